@@ -1,0 +1,1 @@
+"""Whole paths of best-subset models."""

@@ -1,0 +1,28 @@
+"""Verbs that work alike in Python and in compiled kernels: `functools.singledispatch` on the record's class, and the same choice made by numba at compile time."""
+from functools import singledispatch
+
+from numba import njit as _njit
+from numba.extending import overload
+
+
+def njit(function):
+    """Compile a kernel: cached on disk, GIL released (threads run kernels side by side), sums may be reordered so that loops use vector units; NaN and infinity keep their meaning."""
+    return _njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz"}, error_model="numpy")(function)
+
+
+def generic(function):
+    """A verb chosen by the class of its first argument, a `NamedTuple` record; register with `@verb.register(Record)`.
+
+    `instance_class` of numba's named-tuple type is undocumented: this is the only place that reads it.
+    """
+    verb = singledispatch(function)
+
+    def choose(record, *args):
+        return verb.dispatch(record.instance_class)
+
+    # numba asks for the same argument names in the chooser and in the implementation, so both take the names of `function`
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    scope = {"choose": choose}
+    exec(f"def chooser({', '.join(names)}): return choose({', '.join(names)})", scope)
+    overload(verb, jit_options={"cache": False})(scope["chooser"])
+    return verb

@@ -1,0 +1,151 @@
+"""Real data sets that come with the package, for examples, tests and comparisons.
+
+Each `load_...` function reads one small file and returns a `Dataset`. What the columns mean, where the data are from and under which
+licence they may be passed on is in `data/README.md`; the section of a set is its `description`.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["Dataset", "load_diabetes", "load_growth", "load_hitters", "load_sonar", "load_srbct", "load_wdbc"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A data set ready for fitting.
+
+    name: short name.  X: DataFrame (n, p), all columns float64.  y: Series (n,) with X's index.  feature_names: list of p strings,
+    X's column names.  description: plain text (source, columns, licence, citation).  train: boolean array (n,), the published
+    training rows, or None where there is no such split.
+    """
+
+    name: str
+    X: pd.DataFrame
+    y: pd.Series
+    feature_names: list
+    description: str
+    train: np.ndarray | None = None
+
+    def __repr__(self):
+        n, p = self.X.shape
+        split = "" if self.train is None else f", train={int(self.train.sum())}"
+        return f"Dataset({self.name}: n={n}, p={p}, y={self.y.name!r}{split})"
+
+
+def load_hitters():
+    """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics. X (263, 19), y (263,) `Salary`.
+
+    The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by the level that is 1: `League_N`,
+    `Division_W`, `NewLeague_N`.
+    """
+    table = pd.read_csv(_find("hitters.csv")).dropna(subset=["Salary"]).reset_index(drop=True)
+    for factor, level in (("League", "N"), ("Division", "W"), ("NewLeague", "N")):
+        table[factor] = (table[factor] == level).astype(np.float64)
+        table = table.rename(columns={factor: f"{factor}_{level}"})
+    return _dataset("hitters", table, "Salary")
+
+
+def load_wdbc():
+    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei. X (569, 30), y (569,) `benign`, 1 or 0 (malignant)."""
+    return _dataset("wdbc", pd.read_csv(_find("wdbc.csv")).rename(columns={"y": "benign"}), "benign")
+
+
+def load_srbct():
+    """Four kinds of small round blue cell tumours and the expression of 2308 genes. X (83, 2308), y (83,) `tumour`.
+
+    y is "BL" (Burkitt lymphoma), "EWS" (Ewing sarcoma), "NB" (neuroblastoma) or "RMS" (rhabdomyosarcoma). X holds natural logarithms
+    of relative expression; a column is named by clone number and gene title, a repeated name gets ".1", ".2", ... The first 63 rows
+    are the published training sample (`train`), the last 20 the test sample.
+    """
+    with np.load(_find("srbct.npz"), allow_pickle=False) as stored:
+        X = np.concatenate([stored["X_train"], stored["X_test"]])
+        codes = np.concatenate([stored["y_train"], stored["y_test"]])
+        names = _unique(" ".join(str(name).split()) for name in stored["feature_names"])
+        train = np.arange(codes.size) < stored["y_train"].size
+    tumour = pd.Series(np.array(["BL", "EWS", "NB", "RMS"])[codes - 1], name="tumour")
+    return Dataset("srbct", pd.DataFrame(X, columns=names), tumour, names, _description("srbct"), train)
+
+
+def load_growth():
+    """Economic growth of 72 countries, 1960 to 1992, and 41 candidate causes. X (72, 41), y (72,) `y`, average growth per year."""
+    return _dataset("growth_fls", pd.read_csv(_find("growth_fls.csv")), "y")
+
+
+def load_sonar():
+    """Sonar returns from a metal cylinder or from rocks, energy in 60 frequency bands. X (208, 60), y (208,) `Class`, "M" or "R"."""
+    return _dataset("sonar", pd.read_csv(_find("sonar.csv")), "Class")
+
+
+def load_diabetes(expansion=False):
+    """Progression of diabetes in 442 patients one year after baseline. X (442, 10), or (442, 64) with expansion=True; y (442,) `y`.
+
+    expansion: False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie, Johnstone and Tibshirani
+        (2004): each column is centred and scaled to length 1; then come 9 squares (`bmi^2`; none for `sex`, which has two values) and
+        45 products (`age:bmi`), themselves centred and scaled to length 1.
+    """
+    data = _dataset("diabetes", pd.read_csv(_find("diabetes.csv")), "y")
+    if not expansion:
+        return data
+    X = _quadratic(data.X)
+    return Dataset("diabetes", X, data.y, list(X.columns), data.description)
+
+
+def _quadratic(X):
+    """Main effects, squares of the columns with more than two values, and products: all centred and of length 1. X (n, p)."""
+    main = _unit(X)
+    squares = {f"{a}^2": main[a] ** 2 for a in X.columns if X[a].nunique() > 2}
+    products = {f"{a}:{b}": main[a] * main[b] for a, b in combinations(X.columns, 2)}
+    return pd.concat([main, _unit(pd.DataFrame(squares | products))], axis=1)
+
+
+def _unit(X):
+    """Columns of X centred and divided by their Euclidean length."""
+    X = X - X.mean()
+    return X / np.sqrt((X**2).sum())
+
+
+def _dataset(name, table, response):
+    """Split a table into float columns and the response."""
+    X = table.drop(columns=response).astype(np.float64)
+    return Dataset(name, X, table[response], list(X.columns), _description(name))
+
+
+def _unique(names):
+    """The names as a list, with ".1", ".2", ... after repeats."""
+    taken, out = set(), []
+    for name in names:
+        candidate, i = name, 0
+        while candidate in taken:
+            i += 1
+            candidate = f"{name}.{i}"
+        taken.add(candidate)
+        out.append(candidate)
+    return out
+
+
+def _folders():
+    """Where the files may be: inside the installed package, or beside it in a checkout or an editable install."""
+    package = Path(__file__).resolve().parent
+    return [package / "data", package.parent / "data"]
+
+
+def _find(file):
+    """Path of a data file."""
+    for folder in _folders():
+        if (folder / file).is_file():
+            return folder / file
+    places = " or ".join(str(folder) for folder in _folders())
+    raise FileNotFoundError(f"{file} is not in {places}; install l0path again, or use a complete checkout of its repository")
+
+
+def _description(name):
+    """The section of data/README.md headed `## name`, without the heading."""
+    for section in _find("README.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+        heading, _, body = section.partition("\n")
+        if heading.strip() == name:
+            return body.strip()
+    raise LookupError(f"data/README.md has no section {name!r}; install l0path again, or use a complete checkout of its repository")

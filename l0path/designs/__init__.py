@@ -1,0 +1,175 @@
+"""Designs: batched access to a matrix X (n, p), whatever holds it. Solvers see the verbs of a design and nothing else.
+
+Only this file knows NumPy, SciPy and pandas inputs. A design has `n`, `p` and correlate, columns, dot, moments, nonfinite: see `Dense` for their shapes.
+"""
+from hashlib import blake2b
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from l0path.designs.csc import Csc
+from l0path.designs.dense import Dense
+from l0path.designs.standardized import Standardized
+
+__all__ = ["Csc", "Dense", "Standardized", "as_design", "check_finite", "duplicates"]
+
+VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
+ENCODE = 'encode them as numbers, or use the formula interface l0path.fit("y ~ a + C(b)", data)'
+SEED = 8128  # of the two random directions that `duplicates` looks along
+
+
+def as_design(X, feature_names=None):
+    """(design, names, index, notes) of X (n, p): an array, DataFrame, sparse matrix, nested lists or a design.
+
+    names: p strings; index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not copied where it can be read in place.
+    """
+    notes, index = [], None
+    if all(hasattr(X, verb) for verb in VERBS):
+        design, names = X, getattr(X, "names", None) if feature_names is None else feature_names
+    elif isinstance(X, pd.DataFrame):
+        design, index = _from_frame(X), X.index
+        names = X.columns
+        if feature_names is not None and [str(name) for name in feature_names] != [str(name) for name in names]:
+            notes.append("feature_names was not used: X is a DataFrame and its columns name the features")
+    else:
+        design, names = _from_sparse(X) if sp.issparse(X) else _from_array(X), feature_names
+    names = [f"x{j}" for j in range(design.p)] if names is None else [str(name) for name in names]
+    if len(names) != design.p:
+        raise ValueError(f"feature_names has {len(names)} names but X has {design.p} columns; pass one name per column")
+    names, repeats = _unique(names)
+    if repeats:
+        shown = ", ".join(repeats[:5]) + (", ..." if len(repeats) > 5 else "")
+        notes.append(f"repeated column names were numbered ({shown}); predict takes columns by position")
+    return design, names, index, notes
+
+
+def _unique(names):
+    """(names with repeats numbered a, a.1, a.2, the new names); a number that is taken is skipped."""
+    taken, seen, out, repeats = set(names), {}, [], []
+    for name in names:
+        count = seen.get(name, 0)
+        new = name
+        while count and (new == name or new in taken):
+            new = f"{name}.{count}"
+            count += new in taken
+        if new != name:
+            taken.add(new)
+            repeats.append(new)
+        seen[name] = max(count, 1)
+        out.append(new)
+    return out, repeats
+
+
+def _check_shape(shape):
+    """Refuse what is not n rows by p columns with n, p > 0."""
+    if len(shape) == 1:
+        raise ValueError(
+            f"X has one dimension, shape {shape}, but needs rows and columns. Reshape your data: "
+            "X.reshape(-1, 1) for one feature (X.to_frame() for a Series), X.reshape(1, -1) for one row"
+        )
+    if len(shape) != 2:
+        raise ValueError(f"X has {len(shape)} dimensions, shape {shape}, but needs two: rows and columns; reshape it to (n, p)")
+    if shape[0] == 0:
+        raise ValueError(f"X has 0 sample(s) (shape={shape}) while a minimum of 1 is required; pass at least one row")
+    if shape[1] == 0:
+        raise ValueError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required; pass at least one column")
+
+
+def _check_dtype(dtype):
+    """Refuse an array whose entries are not real numbers."""
+    if dtype.kind == "c":
+        raise TypeError(f"Complex data not supported: X has dtype {dtype}; pass the real and imaginary parts as separate columns")
+    if dtype.kind not in "fiub":
+        remedy = "if every value is a number, pass X.astype(float); otherwise " if dtype.kind in "OUS" else ""
+        raise TypeError(f"X has dtype {dtype}, not numbers; {remedy}{ENCODE}")
+
+
+def _from_array(X):
+    """Dense design of an array or of nested lists."""
+    if np.ma.is_masked(X):
+        raise ValueError(f"X is a masked array with {np.ma.count_masked(X)} masked entries; drop those rows, or impute the entries and pass X.filled(value)")
+    try:
+        X = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X is not a table of numbers: {error}; pass rows of equal length") from error
+    _check_dtype(X.dtype)
+    _check_shape(X.shape)
+    return Dense(X)
+
+
+def _from_sparse(X):
+    """Sparse design of a SciPy sparse matrix or array of any format; X is left as it is."""
+    _check_dtype(X.dtype)
+    _check_shape(X.shape)
+    columns = X.tocsc()
+    columns = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=X.shape)  # a new object on the same arrays: flags set below are its own
+    columns.check_format(full_check=True)  # kernels trust the indices
+    if not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
+    return Csc(columns)
+
+
+def _from_frame(X):
+    """Design of a DataFrame whose columns are all numeric or bool; one that is stored as one block is read in place."""
+    dtypes = list(X.dtypes)
+    numeric = {dtype: _is_real(dtype) for dtype in set(dtypes)}
+    refused = [f"{name} ({dtype})" for name, dtype in zip(X.columns, dtypes, strict=True) if not numeric[dtype]]
+    if refused:
+        shown = ", ".join(refused[:5]) + (f" and {len(refused) - 5} more" if len(refused) > 5 else "")
+        remedy = "convert object columns of numbers with astype(float); " if any(pd.api.types.is_object_dtype(dtype) for dtype in dtypes) else ""
+        raise TypeError(f"X has columns that are not real numbers: {shown}; {remedy}{ENCODE}")
+    _check_shape(X.shape)
+    kinds = set(dtypes)
+    if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in kinds):
+        return _from_sparse(X.sparse.to_coo())
+    if all(isinstance(dtype, np.dtype) for dtype in kinds):
+        return Dense(X.to_numpy(dtype=np.result_type(*kinds), copy=False))
+    out = np.empty(X.shape, order="F")
+    for j in range(X.shape[1]):
+        out[:, j] = X.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan)
+    return Dense(out)
+
+
+def _is_real(dtype):
+    """Whether a pandas or NumPy dtype holds real numbers or bools."""
+    types = pd.api.types
+    return (types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype)) and not types.is_complex_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
+
+
+def check_finite(design, names):
+    """Refuse NaN and infinity, naming up to five columns and how many entries each has."""
+    count = design.nonfinite()
+    bad = np.flatnonzero(count)
+    if bad.size:
+        shown = ", ".join(f"{names[j]} ({count[j]})" for j in bad[:5]) + (", ..." if bad.size > 5 else "")
+        raise ValueError(
+            f"X contains NaN or infinity: {count.sum()} entries in {bad.size} of {design.p} columns: {shown}; "
+            "drop those rows or columns, or impute them (sklearn.impute.SimpleImputer)"
+        )
+
+
+def duplicates(design):
+    """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant columns are left out.
+
+    One read along two random directions finds columns that may be equal, then these are compared exactly (by a 128-bit digest). Pass the unscaled design.
+    """
+    looks = design.correlate(np.random.default_rng(SEED).standard_normal((design.n, 2)))
+    candidate = np.zeros(design.p, dtype=bool)
+    for look in looks.T:  # equal columns may differ here by rounding; with a sum near zero that may be much, but not along both directions
+        order = np.argsort(look, kind="stable")
+        value = look[order]
+        close = np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1]))
+        candidate[order[1:][close]] = candidate[order[:-1][close]] = True
+    first, pairs = {}, []
+    indices, width = np.flatnonzero(candidate), max(1, (1 << 21) // design.n)
+    for left in range(0, indices.size, width):
+        J = indices[left : left + width]
+        for j, column in zip(J.tolist(), design.columns(J).T + 0.0, strict=True):  # + 0.0 turns -0.0 into 0.0
+            if (column == column[0]).all():
+                continue
+            earlier = first.setdefault(blake2b(column.tobytes(), digest_size=16).digest(), j)
+            if earlier != j:
+                pairs.append((j, earlier))
+    return pairs

@@ -1,0 +1,175 @@
+"""A NumPy matrix as a design: read in place by BLAS when it is float64, else cast tile by tile, so that no copy or cast of the whole matrix is ever made."""
+import numpy as np
+
+from l0path.designs import threads as pool
+
+TILE = 1 << 18  # entries of a tile cast before a product: 2 MB as float64, which stays in cache, far below the 64 MB allowed
+CACHED = 1 << 16  # entries of a tile that two passes read from cache
+SMALL = 1 << 14  # entries up to which a matrix is read on the calling thread
+SIDE = 1024  # entries of a tile along the direction in which memory is contiguous
+
+
+def tiles(X, start, stop, size):
+    """Rectangles (rows, columns) of at most about `size` entries that cover X[:, start:stop], long in the direction in which memory is contiguous."""
+    n, width = X.shape[0], stop - start
+    by_column = abs(X.strides[0]) <= abs(X.strides[1])
+    if by_column:
+        height = max(1, min(n, max(SIDE, size // max(width, 1))))
+        across = max(1, size // height)
+    else:
+        across = max(1, min(width, max(SIDE, size // max(n, 1)), size))
+        height = max(1, size // across)
+    for left in range(start, stop, across):
+        for top in range(0, n, height):
+            yield slice(top, min(top + height, n)), slice(left, min(left + across, stop))
+
+
+def _readable_by_blas(X):
+    """Whether BLAS can read X (n, p) where it lies: float64, aligned, unit stride in one direction and no overlap in the other."""
+    if X.dtype != np.float64 or not X.flags.aligned:
+        return False
+    (down, across), (n, p) = X.strides, X.shape
+    return (across == 8 and down >= 8 * p and down % 8 == 0) or (down == 8 and across >= 8 * n and across % 8 == 0)
+
+
+def _product(A, R):
+    """A R for A (q, n), R (n, m): C order (q, m). One or two right-hand sides go one by one, because matrix-vector products are then faster."""
+    if R.shape[1] > 2:
+        return np.matmul(A, R)
+    out = np.empty((A.shape[0], R.shape[1]))
+    for k in range(R.shape[1]):
+        out[:, k] = A @ np.ascontiguousarray(R[:, k])
+    return out
+
+
+class Dense:
+    """Design over a two-dimensional array X (n, p), of any order, any strides and any real dtype; X is never changed, copied or cast as a whole."""
+
+    def __init__(self, X):
+        self.X = X
+        self.n, self.p = X.shape
+        self._direct = _readable_by_blas(X)
+
+    def __repr__(self):
+        return f"Dense(n={self.n}, p={self.p}, dtype={self.X.dtype})"
+
+    def _blocks(self, start, stop, size):
+        """Pairs of slices and the float64 tile they cut out; the tile may be overwritten at the next step."""
+        scratch = None
+        for rows, cols in tiles(self.X, start, stop, size):
+            tile = self.X[rows, cols]
+            if tile.dtype != np.float64 or not self._direct:
+                if scratch is None:
+                    scratch = np.empty(tile.size)
+                order = "F" if abs(tile.strides[0]) <= abs(tile.strides[1]) else "C"
+                cast = scratch[: tile.size].reshape(tile.shape, order=order)
+                np.copyto(cast, tile, casting="same_kind")
+                tile = cast
+            yield rows, cols, tile
+
+    def _in_parts(self, part, start, stop):
+        """part(left, right) for column ranges that cover start:stop, on our own threads, BLAS using one: same tiles, same sums for any number of threads."""
+        if (stop - start) * self.n <= SMALL:
+            return part(start, stop)
+        width = min(max(TILE // self.n, 128), SIDE)
+        with pool.one_blas_thread():
+            pool.run(part, [*range(start, stop, width), stop])
+
+    def correlate(self, R, start=0, stop=None):
+        """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
+        stop = self.p if stop is None else stop
+        R = np.asarray(R, dtype=np.float64)
+        if R.ndim == 1:
+            return self.correlate(R[:, None], start, stop)[:, 0]
+        if R.shape[0] != self.n:
+            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
+        if self._direct:
+            return _product(self.X[:, start:stop].T, R)
+        out = np.zeros((stop - start, R.shape[1]))
+
+        def part(left, right):
+            for rows, cols, tile in self._blocks(left, right, TILE):
+                out[cols.start - start : cols.stop - start] += _product(tile.T, R[rows])
+
+        self._in_parts(part, start, stop)
+        return out
+
+    def columns(self, J):
+        """X[:, J] as a float64 copy (n, len(J)) in Fortran order."""
+        J = np.asarray(J, dtype=np.intp)
+        out = np.empty((self.n, J.size), order="F")
+        if abs(self.X.strides[0]) <= abs(self.X.strides[1]):
+            for k, j in enumerate(J):
+                out[:, k] = self.X[:, j]
+            return out
+        height = max(1, CACHED // max(J.size, 1))
+        for top in range(0, self.n, height):
+            out[top : top + height] = self.X[top : top + height].take(J, axis=1)
+        return out
+
+    def dot(self, J, b):
+        """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
+        J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
+        out = np.zeros((self.n, *b.shape[1:]))
+        width = max(1, 4 * TILE // max(self.n, 1))
+        for left in range(0, J.size, width):
+            out += self.columns(J[left : left + width]) @ b[left : left + width]
+        return out
+
+    def moments(self, weights, center):
+        """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one; the mean is 0 unless `center`.
+
+        Two passes over a cached tile; tiles one above the other are merged as in Chan, Golub and LeVeque (1983), eq. 2.1, with means counted from the
+        mean of the first tile, so that the merge loses nothing when they are large. Rows of weight 0 take no part.
+        """
+        weights = np.asarray(weights, dtype=np.float64)
+        pivot, mean, second, mass = np.zeros((4, self.p))
+        positive = None if weights.all() else weights > 0
+
+        def part(left, right):
+            for rows, cols, tile in self._blocks(left, right, CACHED):
+                w = weights[rows]
+                if positive is not None:
+                    tile, w = tile[positive[rows]], w[positive[rows]]
+                total = w.sum()
+                if total == 0:
+                    continue
+                if not center:
+                    second[cols] += w @ (tile * tile)
+                    continue
+                middle = w @ tile / total
+                gap = tile - middle
+                shift = w @ gap / total  # what rounding left in `middle`
+                gap *= gap
+                if not mass[cols.start]:
+                    pivot[cols] = middle
+                before, step = mass[cols], middle - pivot[cols] + shift - mean[cols]
+                second[cols] += w @ gap - total * shift**2 + step**2 * (before * total / (before + total))
+                mean[cols] += step * (total / (before + total))
+                mass[cols] += total
+
+        self._in_parts(part, 0, self.p)
+        mean += pivot
+        if center:
+            self._flatten_constants(mean, second, weights)
+        return mean, np.maximum(second, 0.0)
+
+    def _flatten_constants(self, mean, second, weights):
+        """Set second to exactly 0, and the mean to the value, where all entries of positive weight are equal; only columns at rounding level are looked at."""
+        rows = np.flatnonzero(weights)
+        for j in np.flatnonzero(second <= 1e-24 * mean**2):
+            column = self.X[rows, j]
+            if (column == column[0]).all():
+                mean[j], second[j] = column[0], 0.0
+
+    def nonfinite(self):
+        """Number of NaN and infinite entries per column, (p,). A tile with a finite sum has none."""
+        count = np.zeros(self.p, dtype=np.int64)
+        if self.X.dtype.kind != "f":
+            return count
+        with np.errstate(all="ignore"):
+            for rows, cols in tiles(self.X, 0, self.p, TILE):
+                tile = self.X[rows, cols]
+                if not np.isfinite(tile.sum()):
+                    count[cols] += np.count_nonzero(~np.isfinite(tile), axis=0)
+        return count

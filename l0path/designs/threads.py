@@ -1,0 +1,72 @@
+"""One pool of threads for work that releases the interpreter lock. How columns are split over it never changes a result: every column belongs to one task."""
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+from threading import Lock
+
+import scipy.linalg  # noqa: F401  loads SciPy's own BLAS, so that the controller below finds it beside NumPy's
+from threadpoolctl import ThreadpoolController
+
+_lock = Lock()
+_pools = {}
+_blas = {"controller": None, "users": 0, "limit": None}
+
+
+def count():
+    """Threads to use, at most 32: OMP_NUM_THREADS if it is a whole number, so that one variable rules BLAS too, else the processors this process may use."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return min(int(wanted), 32)
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, 32)
+
+
+def run(task, bounds, threads=None):
+    """Call task(bounds[i], bounds[i + 1]) for every i, on `threads` threads (default `count()`); the first error is raised here."""
+    threads = count() if threads is None else threads
+    if threads == 1 or len(bounds) <= 2:
+        for left, right in pairwise(bounds):
+            task(left, right)
+        return
+    with _lock:
+        if threads not in _pools:
+            _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="l0path")
+        pool = _pools[threads]
+    for _ in pool.map(task, bounds[:-1], bounds[1:]):
+        pass
+
+
+@contextmanager
+def one_blas_thread():
+    """BLAS on one thread inside, for small products: threads of BLAS wait for each other after each, which a busy neighbour makes many times slower.
+
+    The limit holds for the whole process, so users are counted: the first sets it, the last lifts it.
+    """
+    with _lock:
+        if _blas["users"] == 0:
+            if _blas["controller"] is None:
+                _blas["controller"] = ThreadpoolController()
+            _blas["limit"] = _blas["controller"].limit(limits=1, user_api="blas")
+        _blas["users"] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _blas["users"] -= 1
+            if _blas["users"] == 0:
+                _blas["limit"].restore_original_limits()
+
+
+def _forget():
+    """A forked child has no threads of its parent: drop the pools, the lock, and a limit that another thread of the parent had set."""
+    global _lock
+    _lock = Lock()
+    _pools.clear()
+    if _blas["users"]:
+        _blas["limit"].restore_original_limits()
+        _blas["users"] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

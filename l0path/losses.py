@@ -1,0 +1,229 @@
+"""Losses as records of numbers, with value, slope and curvature of one row as verbs that work in Python and in kernels.
+
+    loss                                    value, eta = linear predictor, m = y eta         y
+    squared                                 (y - eta)^2 / 2                                  real
+    logistic                                log(1 + exp(-m))                                 -1, 1
+    squared_hinge                           max(0, 1 - m)^2                                  -1, 1
+    smoothed_hinge(gamma)                   0 | (1 - m)^2 / (2 gamma) | 1 - m - gamma / 2    -1, 1
+    huber(delta), r = eta - y               r^2 / 2 | delta |r| - delta^2 / 2                real
+    poisson                                 exp(eta) - y eta                                 counts >= 0
+
+Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), section 2 (classification losses);
+Liu et al. (ICML 2017), section 3 (smoothed hinge); Huber (1964).
+"""
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ._generic import generic, njit
+
+
+class Squared(NamedTuple):
+    """Half the squared error."""
+
+
+class Logistic(NamedTuple):
+    """Log(1 + exp(-y eta))."""
+
+
+class SquaredHinge(NamedTuple):
+    """max(0, 1 - y eta)^2."""
+
+
+class SmoothedHinge(NamedTuple):
+    """The hinge with its corner replaced by a parabola of width gamma."""
+
+    gamma: float
+
+
+class Huber(NamedTuple):
+    """Squared inside |r| <= delta, linear outside."""
+
+    delta: float
+
+
+class Poisson(NamedTuple):
+    """Poisson deviance up to a constant, log link."""
+
+
+ETA_CAP = 30.0  # |eta| of a separated or diverging fit stops here: exp(30) = 1e13
+
+
+@generic
+def value(loss, y, eta):
+    """Loss of one row."""
+    raise TypeError(f"no value for {type(loss).__name__}")
+
+
+@generic
+def slope(loss, y, eta):
+    """First derivative in eta."""
+    raise TypeError(f"no slope for {type(loss).__name__}")
+
+
+@generic
+def curvature(loss, y, eta):
+    """Second derivative in eta (one of its values where it jumps)."""
+    raise TypeError(f"no curvature for {type(loss).__name__}")
+
+
+@value.register(Squared)
+def _(loss, y, eta):
+    return 0.5 * (y - eta) * (y - eta)
+
+
+@slope.register(Squared)
+def _(loss, y, eta):
+    return eta - y
+
+
+@curvature.register(Squared)
+def _(loss, y, eta):
+    return 1.0
+
+
+@value.register(Logistic)
+def _(loss, y, eta):
+    m = y * eta
+    return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
+
+
+@slope.register(Logistic)
+def _(loss, y, eta):
+    m = y * eta
+    e = math.exp(-abs(m))
+    return -y * (e if m > 0.0 else 1.0) / (1.0 + e)
+
+
+@curvature.register(Logistic)
+def _(loss, y, eta):
+    e = math.exp(-abs(eta))
+    return e / ((1.0 + e) * (1.0 + e))
+
+
+@value.register(SquaredHinge)
+def _(loss, y, eta):
+    gap = max(1.0 - y * eta, 0.0)
+    return gap * gap
+
+
+@slope.register(SquaredHinge)
+def _(loss, y, eta):
+    return -2.0 * y * max(1.0 - y * eta, 0.0)
+
+
+@curvature.register(SquaredHinge)
+def _(loss, y, eta):
+    return 2.0 if y * eta < 1.0 else 0.0
+
+
+@value.register(SmoothedHinge)
+def _(loss, y, eta):
+    gap = max(1.0 - y * eta, 0.0)
+    return 0.5 * gap * gap / loss.gamma if gap < loss.gamma else gap - 0.5 * loss.gamma
+
+
+@slope.register(SmoothedHinge)
+def _(loss, y, eta):
+    return -y * min(max((1.0 - y * eta) / loss.gamma, 0.0), 1.0)
+
+
+@curvature.register(SmoothedHinge)
+def _(loss, y, eta):
+    gap = 1.0 - y * eta
+    return 1.0 / loss.gamma if gap > 0.0 and gap < loss.gamma else 0.0
+
+
+@value.register(Huber)
+def _(loss, y, eta):
+    r = abs(eta - y)
+    return 0.5 * r * r if r <= loss.delta else loss.delta * r - 0.5 * loss.delta * loss.delta
+
+
+@slope.register(Huber)
+def _(loss, y, eta):
+    return min(max(eta - y, -loss.delta), loss.delta)
+
+
+@curvature.register(Huber)
+def _(loss, y, eta):
+    return 1.0 if abs(eta - y) <= loss.delta else 0.0
+
+
+@value.register(Poisson)
+def _(loss, y, eta):
+    return math.exp(eta) - y * eta
+
+
+@slope.register(Poisson)
+def _(loss, y, eta):
+    return math.exp(eta) - y
+
+
+@curvature.register(Poisson)
+def _(loss, y, eta):
+    return math.exp(eta)
+
+
+@njit
+def mean_loss(loss, y, eta, weights):
+    """Sum of weights_i loss(y_i, eta_i); the weights sum to one."""
+    total = 0.0
+    for i in range(y.size):
+        total += weights[i] * value(loss, y[i], eta[i])
+    return total
+
+
+@njit
+def derivatives(loss, y, eta, weights, slopes, curvatures):
+    """Fill slopes_i = w_i loss'(eta_i) and curvatures_i = w_i loss''(eta_i); returns the mean loss."""
+    total = 0.0
+    for i in range(y.size):
+        total += weights[i] * value(loss, y[i], eta[i])
+        slopes[i] = weights[i] * slope(loss, y[i], eta[i])
+        curvatures[i] = weights[i] * curvature(loss, y[i], eta[i])
+    return total
+
+
+NAMES = {"squared": Squared, "logistic": Logistic, "squared_hinge": SquaredHinge, "smoothed_hinge": SmoothedHinge, "huber": Huber, "poisson": Poisson}
+ALIASES = {"SquaredError": "squared", "gaussian": "squared", "Logistic": "logistic", "binomial": "logistic", "SquaredHinge": "squared_hinge"}
+CLASSIFICATION = {"logistic", "squared_hinge", "smoothed_hinge"}
+# bound on the curvature; None: no bound
+SMOOTHNESS = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0, "huber": 1.0, "poisson": None}
+
+
+def smoothness(loss):
+    """Largest curvature of the loss in eta (L of the papers), infinite for the Poisson loss."""
+    if isinstance(loss, SmoothedHinge):
+        return 1.0 / loss.gamma
+    bound = SMOOTHNESS[name_of(loss)]
+    return math.inf if bound is None else bound
+
+
+def name_of(loss):
+    """The public name of a loss record."""
+    return next(name for name, kind in NAMES.items() if isinstance(loss, kind))
+
+
+def canonical_name(name):
+    """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`."""
+    if name == "hinge":
+        raise ValueError("loss='hinge' has no curvature and serves bounds and exact solving only; use loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'")
+    full = ALIASES.get(name, name)
+    if full not in NAMES:
+        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES)}")
+    return full
+
+
+def make_loss(name, gamma=0.25, delta=1.0):
+    """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of the Huber loss, in units of y."""
+    if name == "smoothed_hinge":
+        if not (np.isfinite(gamma) and gamma > 0):
+            raise ValueError(f"gamma={gamma!r} must be a positive number, the width of the smoothed corner (default 0.25)")
+        return SmoothedHinge(float(gamma))
+    if name == "huber":
+        if not (np.isfinite(delta) and delta > 0):
+            raise ValueError(f"delta={delta!r} must be a positive number in units of y (None: 1.345 x normalised MAD)")
+        return Huber(float(delta))
+    return NAMES[name]()

@@ -1,0 +1,247 @@
+"""Restricted optima: the best coefficients on a given support, for every loss, with lambda1, lambda2 and a box.
+
+    minimise over b0, b:   sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper      (R)
+
+A quadratic (R) is solved by `solve_quadratic` (active signs and bounds, spec C.2); any other by damped Newton steps, each a quadratic of that kind.
+"""
+import numpy as np
+
+from .._generic import njit
+from ..losses import ETA_CAP, derivatives, mean_loss
+from .linear_algebra import cholesky, cholesky_solve
+
+CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
+
+
+@njit
+def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
+    """argmin x'Hx / 2 - q'x + sum_j l1_j |x_j| over lower <= x <= upper, in place from the start x; all arrays (k,), H (k, k).
+
+    Cholesky on the coordinates that are neither zero under an l1 nor at a bound, moved to the first sign change or bound on the way, and a coordinate sweep
+    that lets others in. Returns the largest violation of the optimality conditions, relative to max |q|.
+    """
+    k = x.size
+    L, z, free = np.empty((k, k)), np.empty(k), np.empty(k, np.int64)
+    scale = 1e-300
+    for j in range(k):
+        scale = max(scale, abs(q[j]) + l1[j])
+        x[j] = min(max(x[j], lower[j]), upper[j])
+    worst = np.inf
+    for turn in range(max_rounds):
+        if turn > 0:  # a sweep of exact coordinate steps; the first turn trusts the start's signs
+            for j in range(k):
+                t = q[j] + H[j, j] * x[j]
+                for l in range(k):
+                    t -= H[j, l] * x[l]
+                t = (t - l1[j] if t > l1[j] else t + l1[j] if t < -l1[j] else 0.0) / max(H[j, j], 1e-300)
+                x[j] = min(max(t, lower[j]), upper[j])
+        for _step in range(k + 1):  # solve on the free coordinates, shortened to the first crossing
+            m = 0
+            for j in range(k):
+                inside = (x[j] > lower[j] and x[j] < upper[j]) or (turn == 0 and lower[j] < upper[j] and l1[j] == 0.0)
+                if inside and (x[j] != 0.0 or l1[j] == 0.0):
+                    free[m] = j
+                    m += 1
+            if m == 0:
+                break
+            for a in range(m):
+                i = free[a]
+                z[a] = q[i] - (l1[i] if x[i] > 0.0 else -l1[i] if x[i] < 0.0 else 0.0)
+                for l in range(k):
+                    z[a] -= H[i, l] * x[l]
+                for c in range(a + 1):
+                    L[a, c] = H[i, free[c]]
+            cholesky(L, m)
+            cholesky_solve(L, m, z)
+            length, hit, corner = 1.0, -1, 0.0
+            for a in range(m):
+                i = free[a]
+                end = x[i] + z[a]
+                edge = end
+                if l1[i] > 0.0 and end * x[i] < 0.0:
+                    edge = 0.0
+                edge = min(max(edge, lower[i]), upper[i])
+                if edge != end and z[a] != 0.0:
+                    share = (edge - x[i]) / z[a]
+                    if share < length:
+                        length, hit, corner = max(share, 0.0), a, edge
+            for a in range(m):
+                x[free[a]] += length * z[a]
+            if hit < 0:
+                break
+            x[free[hit]] = corner
+        worst = 0.0
+        for j in range(k):
+            t = q[j]
+            for l in range(k):
+                t -= H[j, l] * x[l]
+            worst = max(worst, _violation(t, x[j], l1[j], lower[j], upper[j]))
+        if worst <= 1e-13 * scale:
+            break
+    return worst / scale
+
+
+@njit
+def _violation(t, x, l1, lower, upper):
+    """How far the downhill slope t at x is from optimal: 0 where no move lowers l1 |x| - t x within the bounds."""
+    up = t - (l1 if x >= 0.0 else -l1)  # gain per unit upwards
+    down = -t - (l1 if x <= 0.0 else -l1)
+    worst = 0.0
+    if x < upper:
+        worst = max(worst, up)
+    if x > lower:
+        worst = max(worst, down)
+    return worst
+
+
+@njit
+def predictor(Z, S, b, b0, offset, eta):
+    """eta = offset + b0 + sum_s b_s z_s; Z (w, n) has a working column per row."""
+    for i in range(eta.size):
+        eta[i] = offset[i] + b0
+    for a in range(b.size):
+        if b[a] != 0.0:
+            z, x = Z[S[a]], b[a]
+            for i in range(eta.size):
+                eta[i] += x * z[i]
+
+
+@njit
+def weighted_gram(Z, S, v, H, h0, work):
+    """H[a, c] = sum_i v_i z_ai z_ci (both triangles), h0[a] = sum_i v_i z_ai; returns sum v."""
+    k, n = S.size, v.size
+    for a in range(k):
+        z = Z[S[a]]
+        t = 0.0
+        for i in range(n):
+            work[i] = v[i] * z[i]
+            t += work[i]
+        h0[a] = t
+        for c in range(a + 1):
+            other = Z[S[c]]
+            t = 0.0
+            for i in range(n):
+                t += work[i] * other[i]
+            H[a, c] = t
+            H[c, a] = t
+    total = 0.0
+    for i in range(n):
+        total += v[i]
+    return total
+
+
+@njit
+def shrinkage(b, lambda1, lambda2):
+    """lambda1 ||b||_1 + lambda2 ||b||^2."""
+    t = 0.0
+    for a in range(b.size):
+        t += lambda1 * abs(b[a]) + lambda2 * b[a] * b[a]
+    return t
+
+
+@njit
+def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, intercept, b, b0, target, capped, max_iter, eta):
+    """Solve (R) on the working columns S from the start (b, b0), in place: returns (status, F, b0, violation) and leaves eta at the solution.
+
+    Z (w, n), lower, upper, b (k,). Damped Newton: the damping falls tenfold after an accepted step, rises tenfold after a refused one (losses whose curvature vanishes
+    have singular Hessians). Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With `capped` (no shrinkage,
+    no box) it stops as SEPARATED when every class is predicted without error or |eta| reaches 30.
+    """
+    n, k = y.size, S.size
+    m = k + 1 if intercept else k
+    H, grad, x, rhs, l1 = np.empty((m, m)), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    lo, hi, K = np.empty(m), np.empty(m), np.empty((k, k))
+    h0, work, slopes, curvatures, trial = np.empty(k), np.empty(n), np.empty(n), np.empty(n), np.empty(k)
+    for a in range(k):
+        b[a] = min(max(b[a], lower[a]), upper[a])
+        l1[a], lo[a], hi[a] = lambda1, lower[a], upper[a]
+    if intercept:
+        l1[k], lo[k], hi[k] = 0.0, -np.inf, np.inf
+    predictor(Z, S, b, b0, offset, eta)
+    F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
+    damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
+    for it in range(max_iter):
+        total = weighted_gram(Z, S, curvatures, K, h0, work)
+        trace = 0.0
+        for a in range(k):
+            z = Z[S[a]]
+            t = 0.0
+            for i in range(n):
+                t += slopes[i] * z[i]
+            grad[a] = t + 2.0 * lambda2 * b[a]
+            for c in range(k):
+                H[a, c] = K[a, c]
+            H[a, a] += 2.0 * lambda2
+            trace += H[a, a]
+        if intercept:
+            t = 0.0
+            for i in range(n):
+                t += slopes[i]
+            grad[k] = t
+            for a in range(k):
+                H[a, k] = h0[a]
+                H[k, a] = h0[a]
+            H[k, k] = total
+            trace += total
+        violation, size = 0.0, lambda1
+        for i in range(n):
+            size = max(size, abs(slopes[i]))
+        for a in range(m):
+            violation = max(violation, _violation(-grad[a], b[a] if a < k else b0, l1[a], lo[a], hi[a]))
+        scale = max(scale, size)
+        jitter = 1e-12 * trace / max(m, 1) + 1e-300
+        accepted = False
+        for _attempt in range(30):
+            for a in range(m):
+                x[a] = b[a] if a < k else b0
+                t = -grad[a]
+                for c in range(m):
+                    t += H[a, c] * (b[c] if c < k else b0)
+                rhs[a] = t
+            for a in range(m):
+                H[a, a] += jitter + damping
+                rhs[a] += (jitter + damping) * x[a]
+            solve_quadratic(H, rhs, l1, lo, hi, x, 50)
+            for a in range(m):
+                H[a, a] -= jitter + damping
+            promised = 0.0  # decrease of the undamped quadratic model along the step
+            for a in range(m):
+                d = x[a] - (b[a] if a < k else b0)
+                t = grad[a]
+                for c in range(m):
+                    t += 0.5 * H[a, c] * (x[c] - (b[c] if c < k else b0))
+                promised -= t * d
+            for a in range(k):
+                promised -= lambda1 * (abs(x[a]) - abs(b[a]))
+                trial[a] = x[a]
+            if F - 2.0 * promised > target and damping == 0.0:
+                return REJECTED, F, b0, violation
+            new0 = x[k] if intercept else b0
+            predictor(Z, S, trial, new0, offset, eta)
+            new = mean_loss(loss, y, eta, weights) + shrinkage(trial, lambda1, lambda2)
+            if new <= F - 1e-4 * promised or (promised <= 1e-13 * (abs(F) + 1e-300) and new <= F + 1e-15 * abs(F)):
+                accepted = True
+                break
+            damping = max(10.0 * damping, 1e-3 * trace / max(m, 1))
+        if not accepted:
+            predictor(Z, S, b, b0, offset, eta)
+            status = CONVERGED if violation <= 1e-7 * scale else MAX_ITER
+            break
+        gain = F - new
+        for a in range(k):
+            b[a] = trial[a]
+        b0 = new0
+        damping = 0.1 * damping if damping > 1e-9 * trace / max(m, 1) else 0.0
+        F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
+        if capped:
+            far, margin = 0.0, np.inf
+            for i in range(n):
+                far = max(far, abs(eta[i] - offset[i]))
+                margin = min(margin, y[i] * eta[i])
+            if far > ETA_CAP or margin > 0.0:
+                status = SEPARATED
+                break
+        if gain <= 1e-15 * abs(F) and promised <= 1e-14 * abs(F) and damping == 0.0:
+            status = CONVERGED
+            break
+    return status, F, b0, violation
