@@ -2,7 +2,7 @@
 import numpy as np
 
 FAR = 1e4  # columns with |center| beyond this many scales are centred before a product: the short formula would lose 4 digits or more
-BLOCK = 1 << 21  # entries of a block of centred columns: 16 MB
+BLOCK = 1 << 20  # entries of a block of centred columns: 8 MB
 
 
 class Standardized:

@@ -1,0 +1,149 @@
+"""The problem in the solvers' units: what `fit` was asked, with columns standardised on the fly, weights that sum to one, and rows of weight zero left out.
+
+    minimise over (b0, b):  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper       (P)
+    z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
+"""
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .designs import Standardized
+from .losses import CLASSIFICATION, Huber, Squared, name_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """What the user gave, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for classes; `class_weight` is (negative, positive) or "balanced" or None."""
+
+    design: Any
+    y: np.ndarray
+    loss: Any
+    weights: np.ndarray
+    class_weight: Any = None
+    offset: np.ndarray | None = None
+    intercept: bool = True
+    standardize: bool = True
+    lower: np.ndarray
+    upper: np.ndarray
+    factor: np.ndarray
+    forced: np.ndarray
+    excluded: np.ndarray
+    names: list
+    classes: tuple | None = None
+
+
+class Fit(NamedTuple):
+    """Coefficients b on a support (sorted column indices, forced ones included), intercept b0, value = loss + shrinkage, and flags ("separated", "not_converged")."""
+
+    support: np.ndarray
+    b: np.ndarray
+    b0: float
+    value: float
+    flags: tuple = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """(P) for one set of weights. X standardised design (n active rows, p); y, weights, offset (n,); factor, lower, upper, square (p,), usable (p,) bool; forced indices."""
+
+    X: Standardized
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    loss: Any
+    intercept: bool
+    factor: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    square: np.ndarray  # weighted mean square of each standardised column: 1 when standardised
+    usable: np.ndarray
+    forced: np.ndarray
+    n_eff: float
+    shift: float  # what was taken off a squared loss's y: its intercept
+
+    @property
+    def quadratic(self):
+        """Whether the loss is squared, so that Gram matrices say everything."""
+        return isinstance(self.loss, Squared)
+
+    @property
+    def boxed(self):
+        """Whether any usable column has a finite bound."""
+        return bool(np.isfinite(self.lower[self.usable]).any() or np.isfinite(self.upper[self.usable]).any())
+
+
+def row_weights(data, keep=None):
+    """Weights of all rows (n,), sum one, class weights included; `keep` (n,) bool or multiplicities restricts to a training set. Class balance is taken within it."""
+    w = data.weights if keep is None else data.weights * keep
+    if data.class_weight is not None:
+        positive = data.y > 0
+        if isinstance(data.class_weight, str):  # "balanced": both classes get half
+            pair = [0.5 / max(w[positive == side].sum(), 1e-300) for side in (False, True)]
+        else:
+            pair = data.class_weight
+        w = w * np.where(positive, pair[1], pair[0])
+    total = w.sum()
+    if not total > 0:
+        raise ValueError("the weights (sample_weight times class_weight) sum to zero on the rows to be fitted; give at least one row a positive weight")
+    return w / total
+
+
+def effective_rows(weights):
+    """n_eff: the sum of the weights when all are whole numbers (a weight of 2 is a row twice), else the number of rows with positive weight."""
+    whole = np.all(weights == np.floor(weights)) and weights.sum() < 2**53
+    return float(weights.sum()) if whole else float(np.count_nonzero(weights))
+
+
+def pose(data, keep=None):
+    """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are taken there, X is not copied."""
+    full = row_weights(data, keep)
+    active = full > 0
+    rows = None if active.all() else np.flatnonzero(active)
+    weights = full if rows is None else full[rows]
+    mean, second = data.design.moments(full, data.intercept)
+    # without an intercept columns keep their origin, and the scale is their root mean square
+    usable = (second > 0) & ~data.excluded
+    scale = np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
+    offset = np.zeros(data.y.size) if data.offset is None else data.offset
+    y, offset = (data.y, offset) if rows is None else (data.y[rows], offset[rows])
+    shift = 0.0
+    if isinstance(data.loss, Squared):
+        y = y - offset
+        shift = float(weights @ y) if data.intercept else 0.0
+        y, offset = y - shift, np.zeros(y.size)
+    counted = data.weights if keep is None else data.weights * keep
+    return Problem(X=Standardized(data.design, mean, scale, rows), y=np.ascontiguousarray(y, dtype=np.float64), weights=weights, offset=np.ascontiguousarray(offset, dtype=np.float64), loss=data.loss,
+                   intercept=data.intercept, factor=data.factor, lower=data.lower * scale, upper=data.upper * scale, square=second / scale**2, usable=usable, forced=data.forced[usable[data.forced]],
+                   n_eff=effective_rows(counted), shift=shift)
+
+
+def default_delta(y, weights, offset):
+    """Threshold of the Huber loss: 1.345 times the normalised median absolute deviation (MAD / 0.6745) of y - offset about its weighted median (Huber 1964; 95 % efficiency at the normal)."""
+    r = y if offset is None else y - offset
+    deviation = np.abs(r - weighted_median(r, weights))
+    spread = weighted_median(deviation, weights) / 0.6744897501960817
+    if not spread > 0:
+        raise ValueError("delta=None cannot be set from y: more than half of its values are equal, so their median absolute deviation is 0; pass delta= in units of y")
+    return 1.345 * spread
+
+
+def weighted_median(x, weights):
+    """Smallest x_i with at least half the weight at or below it, averaged with the next where the half is met exactly."""
+    order = np.argsort(x, kind="stable")
+    x, cumulative = x[order], np.cumsum(weights[order])
+    half = 0.5 * cumulative[-1]
+    at = int(np.searchsorted(cumulative, half * (1 - 1e-12)))
+    tie = abs(cumulative[at] - half) <= 1e-12 * cumulative[-1]
+    later = np.flatnonzero(cumulative > half * (1 + 1e-12))
+    return 0.5 * (x[at] + x[later[0]]) if tie and later.size else x[at]
+
+
+def is_classification(loss):
+    """Whether y has two classes."""
+    return name_of(loss) in CLASSIFICATION
+
+
+def with_delta(data, delta):
+    """Data with the Huber threshold set."""
+    return replace(data, loss=Huber(float(delta)))

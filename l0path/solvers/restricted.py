@@ -1,0 +1,194 @@
+"""Models on the working columns: restricted optima, and the quadratic that ranks (squared loss: decides) exchanges.
+
+`GramModel` (squared loss) knows the Gram matrix of the working columns and touches no row after that; `RowModel` (every other loss) keeps the columns themselves.
+Both hold the working columns W; a column's number among all p is its *index*, its place in W its *position*.
+"""
+from typing import NamedTuple
+
+import numpy as np
+
+from ..designs import threads
+from ..losses import derivatives, name_of, smoothness
+from ..problem import Fit
+from . import newton
+from .exchange import scan
+from .linear_algebra import invert
+
+READ = 1 << 22  # entries of X'R made at a time: 32 MB
+
+
+class Quadratic(NamedTuple):
+    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), diagonal a (m,), inverse B (k, k) of G_SS + 2 lambda2 I."""
+
+    rows: np.ndarray
+    c: np.ndarray
+    a: np.ndarray
+    B: np.ndarray
+
+
+class Candidate(NamedTuple):
+    """An exchange: drop the column `out` (-1: none), add the column `into` (-1: none); `change` of F that the quadratic foretells."""
+
+    change: float
+    out: int
+    into: int
+
+
+class _Working:
+    """The working columns: W (indices), where (p,) positions or -1, Z (capacity, n) one column a row."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.width = 0
+        self.where = np.full(problem.X.p, -1, dtype=np.int64)
+        self.W = np.empty(0, dtype=np.int64)
+        self.Z = np.empty((0, problem.X.n))
+        self.refits = self.tables = self.reads = 0
+
+    def grow(self, J):
+        """Add columns J (indices, new ones only are taken) to W; True if any was new."""
+        J = np.asarray(J, dtype=np.int64)
+        J = np.unique(J[self.where[J] < 0])
+        if not J.size:
+            return False
+        old, new = self.width, self.width + J.size
+        if new > self.Z.shape[0]:
+            Z = np.empty((max(new, int(1.5 * self.Z.shape[0])), self.problem.X.n))
+            Z[:old] = self.Z[:old]
+            self.Z = Z
+        self.Z[old:new] = self.problem.X.columns(J).T
+        self.where[J] = np.arange(old, new)
+        self.W = np.concatenate([self.W, J])
+        self.width = new
+        self._extend(old, new)
+        return True
+
+    def _extend(self, old, new):
+        pass
+
+    def bounds_of(self, support):
+        """Box of a support, two (k,) arrays."""
+        return self.problem.lower[support], self.problem.upper[support]
+
+    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0, bound=np.inf):
+        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate."""
+        p = self.problem
+        J = np.arange(first, first + quadratic.c.size) if columns is None else columns
+        skip = ~p.usable[J]
+        locked = np.isin(fit.support, p.forced, assume_unique=True)
+        skip[np.isin(J, fit.support)] = True
+        price = np.where(np.isfinite(p.factor[J]), lambda0 * np.minimum(p.factor[J], 1e300), 1e300) if lambda0 else np.zeros(J.size)
+        paid = np.where(locked, 0.0, lambda0 * p.factor[fit.support]) if lambda0 else np.zeros(fit.support.size)
+        order = np.arange(fit.support.size)
+        self.tables += 1
+        return _scan_threads(quadratic, order, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J)
+
+
+def _scan_threads(quadratic, order, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J):
+    """Run `exchange.scan` over column ranges on the thread pool and merge; ties go to the smaller column, so the split never shows."""
+    m = J.size
+    step = max(512, -(-m // (4 * threads.count())))
+    edges = [*range(0, m, step), m]
+    found = []
+
+    def task(start, stop):
+        change, column, position = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
+        count = scan(quadratic.rows, order, quadratic.B, fit.b, quadratic.c, quadratic.a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, start, stop, change, column, position)
+        found.append((change[:count], column[:count], position[:count]))
+
+    threads.run(task, edges)
+    change, column, position = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    best = np.lexsort((position, J[column], change))[:keep]
+    return [Candidate(float(change[e]), -1 if position[e] < 0 else int(fit.support[position[e]]), int(J[column[e]])) for e in best]
+
+
+class GramModel(_Working):
+    """Squared loss: G (w, w) Gram matrix of the working columns, q (p,) their products with y, and Gram rows over all p columns for those that were ever read."""
+
+    def __init__(self, problem):
+        super().__init__(problem)
+        p = problem
+        self.q_all = np.where(p.usable, p.X.correlate(p.weights * p.y), 0.0)
+        self.reads += 1
+        self.half_square = 0.5 * float(p.weights @ (p.y * p.y))
+        self.G = np.empty((0, 0))
+        self.q = np.empty(0)
+        self.row_of = {}  # index -> its row in self.rows
+        self.rows = np.empty((0, p.X.p))
+
+    def _extend(self, old, new):
+        capacity = self.Z.shape[0]
+        if self.G.shape[0] != capacity:
+            G = np.empty((capacity, capacity))
+            G[:old, :old] = self.G[:old, :old]
+            self.G = G
+        block = (self.Z[old:new] * self.problem.weights) @ self.Z[:new].T
+        self.G[old:new, :new] = block
+        self.G[:new, old:new] = block.T
+        self.q = self.q_all[self.W]
+
+    def null(self, lambda1, lambda2):
+        """The fit with forced columns only."""
+        return self.refit(self.problem.forced, lambda1, lambda2)
+
+    def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
+        """Best coefficients on a support of working columns."""
+        self.refits += 1
+        at = self.where[support]
+        G, q = self.G[np.ix_(at, at)], self.q[at]
+        H = G + 2.0 * lambda2 * np.eye(at.size)
+        x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
+        violation = newton.solve_quadratic(H, q, np.full(at.size, float(lambda1)), *self.bounds_of(support), x, 200) if at.size else 0.0
+        value = self.half_square - q @ x + 0.5 * x @ (G @ x) + lambda1 * np.abs(x).sum() + lambda2 * x @ x
+        return Fit(support, x, self.problem.shift, float(value), () if violation < 1e-8 else ("not_converged",))
+
+    def inverse(self, fit, lambda2):
+        """B of a fit."""
+        at = self.where[fit.support]
+        B = np.empty((at.size, at.size))
+        invert(self.G[np.ix_(at, at)] + 2.0 * lambda2 * np.eye(at.size), at.size, B)
+        return B
+
+    def quadratic(self, fit, lambda2):
+        """On the working columns."""
+        rows = self.G[self.where[fit.support], : self.width]
+        return Quadratic(rows, self.q - fit.b @ rows, np.ascontiguousarray(np.diagonal(self.G)[: self.width]), self.inverse(fit, lambda2))
+
+    def read(self, supports):
+        """Fetch the Gram rows over all p columns of every member of the supports that is not cached yet: one batched read of X."""
+        new = [j for j in dict.fromkeys(np.concatenate(supports).tolist()) if j not in self.row_of]
+        if not new:
+            return 0
+        have, p = len(self.row_of), self.problem.X.p
+        if have + len(new) > self.rows.shape[0]:
+            rows = np.empty((max(have + len(new) + 64, 2 * self.rows.shape[0]), p))
+            rows[:have] = self.rows[:have]
+            self.rows = rows
+        R = (self.Z[self.where[new]] * self.problem.weights).T
+        step = max(256, READ // len(new))
+        for left in range(0, p, step):
+            right = min(left + step, p)
+            self.rows[have : have + len(new), left:right] = self.problem.X.correlate(R, left, right).T
+        self.row_of.update({j: have + i for i, j in enumerate(new)})
+        self.reads += 1
+        return len(new)
+
+    def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
+        """For each fit its best exchanges over all p columns (see `scan`)."""
+        self.read([fit.support for fit in fits])
+        out = []
+        for fit, target, ceiling in zip(fits, targets, ceilings, strict=True):
+            rows = self.rows[[self.row_of[j] for j in fit.support.tolist()]]
+            B = self.inverse(fit, lambda2)
+            bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
+            quadratic = Quadratic(rows, self.q_all - fit.b @ rows, self.problem.square, B)
+            out.append(self.scan(quadratic, fit, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target, ceiling=ceiling, keep=keep, bound=bound))
+        return out
+
+    def gradients(self, fits):
+        """-d loss / d b_j for each fit over all p columns, (p, fits), and the curvatures (p,)."""
+        self.read([fit.support for fit in fits])
+        out = np.empty((self.problem.X.p, len(fits)))
+        for i, fit in enumerate(fits):
+            out[:, i] = self.q_all - fit.b @ self.rows[[self.row_of[j] for j in fit.support.tolist()]]
+        return out
