@@ -137,24 +137,24 @@ def drop(state, w, k, i0):
 
 
 @njit
-def best_addition(state, G, w, lambda2):
-    """The working column whose addition lowers F most, and by how much; (-1, 0) when none is independent of the support."""
+def best_addition(state, G, w, lambda2, price):
+    """The working column whose addition lowers F + price most, and by how much; (-1, 0) when none is independent of the support."""
     best, where = 0.0, -1
     for j in range(w):
-        if not state.member[j] and state.s[j] > COLLINEAR * (G[j, j] + 2.0 * lambda2) and state.s[j] > 0.0:
-            gain = 0.5 * state.c[j] * state.c[j] / state.s[j]
+        if not state.member[j] and state.s[j] > COLLINEAR * (G[j, j] + 2.0 * lambda2) and state.s[j] > 0.0 and price[j] < 1e299:
+            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - price[j]
             if gain > best or where < 0:
                 best, where = gain, j
     return where, best
 
 
 @njit
-def cheapest_drop(state, k, locked):
-    """The unlocked position whose removal raises F least, and by how much; (-1, inf) when all are locked."""
+def cheapest_drop(state, k, locked, price):
+    """The unlocked position whose removal raises F + price least, and by how much; (-1, inf) when all are locked."""
     best, where = np.inf, -1
     for i in range(k):
         if not locked[state.S[i]]:
-            cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i]
+            cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - price[state.S[i]]
             if cost < best:
                 best, where = cost, i
     return where, best

@@ -131,6 +131,22 @@ def weighted_gram(Z, S, v, H, h0, work):
 
 
 @njit
+def weighted_squares(Z, v, centred, out):
+    """out_j = sum_i v_i z_ji^2, less (sum_i v_i z_ji)^2 / sum v where `centred`; Z (w, n), v (n,), out (w,)."""
+    total = 0.0
+    for i in range(v.size):
+        total += v[i]
+    for j in range(out.size):
+        z = Z[j]
+        first, second = 0.0, 0.0
+        for i in range(v.size):
+            t = v[i] * z[i]
+            first += t
+            second += t * z[i]
+        out[j] = second - first * first / total if centred and total > 0.0 else second
+
+
+@njit
 def shrinkage(b, lambda1, lambda2):
     """lambda1 ||b||_1 + lambda2 ||b||^2."""
     t = 0.0
@@ -144,8 +160,8 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
     """Solve (R) on the working columns S from the start (b, b0), in place: returns (status, F, b0, violation) and leaves eta at the solution.
 
     Z (w, n), lower, upper, b (k,). Damped Newton: the damping falls tenfold after an accepted step, rises tenfold after a refused one (losses whose curvature vanishes
-    have singular Hessians). Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With `capped` (no shrinkage,
-    no box) it stops as SEPARATED when every class is predicted without error or |eta| reaches 30.
+    have singular Hessians). Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0 (no shrinkage,
+    no box) it stops as SEPARATED when |eta - offset| passes 30, or (capped = 1, logistic) every class is predicted without error.
     """
     n, k = y.size, S.size
     m = k + 1 if intercept else k
@@ -160,7 +176,12 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
     predictor(Z, S, b, b0, offset, eta)
     F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
     damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
-    for it in range(max_iter):
+    reference = 1.0 if intercept else 0.0  # curvature were every row's 1: what damping starts from where no row is curved
+    for a in range(k):
+        z = Z[S[a]]
+        for i in range(n):
+            reference += weights[i] * z[i] * z[i]
+    for _it in range(max_iter):
         total = weighted_gram(Z, S, curvatures, K, h0, work)
         trace = 0.0
         for a in range(k):
@@ -222,7 +243,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
             if new <= F - 1e-4 * promised or (promised <= 1e-13 * (abs(F) + 1e-300) and new <= F + 1e-15 * abs(F)):
                 accepted = True
                 break
-            damping = max(10.0 * damping, 1e-3 * trace / max(m, 1))
+            damping = max(10.0 * damping, 1e-3 * max(trace, reference) / max(m, 1))
         if not accepted:
             predictor(Z, S, b, b0, offset, eta)
             status = CONVERGED if violation <= 1e-7 * scale else MAX_ITER
@@ -231,14 +252,14 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         for a in range(k):
             b[a] = trial[a]
         b0 = new0
-        damping = 0.1 * damping if damping > 1e-9 * trace / max(m, 1) else 0.0
+        damping = 0.1 * damping if damping > 1e-9 * max(trace, reference) / max(m, 1) else 0.0
         F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
-        if capped:
+        if capped > 0:
             far, margin = 0.0, np.inf
             for i in range(n):
                 far = max(far, abs(eta[i] - offset[i]))
                 margin = min(margin, y[i] * eta[i])
-            if far > ETA_CAP or margin > 0.0:
+            if far > ETA_CAP or (capped == 1 and margin > 0.0):
                 status = SEPARATED
                 break
         if gain <= 1e-15 * abs(F) and promised <= 1e-14 * abs(F) and damping == 0.0:

@@ -1,0 +1,319 @@
+"""Local search over supports: add, drop and swap with everything re-optimised, in sweeps over the sizes, and kicks out of poor local optima.
+
+A *mover* takes a fit one size up or down and polishes it by swaps until none improves. `ExactMover` (squared loss, no lambda1, no box) decides by the exact table of
+`exchange`; `ConfirmedMover` (all else) ranks by the same table on the local quadratic and lets true refits of the `n_best` first pairs decide.
+Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap inescapable minima, coefficients of the rest frozen); here the rest is refitted.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..problem import Fit
+from . import exchange
+
+FLAT = 1e-10  # relative change of F below which a move is no improvement
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSearch:
+    """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap (False: frozen, as CDPSI); swap_size 1 or 2; n_best: pairs confirmed by a refit where the table only ranks.
+
+    effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves; "high" adds kicks (drop some, add the best, polish) and double swaps, up to 50 times the work.
+    """
+
+    effort: str = "default"
+    refit: bool = True
+    swap_size: int = 1
+    n_best: int = 20
+    max_swaps: int = 100
+
+    def __post_init__(self):
+        if self.effort not in ("fast", "default", "high"):
+            raise ValueError(f"effort={self.effort!r} is not known; choose 'fast', 'default' or 'high'")
+        if self.swap_size not in (1, 2):
+            raise ValueError(f"swap_size={self.swap_size!r} must be 1 or 2")
+        if self.n_best < 1 or self.max_swaps < 1:
+            raise ValueError(f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1")
+
+
+class Store:
+    """The best fit of each size k (unforced columns); `offer` keeps a better one. `last` is the largest size worth having: max_k, or where the data are fitted perfectly or classes separated."""
+
+    def __init__(self, null, n_forced, max_k, scale):
+        self.fits = {0: null}
+        self.n_forced, self.last, self.scale = n_forced, max_k, scale
+        self.end = ""
+
+    def tolerance(self, value):
+        """What counts as an improvement of F at this value."""
+        return FLAT * max(abs(value), 1e-6 * self.scale)
+
+    def size(self, fit):
+        return fit.support.size - self.n_forced
+
+    def offer(self, fit):
+        """Keep the fit if it is the best of its size; True if so."""
+        k = self.size(fit)
+        if k > self.last:
+            return False
+        held = self.fits.get(k)
+        if held is not None and not fit.value < held.value - self.tolerance(held.value):
+            return False
+        self.fits[k] = fit
+        if k and ("separated" in fit.flags or fit.value <= 1e-13 * self.scale):
+            self.finish(k, "separated" if "separated" in fit.flags else "saturated")
+        return True
+
+    def finish(self, k, why):
+        """No size beyond k is worth having."""
+        if k < self.last or not self.end:
+            self.last, self.end = k, why
+            for other in [j for j in self.fits if j > k]:
+                del self.fits[other]
+
+
+class ExactMover:
+    """Moves on the Gram matrix; one `exchange.State` follows the sweep by rank-one changes."""
+
+    def __init__(self, model, lambda2, max_k, scale, settings):
+        self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings
+        self.width, self.capacity = -1, max_k + model.problem.forced.size + 1
+        self.at = None  # support (bytes) that the state holds
+
+    def _load(self, fit):
+        """Make the state hold the fit's support."""
+        model = self.model
+        if self.width != model.width:
+            self.width = model.width
+            self.state = exchange.new_state(self.width, self.capacity)
+            self.locked = np.isin(model.W, model.problem.forced)
+            usable = model.problem.usable[model.W]
+            self.price = np.where(usable, 0.0, 1e300)
+            self.at = None
+        key = fit.support.tobytes()
+        if self.at != key:
+            k = fit.support.size
+            self.state.S[:k] = model.where[fit.support]
+            exchange.build(self.state, model.G, model.q, self.lambda2, self.width, k)
+            self.at = key
+        return fit.support.size
+
+    def _fit(self, k):
+        """The state as a Fit."""
+        model, state = self.model, self.state
+        support = model.W[state.S[:k]]
+        order = np.argsort(support)
+        support = support[order]
+        self.at = support.tobytes()
+        value = model.half_square - exchange.fitted_part(state, model.q, k)
+        return Fit(support, state.b[:k][order], model.problem.shift, float(value))
+
+    def _polish(self, k):
+        tolerance = FLAT * max(self.model.half_square - exchange.fitted_part(self.state, self.model.q, k), 1e-6 * self.scale)
+        exchange.polish(self.state, self.model.G, self.model.q, self.lambda2, self.width, k, self.locked, self.price, tolerance, self.settings.max_swaps)
+        self.model.tables += 1
+        return self._fit(k)
+
+    def forward(self, fit, polish=True):
+        """One size up: the best addition, then swaps. None when no column is independent of the support."""
+        k = self._load(fit)
+        j, _ = exchange.best_addition(self.state, self.model.G, self.width, self.lambda2, self.price)
+        if j < 0:
+            return None
+        self.at = None
+        exchange.add(self.state, self.model.G, self.width, k, j)
+        return self._polish(k + 1) if polish else self._fit(k + 1)
+
+    def backward(self, fit, polish=True):
+        """One size down: the cheapest removal, then swaps. None when only forced columns are left."""
+        k = self._load(fit)
+        i, _ = exchange.cheapest_drop(self.state, k, self.locked, self.price)
+        if i < 0:
+            return None
+        self.at = None
+        exchange.drop(self.state, self.width, k, i)
+        return self._polish(k - 1) if polish else self._fit(k - 1)
+
+    def polish(self, fit):
+        """Swaps until none improves."""
+        k = self._load(fit)
+        self.at = None
+        return self._polish(k)
+
+    def drop_some(self, fit, positions):
+        """The fit of the support without some of its members (positions in the sorted support)."""
+        return self.model.refit(np.delete(fit.support, positions), 0.0, self.lambda2)
+
+
+class ConfirmedMover:
+    """Moves ranked by the local quadratic, decided by refits; pairs that failed are remembered for each support."""
+
+    def __init__(self, model, lambda1, lambda2, scale, settings):
+        self.model, self.lambda1, self.lambda2, self.scale, self.settings = model, float(lambda1), float(lambda2), scale, settings
+        self.failed = {}  # support -> pairs (out, into) that a refit refused
+        self.polished = {}  # support a polish started from -> its end, and the width it knew
+
+    def _refit(self, support, fit, target=np.inf):
+        """Refit on a sorted support, starting from the coefficients of `fit`."""
+        b = np.zeros(support.size)
+        place = np.searchsorted(support, fit.support)
+        place[place == support.size] = 0
+        same = support[place] == fit.support if support.size else np.zeros(fit.support.size, bool)
+        b[place[same]] = fit.b[same]
+        start = b if self.model.problem.quadratic else (b, fit.b0)
+        return self.model.refit(support, self.lambda1, self.lambda2, start, target)
+
+    def _tolerance(self, value):
+        return FLAT * max(abs(value), 1e-6 * self.scale)
+
+    def forward(self, fit, polish=True):
+        """One size up: the best of the three additions ranked first, then swaps."""
+        q = self.model.quadratic(fit, self.lambda2)
+        self.model.tables += 1
+        A = q.a + 2.0 * self.lambda2
+        s = A - np.einsum("ij,ij->j", q.rows, q.B @ q.rows)
+        W = self.model.W
+        ok = (s > exchange.COLLINEAR * A) & (A > 0) & self.model.problem.usable[W]
+        ok[self.model.where[fit.support]] = False
+        if not ok.any():
+            return None
+        gain = np.where(ok, np.maximum(np.abs(q.c) - self.lambda1, 0.0) ** 2 / (2.0 * np.where(ok, s, 1.0)), -1.0)
+        best = None
+        for j in sorted(range(W.size) if W.size <= 3 else np.argpartition(-gain, 3)[:3], key=lambda j: (-gain[j], W[j])):
+            if gain[j] < 0:
+                continue
+            new = self._refit(np.sort(np.append(fit.support, W[j])), fit, np.inf if best is None else best.value)
+            if new is not None and (best is None or new.value < best.value):
+                best = new
+        return self.polish(best) if polish and best is not None else best
+
+    def backward(self, fit, polish=True):
+        """One size down: the best of the three removals ranked first, then swaps."""
+        forced = np.isin(fit.support, self.model.problem.forced)
+        if forced.all():
+            return None
+        B = self.model.quadratic(fit, self.lambda2).B
+        cost = np.where(forced, np.inf, fit.b**2 / np.diagonal(B))
+        best = None
+        for i in np.argsort(cost, kind="stable")[:3]:
+            if not np.isfinite(cost[i]):
+                break
+            new = self._refit(np.delete(fit.support, i), fit, np.inf if best is None else best.value)
+            if new is not None and (best is None or new.value < best.value):
+                best = new
+        return self.polish(best) if polish else best
+
+    def polish(self, fit):
+        """Confirmed swaps until none of the n_best first pairs improves."""
+        trail = []
+        for _ in range(self.settings.max_swaps):
+            key = fit.support.tobytes()
+            known = self.polished.get(key)
+            if known is not None and known[1] == self.model.width:
+                fit = known[0]
+                break
+            trail.append(key)
+            better = self._improve(fit)
+            if better is None:
+                break
+            fit = better
+        for key in trail:
+            self.polished[key] = (fit, self.model.width)
+        return fit
+
+    def _improve(self, fit):
+        """The first of the ranked swaps that a refit confirms, or None."""
+        if "separated" in fit.flags or not fit.support.size:
+            return None
+        failed = self.failed.setdefault(fit.support.tobytes(), set())
+        ranked = self.model.scan(self.model.quadratic(fit, self.lambda2), fit, lambda1=self.lambda1, lambda2=self.lambda2, ceiling=1e300, keep=self.settings.n_best, columns=self.model.W)
+        target = fit.value - self._tolerance(fit.value)
+        for candidate in ranked:
+            pair = (candidate.out, candidate.into)
+            if candidate.out < 0 or pair in failed:
+                continue
+            support = np.sort(np.append(fit.support[fit.support != candidate.out], candidate.into))
+            new = self._refit(support, fit, target)
+            if new is not None and new.value < target:
+                return new
+            failed.add(pair)
+        return None
+
+    def drop_some(self, fit, positions):
+        """The fit of the support without some of its members."""
+        return self._refit(np.delete(fit.support, positions), fit)
+
+
+def sweep(store, mover, forward, done, poll, polish=True):
+    """One pass over the sizes, up or down; True if any size improved. `done` holds the (size, support) pairs whose step was taken already."""
+    improved = False
+    sizes = range(0, store.last) if forward else range(store.last, 1, -1)
+    for k in sizes:
+        fit = store.fits.get(k)
+        if fit is None or (forward and k >= store.last):
+            continue
+        key = (forward, fit.support.tobytes())
+        if key in done:
+            continue
+        poll()
+        new = mover.forward(fit, polish) if forward else mover.backward(fit, polish)
+        done.add(key)
+        if new is None:
+            if forward and k + 1 not in store.fits:
+                store.finish(k, "saturated")
+                break
+            continue
+        improved |= store.offer(new)
+    return improved
+
+
+def search(store, mover, settings, done, poll):
+    """Sweeps up and down the sizes until nothing improves (once each with effort "fast")."""
+    while True:
+        improved = sweep(store, mover, True, done, poll)
+        improved |= sweep(store, mover, False, done, poll)
+        if not improved or settings.effort == "fast":
+            return
+
+
+def kick(store, mover, rng, rounds, poll, done, settings):
+    """Escape: from the best fit of a size drop a few members, add the best ones instead, polish; sweeps spread what improves. Every visited size is offered."""
+    for _ in range(rounds):
+        improved = False
+        for k in range(2, store.last + 1):
+            fit = store.fits.get(k)
+            if fit is None:
+                continue
+            poll()
+            forced = np.isin(fit.support, mover.model.problem.forced)
+            free = np.flatnonzero(~forced)
+            count = int(min(free.size, 2 + rng.integers(max(1, min(k // 3, 6)))))
+            cost = np.abs(fit.b[free]) * np.exp(0.7 * rng.standard_normal(free.size))  # small coefficients go first, with luck
+            fit = mover.drop_some(fit, free[np.argsort(cost)[:count]])
+            for step in range(count):
+                fit = mover.forward(fit, polish=step == count - 1)
+                if fit is None:
+                    break
+                improved |= store.offer(fit)
+        if improved:
+            search(store, mover, settings, done, poll)
+
+
+def double_swaps(store, mover, width, poll):
+    """Exchanges of size two: each pair of the `width` cheapest members is dropped, the best two columns are added one after the other and polished. True if any size improved."""
+    improved = False
+    for k in range(2, store.last + 1):
+        fit = store.fits.get(k)
+        if fit is None:
+            continue
+        free = np.flatnonzero(~np.isin(fit.support, mover.model.problem.forced))
+        cheap = free[np.argsort(np.abs(fit.b[free]), kind="stable")[:width]]
+        for a in range(cheap.size):
+            for c in range(a):
+                poll()
+                trial = mover.drop_some(fit, [cheap[a], cheap[c]])
+                for step in range(2):
+                    trial = mover.forward(trial, polish=step == 1) if trial is not None else None
+                if trial is not None:
+                    improved |= store.offer(trial)
+    return improved
