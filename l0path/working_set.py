@@ -68,7 +68,7 @@ class SupportPath:
         model.grow(problem.forced)
         null = model.null(self.lambda1, self.lambda2)
         self.scale = max(abs(null.value), 1e-300)
-        self.store = Store(null, problem.forced.size, max_k, self.scale)
+        self.store = Store(null, problem.forced.size, max_k, self.scale, settings.tol)
         self.verified, self.rounds = {0: null.support.tobytes()}, []
         self.supports = supports
         self.mover = ExactMover(model, lambda2, max_k, self.scale, settings) if self.exact else ConfirmedMover(model, lambda1, lambda2, self.scale, settings)
@@ -103,6 +103,21 @@ class SupportPath:
                 done.clear()
             else:
                 return
+
+    def optimality(self, k):
+        """The class that was checked for the best model of size k."""
+        if self.verified.get(k) != self.store.fits[k].support.tobytes():
+            return "unverified"
+        return "refit_swap" if self.exact else "refit_swap_m"
+
+    def next_value(self):
+        """Value of one more column than the last size, by its best addition; None when there is none."""
+        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
+        return None if new is None else new.value
+
+    def supports_found(self):
+        """Supports worth offering to another slice."""
+        return [fit.support for k, fit in self.store.fits.items() if k]
 
     def escape(self, done):
         """Effort "high": kicks and double swaps from every size."""

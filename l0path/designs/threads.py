@@ -3,18 +3,21 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
-from threading import Lock
+from threading import Lock, local
 
 import scipy.linalg  # noqa: F401  loads SciPy's own BLAS, so that the controller below finds it beside NumPy's
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
 _pools = {}
+_own = local()
 _blas = {"controller": None, "users": 0, "limit": None}
 
 
 def count():
     """Threads to use, at most 32: OMP_NUM_THREADS if it is a whole number, so that one variable rules BLAS too, else the processors this process may use."""
+    if getattr(_own, "count", None):
+        return _own.count
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted) > 0:
         return min(int(wanted), 32)
@@ -56,6 +59,25 @@ def one_blas_thread():
             _blas["users"] -= 1
             if _blas["users"] == 0:
                 _blas["limit"].restore_original_limits()
+
+
+@contextmanager
+def limited(n_jobs):
+    """At most n_jobs threads for the work started inside by this Python thread (None: no limit of ours, -1: all); one thread binds BLAS too."""
+    if n_jobs is None or n_jobs == -1:
+        yield
+        return
+    if isinstance(n_jobs, bool) or int(n_jobs) != n_jobs or n_jobs < 1:
+        raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 or a whole number >= 1")
+    before, _own.count = getattr(_own, "count", None), int(n_jobs)
+    try:
+        if n_jobs == 1:
+            with one_blas_thread():
+                yield
+        else:
+            yield
+    finally:
+        _own.count = before
 
 
 def _forget():

@@ -11,14 +11,13 @@ import numpy as np
 from ..problem import Fit
 from . import exchange
 
-FLAT = 1e-10  # relative change of F below which a move is no improvement
-
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSearch:
     """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap (False: frozen, as CDPSI); swap_size 1 or 2; n_best: pairs confirmed by a refit where the table only ranks.
 
     effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves; "high" adds kicks (drop some, add the best, polish) and double swaps, up to 50 times the work.
+    tol: moves that lower F by less than tol / 100, relative, are not taken.
     """
 
     effort: str = "default"
@@ -26,6 +25,7 @@ class LocalSearch:
     swap_size: int = 1
     n_best: int = 20
     max_swaps: int = 100
+    tol: float = 1e-8
 
     def __post_init__(self):
         if self.effort not in ("fast", "default", "high"):
@@ -36,17 +36,22 @@ class LocalSearch:
             raise ValueError(f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1")
 
 
+def flat(value, scale, tol):
+    """The change of F at `value` that counts as none: tol / 100 relative, but not below rounding of the null value `scale`."""
+    return 0.01 * tol * max(abs(value), 1e-6 * scale)
+
+
 class Store:
     """The best fit of each size k (unforced columns); `offer` keeps a better one. `last` is the largest size worth having: max_k, or where the data are fitted perfectly or classes separated."""
 
-    def __init__(self, null, n_forced, max_k, scale):
+    def __init__(self, null, n_forced, max_k, scale, tol=1e-8):
         self.fits = {0: null}
-        self.n_forced, self.last, self.scale = n_forced, max_k, scale
+        self.n_forced, self.last, self.scale, self.tol = n_forced, max_k, scale, tol
         self.end = ""
 
     def tolerance(self, value):
         """What counts as an improvement of F at this value."""
-        return FLAT * max(abs(value), 1e-6 * self.scale)
+        return flat(value, self.scale, self.tol)
 
     def size(self, fit):
         return fit.support.size - self.n_forced
@@ -109,7 +114,7 @@ class ExactMover:
         return Fit(support, state.b[:k][order], model.problem.shift, float(value))
 
     def _polish(self, k):
-        tolerance = FLAT * max(self.model.half_square - exchange.fitted_part(self.state, self.model.q, k), 1e-6 * self.scale)
+        tolerance = flat(self.model.half_square - exchange.fitted_part(self.state, self.model.q, k), self.scale, self.settings.tol)
         exchange.polish(self.state, self.model.G, self.model.q, self.lambda2, self.width, k, self.locked, self.price, tolerance, self.settings.max_swaps)
         self.model.tables += 1
         return self._fit(k)
@@ -164,7 +169,7 @@ class ConfirmedMover:
         return self.model.refit(support, self.lambda1, self.lambda2, start, target)
 
     def _tolerance(self, value):
-        return FLAT * max(abs(value), 1e-6 * self.scale)
+        return flat(value, self.scale, self.settings.tol)
 
     def forward(self, fit, polish=True):
         """One size up: the best of the three additions ranked first, then swaps."""

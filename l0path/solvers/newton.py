@@ -161,7 +161,8 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
 
     Z (w, n), lower, upper, b (k,). Damped Newton: the damping falls tenfold after an accepted step, rises tenfold after a refused one (losses whose curvature vanishes
     have singular Hessians). Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0 (no shrinkage,
-    no box) it stops as SEPARATED when |eta - offset| passes 30, or (capped = 1, logistic) every class is predicted without error.
+    no box) it ends as SEPARATED when (capped = 1, logistic) every class is predicted without error,
+    or when |eta - offset| > 30 and the curvature along some direction has vanished; (b, b0) is then the last iterate with |eta - offset| <= 30.
     """
     n, k = y.size, S.size
     m = k + 1 if intercept else k
@@ -176,6 +177,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
     predictor(Z, S, b, b0, offset, eta)
     F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
     damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
+    far, held, held0 = 0.0, np.zeros(k), b0
     reference = 1.0 if intercept else 0.0  # curvature were every row's 1: what damping starts from where no row is curved
     for a in range(k):
         z = Z[S[a]]
@@ -259,10 +261,34 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
             for i in range(n):
                 far = max(far, abs(eta[i] - offset[i]))
                 margin = min(margin, y[i] * eta[i])
-            if far > ETA_CAP or (capped == 1 and margin > 0.0):
-                status = SEPARATED
-                break
+            if capped == 1 and margin > 0.0:
+                return SEPARATED, F, b0, violation
+            if far <= ETA_CAP:
+                held0 = b0
+                for a in range(k):
+                    held[a] = b[a]
         if gain <= 1e-15 * abs(F) and promised <= 1e-14 * abs(F) and damping == 0.0:
             status = CONVERGED
             break
+    if capped > 0 and far > ETA_CAP and _diverged(H, m):
+        for a in range(k):
+            b[a] = held[a]
+        b0 = held0
+        predictor(Z, S, b, b0, offset, eta)
+        return SEPARATED, mean_loss(loss, y, eta, weights), b0, violation
     return status, F, b0, violation
+
+
+@njit
+def _diverged(H, m):
+    """Whether some direction has lost all curvature (columns have unit variance): the fit runs off to infinity along it. H is overwritten."""
+    largest = 1e-300
+    for a in range(m):
+        largest = max(largest, H[a, a])
+    for a in range(m):
+        H[a, a] += 1e-14 * largest
+    weak = cholesky(H, m)
+    smallest = np.inf
+    for a in range(m):
+        smallest = min(smallest, H[a, a] * H[a, a])
+    return weak > 0 or smallest < 1e-9 * min(largest, 1.0)

@@ -44,6 +44,7 @@ class _Working:
         self.W = np.empty(0, dtype=np.int64)
         self.Z = np.empty((0, problem.X.n))
         self.refits = self.tables = self.reads = 0
+        self.max_iter = 1000
 
     def grow(self, J):
         """Add columns J (indices, new ones only are taken) to W; True if any was new."""
@@ -222,7 +223,7 @@ class RowModel(_Working):
         capped = (1 if self.name == "logistic" else 2 if self.name == "poisson" else 0) if free else 0
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
-        status, value, b0, _ = newton.refit(p.loss, p.y, p.weights, p.offset, self.Z, at, float(lambda1), float(lambda2), lower, upper, p.intercept, b, b0, float(target), capped, 200, eta)
+        status, value, b0, _ = newton.refit(p.loss, p.y, p.weights, p.offset, self.Z, at, float(lambda1), float(lambda2), lower, upper, p.intercept, b, b0, float(target), capped, min(self.max_iter, 1000), eta)
         if status == newton.REJECTED:
             return None
         flags = ("not_converged",) if status == newton.MAX_ITER else ()

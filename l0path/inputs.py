@@ -1,0 +1,258 @@
+"""From what the user gives to `Data`: every argument is checked here, and every message names the argument, its value and the remedy."""
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from .designs import as_design, check_finite, duplicates
+from .losses import CLASSIFICATION, Huber, make_loss
+from .problem import Data, default_delta, row_weights
+
+
+def vector(value, n, name, what="row of X"):
+    """A finite float64 vector (n,) from an array, a Series or a scalar."""
+    if isinstance(value, (pd.Series, pd.DataFrame)):
+        value = value.to_numpy()
+    try:
+        out = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers, one per {what}: {error}") from error
+    out = np.full(n, float(out)) if out.ndim == 0 else out.reshape(-1) if out.ndim == 2 and 1 in out.shape else out
+    if out.shape != (n,):
+        raise ValueError(f"{name} has shape {np.shape(value)}, X needs {n}: pass one value per {what}")
+    return out
+
+
+def finite(value, name):
+    """Refuse NaN and infinity."""
+    bad = ~np.isfinite(value)
+    if bad.any():
+        raise ValueError(f"{name} contains NaN or infinity in {bad.sum()} of {value.size} places, the first at position {np.flatnonzero(bad)[0]}; drop or impute those")
+    return value
+
+
+def same_index(X, other, name):
+    """pandas inputs must have equal indexes."""
+    if isinstance(X, (pd.DataFrame, pd.Series)) and isinstance(other, (pd.DataFrame, pd.Series)) and not X.index.equals(other.index):
+        raise ValueError(f"X and {name} have different indexes; align them first (for example {name} = {name}.loc[X.index]) or pass {name}.to_numpy()")
+
+
+def response(y, n, loss):
+    """(y float64 (n,), classes or None, notes): classes become -1 / 1."""
+    if y is None:
+        raise ValueError("y is missing: pass one response per row of X")
+    if isinstance(y, pd.DataFrame):
+        if y.shape[1] != 1:
+            raise ValueError(f"y has {y.shape[1]} columns; pass one response, for example y[{y.columns[0]!r}]")
+        y = y.iloc[:, 0]
+    series = y if isinstance(y, pd.Series) else None
+    values = np.asarray(y) if series is None else series
+    if series is None:
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(f"y has shape {values.shape}; pass one response per row, a vector of length {n}")
+        series = pd.Series(values)
+    if len(series) != n:
+        raise ValueError(f"X has {n} rows but y has {len(series)}; pass one response per row")
+    if series.isna().any():
+        raise ValueError(f"y has {int(series.isna().sum())} missing values of {n}, the first at position {int(np.flatnonzero(series.isna())[0])}; drop those rows from X and y")
+    return _labels(series, loss) if loss in CLASSIFICATION else _numbers(series, loss)
+
+
+def _labels(series, loss):
+    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order."""
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        present = set(series.unique())
+        classes = [c for c in series.cat.categories if c in present]
+    else:
+        classes = list(series.unique())
+        try:
+            classes = sorted(classes)
+        except TypeError as error:
+            raise TypeError(f"y mixes labels that cannot be sorted: {classes[:4]!r}; convert them to one type, for example y.astype(str)") from error
+    if len(classes) == 1:
+        raise ValueError(f"y has one class only, {classes[0]!r}; loss={loss!r} needs two")
+    if len(classes) > 2:
+        raise ValueError(f"y has {len(classes)} classes ({', '.join(map(repr, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one against the rest with "
+                         "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))")
+    out = np.where((series == classes[1]).to_numpy(dtype=bool), 1.0, -1.0)
+    return out, tuple(classes), []
+
+
+def _numbers(series, loss):
+    """A real response."""
+    types = pd.api.types
+    if isinstance(series.dtype, pd.CategoricalDtype) or types.is_bool_dtype(series.dtype) or not types.is_numeric_dtype(series.dtype) or types.is_complex_dtype(series.dtype):
+        if types.is_object_dtype(series.dtype) and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in series):
+            series = series.astype(float)
+        else:
+            raise ValueError(f"y has dtype {series.dtype}, loss={loss!r} needs real numbers; for two classes use loss='logistic'")
+    out = finite(series.to_numpy(dtype=np.float64, na_value=np.nan), "y")
+    notes = []
+    if loss == "poisson":
+        if (out < 0).any():
+            raise ValueError(f"y has {(out < 0).sum()} negative values (smallest {out.min():g}); loss='poisson' needs counts >= 0")
+    elif np.unique(out[: 1000]).size == 2 and np.unique(out).size == 2:
+        notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
+    return out.copy(), None, notes
+
+
+def which(value, names, name):
+    """Column indices (sorted, unique) from names, integer indices or a boolean mask."""
+    p = len(names)
+    if value is None:
+        return np.empty(0, dtype=np.int64)
+    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
+        value = [value]
+    value = list(value)
+    if len(value) == p and all(isinstance(v, (bool, np.bool_)) for v in value):
+        return np.flatnonzero(value).astype(np.int64)
+    at, out = {n: j for j, n in reversed(list(enumerate(names)))}, []
+    for v in value:
+        if isinstance(v, str):
+            if v not in at:
+                raise ValueError(f"{name}: there is no column {v!r}; the columns are {', '.join(names[:8])}{', ...' if p > 8 else ''}")
+            out.append(at[v])
+        elif isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)):
+            if not -p <= v < p:
+                raise ValueError(f"{name}: column index {v} is out of range for p = {p} columns")
+            out.append(int(v) % p)
+        else:
+            raise TypeError(f"{name} takes column names, integer indices or a boolean mask of length p = {p}, got {v!r}")
+    return np.unique(np.array(out, dtype=np.int64))
+
+
+def bound(value, names, name, default):
+    """Bounds (p,) from a scalar, a vector, or a dict / Series by column name; NaN is refused."""
+    p = len(names)
+    if isinstance(value, dict) or (isinstance(value, pd.Series) and not pd.api.types.is_integer_dtype(value.index)):
+        out = np.full(p, default)
+        for key, v in dict(value).items():
+            out[which(key, names, name)] = v
+    else:
+        out = vector(value, p, name, "column of X").copy()
+    if np.isnan(out).any():
+        raise ValueError(f"{name} contains NaN; use {default} for no bound")
+    return out
+
+
+def sample_weights(value, n):
+    """Nonnegative weights (n,), not all zero."""
+    if value is None:
+        return np.ones(n)
+    out = finite(vector(value, n, "sample_weight"), "sample_weight").copy()
+    if (out < 0).any():
+        raise ValueError(f"sample_weight has {(out < 0).sum()} negative values (smallest {out.min():g}); weights must be >= 0, 0 leaves a row out")
+    if not out.any():
+        raise ValueError("sample_weight is zero in every row; give at least one row a positive weight")
+    return out
+
+
+def class_weights(value, classes, loss):
+    """None, "balanced" or the pair of weights of (negative, positive)."""
+    if value is None:
+        return None
+    if classes is None:
+        raise ValueError(f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use sample_weight")
+    if isinstance(value, str):
+        if value != "balanced":
+            raise ValueError(f"class_weight={value!r} is not known; use 'balanced' or a dict {{label: weight}}")
+        return value
+    unknown = [key for key in value if key not in classes]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class; the classes are {classes[0]!r} and {classes[1]!r}")
+    pair = tuple(float(value.get(c, 1.0)) for c in classes)
+    if not all(np.isfinite(w) and w > 0 for w in pair):
+        raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
+    return pair
+
+
+def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight, offset, lower, upper, always_include, exclude, penalty_factor, feature_names, gamma, delta):
+    """(Data, notes, by_name, response name) of the arguments of `fit`."""
+    for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
+        same_index(X, other, name)
+    design, names, _, notes = as_design(X, feature_names)
+    check_finite(design, names)
+    target, classes, more = response(y, design.n, loss)
+    notes = [*notes, *more]
+    weights = sample_weights(sample_weight, design.n)
+    shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
+    record = make_loss(loss, gamma, 1.0 if delta is None else delta)
+    factor = np.ones(design.p) if penalty_factor is None else vector(penalty_factor, design.p, "penalty_factor", "column of X").copy()
+    if np.isnan(factor).any() or (factor < 0).any():
+        raise ValueError("penalty_factor must be >= 0 (0: always in, inf: never in), got NaN or negative values")
+    forced = np.union1d(which(always_include, names, "always_include"), np.flatnonzero(factor == 0)).astype(np.int64)
+    out = np.union1d(which(exclude, names, "exclude"), np.flatnonzero(np.isinf(factor))).astype(np.int64)
+    both = np.intersect1d(forced, out)
+    if both.size:
+        raise ValueError(f"always_include and exclude both name {', '.join(names[j] for j in both[:5])}; a column is either in or out")
+    factor[forced] = 0.0
+    excluded = np.zeros(design.p, dtype=bool)
+    excluded[out] = True
+    low, high = bound(lower, names, "lower", -np.inf), bound(upper, names, "upper", np.inf)
+    _check_box(low, high, forced, excluded, names)
+    data = Data(design=design, y=target, loss=record, weights=weights, class_weight=class_weights(class_weight, classes, loss), offset=shift, intercept=bool(fit_intercept), standardize=bool(standardize),
+                lower=low, upper=high, factor=factor, forced=forced, excluded=excluded, names=names, classes=classes)
+    full = row_weights(data)
+    if classes is not None and not ((full > 0) & (target > 0)).any() or classes is not None and not ((full > 0) & (target < 0)).any():
+        raise ValueError("y has one class only on the rows with positive weight; a classification needs both")
+    if loss == "poisson" and not (full @ target > 0):
+        raise ValueError("y is zero in every row with positive weight; loss='poisson' has no finite intercept then")
+    if loss == "huber" and delta is None:
+        data = replace(data, loss=Huber(float(default_delta(target, full, shift))))
+    by_name = isinstance(X, pd.DataFrame) and not any("renamed" in n or "repeat" in n for n in notes)
+    return data, notes, by_name, y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None
+
+
+def _check_box(low, high, forced, excluded, names):
+    bad = np.flatnonzero(low > high)
+    if bad.size:
+        j = bad[0]
+        raise ValueError(f"lower > upper for {bad.size} columns, the first {names[j]}: {low[j]:g} > {high[j]:g}; swap them")
+    free = ~excluded
+    free[forced] = False
+    bad = np.flatnonzero(free & ((low > 0) | (high < 0)))
+    if bad.size:
+        j = bad[0]
+        raise ValueError(f"the box of {names[j]} is [{low[j]:g}, {high[j]:g}] and leaves out 0, so the column could not be left out; widen it, or put the column into always_include")
+
+
+def column_notes(data, usable):
+    """Notes about constant, equal and excluded columns."""
+    notes = []
+    constant = np.flatnonzero(~usable & ~data.excluded)
+    if constant.size:
+        notes.append(f"{constant.size} constant column{'s' if constant.size > 1 else ''}, never chosen: {_some(constant, data.names)}")
+    pairs = duplicates(data.design)
+    if pairs:
+        notes.append(f"{len(pairs)} column{'s' if len(pairs) > 1 else ''} equal to an earlier one, which stays usable: " + _some([j for j, _ in pairs], data.names))
+    return notes, np.array([j for j, _ in pairs], dtype=np.int64)
+
+
+def _some(J, names):
+    return ", ".join(names[j] for j in J[:5]) + (", ..." if len(J) > 5 else "")
+
+
+def checksum(data):
+    """A cheap digest of the data: y, weights, and up to 64 evenly spaced columns of X."""
+    digest = hashlib.blake2b(digest_size=16)
+    design = data.design
+    J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))
+    digest.update(repr((design.n, design.p)).encode())
+    step = max(1, (1 << 20) // max(design.n, 1))
+    for left in range(0, J.size, step):
+        digest.update(np.ascontiguousarray(design.columns(J[left : left + step]).T).tobytes())
+    digest.update(np.ascontiguousarray(data.y).tobytes())
+    return digest.hexdigest()
+
+
+def again(path, X, y):
+    """Data for a loaded path from X and y given anew; weights and offset of the fit are not stored, so such paths need a new fit."""
+    meta = path.meta
+    if meta.has_offset or meta.weighted:
+        raise ValueError("the path was fitted with an offset or weights, which a path file does not hold; fit again to use this method")
+    data, *_ = parse(X, y, loss=meta.loss, fit_intercept=meta.intercept, standardize=meta.standardize, sample_weight=None, class_weight=None, offset=None, lower=-np.inf, upper=np.inf,
+                     always_include=None, exclude=None, penalty_factor=None, feature_names=None if isinstance(X, pd.DataFrame) else meta.names, gamma=meta.loss_parameter or 0.25, delta=meta.loss_parameter)
+    return data

@@ -1,0 +1,40 @@
+"""`Model`: one solution of a path."""
+
+
+class Model:
+    """One solution. Attributes: index k n_nonzero slice lambda0 lambda1 lambda2 support features groups intercept coef objective loss deviance_ratio lower_bound gap flags optimality."""
+
+    def __init__(self, path, index):
+        self.path, self.index = path, int(index)
+        self._row = path._row(path.solutions[self.index])
+
+    def __getattr__(self, name):
+        row = self.__dict__.get("_row", {})
+        if name in row:
+            return row[name]
+        raise AttributeError(f"Model has no attribute {name!r}; it has {', '.join(sorted(row))}")
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self._row})
+
+    @property
+    def support(self):
+        """Column indices, ascending."""
+        return self.path.solutions[self.index].support.copy()
+
+    @property
+    def features(self):
+        """Names of the chosen columns."""
+        return [self.path.meta.names[j] for j in self.path.solutions[self.index].support]
+
+    groups = property(lambda self: None, doc="Chosen groups; None without groups.")
+    intercept = property(lambda self: float(self.path.solutions[self.index].intercept), doc="Intercept in the user's units.")
+    coef = property(lambda self: self.path.coef(index=self.index), doc='Series: "(Intercept)" and the chosen columns, in the user\'s units.')
+
+    def predict(self, X, type=None, *, offset=None):
+        """See `Path.predict`."""
+        return self.path.predict(X, index=self.index, type=type, offset=offset)
+
+    def __repr__(self):
+        shown = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
+        return f"<l0path.Model: k = {self.k}, loss {self.loss:.6g}, deviance ratio {self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}>"

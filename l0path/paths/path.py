@@ -1,0 +1,263 @@
+"""`Path`: all solutions of a fit as one object with a table, coefficients by name and predictions. Methods that need more (select, plot, refit, ...) are bound in `l0path/__init__`."""
+import numpy as np
+import pandas as pd
+
+from ..designs import as_design
+from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_loss
+from .model import Model
+from .records import Source
+
+COLUMNS = ["k", "n_nonzero", "slice", "lambda0", "lambda1", "lambda2", "objective", "loss", "deviance_ratio", "lambda0_low", "lambda0_high",
+           "lower_bound", "gap", "converged", "status", "optimality", "flags"]
+
+
+class Path:
+    """A whole path of models. `table` has one row per solution; choose one by k=, lambda0=, index= or a rule such as "bic" (with slice=, lambda1= or lambda2= where there are several slices)."""
+
+    def __init__(self, meta, solutions, status="", notes=(), rounds=(), source=None):
+        self.meta, self.solutions = meta, list(solutions)
+        self.status, self.notes = status, list(notes)
+        self.rounds = pd.DataFrame(list(rounds))
+        self._source = source or Source()
+        self._table = None
+
+    names = property(lambda self: list(self.meta.names), doc="Feature names, length p.")
+    n = property(lambda self: self.meta.n, doc="Rows of X.")
+    p = property(lambda self: self.meta.p, doc="Columns of X.")
+    classes = property(lambda self: self.meta.classes, doc="(negative, positive) labels of a classification, else None.")
+    penalty = property(lambda self: self.meta.penalty, doc="The terms in force: L0, L0L1, L0L2 or L0L1L2.")
+    n_dropped = property(lambda self: self.meta.n_dropped, doc="Rows dropped by a formula because of missing values.")
+    loss = property(lambda self: self.meta.loss, doc="Name of the loss.")
+
+    @property
+    def table(self):
+        """DataFrame with a row per solution; the row label is the index that selectors take."""
+        if self._table is None:
+            self._table = pd.DataFrame([self._row(s) for s in self.solutions], columns=COLUMNS)
+        return self._table.copy()
+
+    def _row(self, s):
+        null = self.meta.null_loss
+        gap = (s.objective - s.lower_bound) / max(abs(s.objective), 1e-12)
+        ratio = 1.0 - s.loss / null if null > 0 else np.nan
+        return {"k": s.k, "n_nonzero": int(np.count_nonzero(s.beta)), "slice": s.slice, "lambda0": s.lambda0, "lambda1": s.lambda1, "lambda2": s.lambda2, "objective": s.objective, "loss": s.loss,
+                "deviance_ratio": ratio, "lambda0_low": s.lambda0_low, "lambda0_high": s.lambda0_high, "lower_bound": s.lower_bound, "gap": gap,
+                "converged": s.status == "converged", "status": s.status, "optimality": s.optimality, "flags": ", ".join(s.flags)}
+
+    def __len__(self):
+        return len(self.solutions)
+
+    def __iter__(self):
+        return (Model(self, i) for i in range(len(self)))
+
+    def __getstate__(self):
+        return {**self.__dict__, "_source": Source(), "_table": None}
+
+    def __repr__(self):
+        sizes = [s.k for s in self.solutions]
+        slices = len({s.slice for s in self.solutions})
+        span = f"k = {min(sizes)}..{max(sizes)}" if sizes else "no solution"
+        many = f" in {slices} slices" if slices > 1 else ""
+        dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
+        return f"<l0path.Path: {self.meta.loss} loss, penalty {self.penalty}, n = {self.n}, p = {self.p}{dropped}; {len(self)} solutions, {span}{many}; {self.status}>"
+
+    # -- choosing one solution
+
+    def index(self, rule=None, *, k=None, lambda0=None, index=None, slice=None, lambda1=None, lambda2=None):
+        """The index of the one solution that a selector names.
+
+        rule: "aic", "bic", ... or a callable taking the path; k: size; lambda0: value on the grid (1e-8 relative), or on a support path any value inside a model's
+        [lambda0_low, lambda0_high). Raises LookupError when none or several match (naming neighbours, or the slices), TypeError unless exactly one selector is given.
+        """
+        given = [name for name, value in (("rule", rule), ("k", k), ("lambda0", lambda0), ("index", index)) if value is not None]
+        if len(given) != 1:
+            raise TypeError(f"choose a solution by exactly one of k=, lambda0=, index= or a rule such as 'bic'; got {', '.join(given) or 'none'}")
+        if index is not None:
+            if isinstance(index, (bool, np.bool_)) or not isinstance(index, (int, np.integer)) or not -len(self) <= index < len(self):
+                raise LookupError(f"index={index!r} is not on the path; it has rows 0..{len(self) - 1}")
+            return int(index) % len(self)
+        rows = self._rows(slice, lambda1, lambda2)
+        if rule is not None:
+            return self._by_rule(rule, rows)
+        slices = sorted({self.solutions[i].slice for i in rows})
+        if len(slices) > 1:
+            shown = "; ".join(f"slice={s}: lambda1={a:.4g}, lambda2={b:.4g}" for s, a, b in self._slices(slices))
+            raise LookupError(f"{given[0]}={k if k is not None else lambda0!r} needs one slice, the path has {len(slices)}; add slice=, lambda1= or lambda2= ({shown})")
+        return self._by_size(k, rows) if k is not None else self._by_lambda0(lambda0, rows)
+
+    def _slices(self, slices):
+        seen = {s.slice: (s.slice, s.lambda1, s.lambda2) for s in self.solutions}
+        return [seen[s] for s in slices]
+
+    def _rows(self, slice, lambda1, lambda2):
+        rows = list(range(len(self)))
+        for name, value in (("slice", slice), ("lambda1", lambda1), ("lambda2", lambda2)):
+            if value is not None:
+                have = sorted({getattr(self.solutions[i], name) for i in rows})
+                rows = [i for i in rows if abs(getattr(self.solutions[i], name) - value) <= 1e-8 * abs(value)]
+                if not rows:
+                    raise LookupError(f"{name}={value!r} is not on the path; it has {name} in {have[:20]}")
+        return rows
+
+    def _by_rule(self, rule, rows):
+        if callable(rule):
+            i = rule(self)
+            if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)) or not 0 <= i < len(self):
+                raise LookupError(f"the rule {rule!r} returned {i!r}; it must return the index of a row of path.table, an integer in 0..{len(self) - 1}")
+            return int(i)
+        return self.select(rule, rows=rows)
+
+    def _by_size(self, k, rows):
+        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
+            raise TypeError(f"k={k!r} must be a whole number, the size of a model")
+        sized = [i for i in rows if self.solutions[i].k == k]
+        if not sized:
+            below, above = [self.solutions[i].k for i in rows if self.solutions[i].k < k], [self.solutions[i].k for i in rows if self.solutions[i].k > k]
+            near = [f"k={max(below)} below" if below else "", f"k={min(above)} above" if above else ""]
+            raise LookupError(f"k={k} is not on the path; the nearest sizes are {' and '.join(x for x in near if x) or 'none'}")
+        return min(sized, key=lambda i: (self.solutions[i].loss + self.solutions[i].shrinkage, i))
+
+    def _by_lambda0(self, value, rows):
+        if not isinstance(value, (int, float, np.number)) or not value >= 0:
+            raise LookupError(f"lambda0={value!r} must be a number >= 0")
+        if self.meta.grid == "lambda0":
+            hit = [i for i in rows if abs(self.solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)]
+            grid = np.array([self.solutions[i].lambda0 for i in rows])
+            remedy = f"the nearest on the grid are {_neighbours(grid, value)}; fit with lambda0={value:.6g}"
+        else:
+            hit = [i for i in rows if self.solutions[i].lambda0_low <= value < self.solutions[i].lambda0_high]
+            low = min((self.solutions[i].lambda0_low for i in rows if not np.isnan(self.solutions[i].lambda0_low)), default=np.nan)
+            remedy = f"the path covers lambda0 >= {low:.6g}; raise max_k to go below"
+        if not hit:
+            raise LookupError(f"lambda0={value!r} is not on the path: {remedy}")
+        return hit[0]
+
+    # -- what a solution says
+
+    def model(self, rule=None, **selector):
+        """The `Model` that a selector names."""
+        return Model(self, self.index(rule, **selector))
+
+    def support(self, rule=None, **selector):
+        """Column indices of a solution, ascending, forced ones included."""
+        return self.solutions[self.index(rule, **selector)].support.copy()
+
+    def coef(self, rule=None, *, standardized=False, full=False, **selector):
+        """Coefficients in the user's units: a Series with "(Intercept)" and the chosen columns (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever enter.
+
+        standardized=True gives b_j = s_j beta_j and the intercept at the column means.
+        """
+        if rule is None and not selector:
+            ever = np.arange(self.p) if full else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
+            columns = {i: self._coef(s, ever, standardized) for i, s in enumerate(self.solutions)}
+            return pd.DataFrame(columns, index=pd.Index(["(Intercept)", *(self.meta.names[j] for j in ever)], name="feature"))
+        i = self.index(rule, **selector)
+        s = self.solutions[i]
+        which = np.arange(self.p) if full else s.support
+        return pd.Series(self._coef(s, which, standardized), index=pd.Index(["(Intercept)", *(self.meta.names[j] for j in which)], name="feature"), name=i)
+
+    def _coef(self, s, which, standardized):
+        beta = np.zeros(self.p)
+        beta[s.support] = s.beta * (self.meta.scale[s.support] if standardized else 1.0)
+        intercept = s.intercept + (self.meta.center[s.support] @ s.beta if standardized else 0.0)
+        return np.concatenate([[intercept], beta[which]])
+
+    def loss_record(self):
+        """The loss as a record for `l0path.losses`."""
+        name, parameter = self.meta.loss, self.meta.loss_parameter
+        return make_loss(canonical_name(name), *([parameter, 1.0] if name == "smoothed_hinge" else [0.25, parameter if parameter is not None else 1.0]))
+
+    def predict(self, X, rule=None, *, type=None, offset=None, **selector):
+        """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.
+
+        X (m, p), a DataFrame is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column per solution. `offset` is needed if the fit had one.
+        """
+        design, index = self._new_design(X)
+        bare = rule is None and not selector
+        chosen = range(len(self)) if bare else [self.index(rule, **selector)]
+        eta = np.column_stack([self._link(design, self.solutions[i]) for i in chosen]) if chosen else np.empty((design.n, 0))
+        if self.meta.has_offset and offset is None:
+            raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to predict without)")
+        if offset is not None:
+            offset = np.broadcast_to(np.asarray(offset, dtype=np.float64), (design.n,))
+            eta = eta + offset[:, None]
+        out = self._transform(eta, type)
+        if bare:
+            return pd.DataFrame(out, index=index) if index is not None else out
+        return pd.Series(out[:, 0], index=index, name=self.meta.response) if index is not None else out[:, 0]
+
+    def _link(self, design, s):
+        return s.intercept + design.dot(s.support, s.beta) if s.support.size else np.full(design.n, s.intercept)
+
+    def _transform(self, eta, type):
+        loss = self.meta.loss
+        if type is None:
+            type = "link" if loss in CLASSIFICATION - {"logistic"} else "response"
+        if type == "link":
+            return eta
+        if type == "response":
+            if loss in CLASSIFICATION - {"logistic"}:
+                raise ValueError(f"type='response' needs a loss with a mean; {loss} has none: use type='link' or 'class', or fit loss='logistic' for probabilities")
+            with np.errstate(over="ignore"):
+                return 1.0 / (1.0 + np.exp(-eta)) if loss == "logistic" else np.exp(eta) if loss == "poisson" else eta
+        if type == "class":
+            if self.classes is None:
+                raise ValueError(f"type='class' needs a classification loss; this path has loss={loss!r}")
+            return np.asarray(self.classes)[(eta > 0).astype(int)]
+        raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
+
+    def _new_design(self, X):
+        """X for prediction, columns in the order of the fit: by name for a DataFrame, by position else."""
+        if isinstance(X, pd.DataFrame) and self.meta.by_name:
+            X = X.rename(columns=str)
+            missing = [name for name in self.meta.names if name not in X.columns]
+            if missing:
+                raise ValueError(f"X lacks {len(missing)} of the columns of the fit: {', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}")
+            X = X[self.meta.names] if list(X.columns) != self.meta.names else X
+        design, _, index, _ = as_design(X)
+        if design.p != self.p:
+            raise ValueError(f"X has {design.p} columns, the fit had {self.p}; pass the same columns in the same order")
+        return design, index
+
+    def objective(self, rule=None, *, X=None, y=None, **selector):
+        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data."""
+        s = self.solutions[self.index(rule, **selector)]
+        data = self.data(X, y)
+        from ..problem import row_weights
+
+        eta = self._link(data.design, s) + (0.0 if data.offset is None else data.offset)
+        b = s.beta * self.meta.scale[s.support]
+        value = mean_loss(data.loss, data.y, eta, row_weights(data)) + s.lambda1 * np.abs(b).sum() + s.lambda2 * b @ b
+        if self.meta.grid == "lambda0":
+            forced = np.isin(s.support, self.meta.forced)
+            value += s.lambda0 * self.meta.factor[s.support][~forced & (s.beta != 0)].sum()
+        return float(value)
+
+    def data(self, X=None, y=None):
+        """The data of the fit; after loading a path they must be passed again. An X or y that is not the one of the fit is refused (by a checksum of some columns)."""
+        data = self._source.data
+        if X is not None:
+            if y is None:
+                raise ValueError("pass y= together with X=")
+            from ..inputs import again
+
+            data = again(self, X, y)
+        if data is None:
+            raise ValueError("the data are not kept with a loaded path: pass X= and y=, those of the fit")
+        if self.meta.checksum:
+            from ..inputs import checksum
+
+            if checksum(data) != self.meta.checksum:
+                raise ValueError("X or y differ from those of the fit (checksum); pass the X and y that the path was fitted on, unchanged")
+        return data
+
+    def slice(self, i):
+        """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew."""
+        rows = self._rows(i, None, None)
+        return Path(self.meta, [self.solutions[r]._replace(slice=0) for r in rows], self.status, self.notes, self.rounds.to_dict("records"), self._source)
+
+
+def _neighbours(grid, value):
+    """The grid values next to `value`, for messages."""
+    below, above = grid[grid < value], grid[grid > value]
+    return " and ".join([f"{x:.6g}" for x in ([below.max()] if below.size else []) + ([above.min()] if above.size else [])]) or "none"

@@ -1,0 +1,87 @@
+"""Paths on disk: one NumPy zip with a JSON header, no pickle. Coefficients, names and labels come back bit by bit; the data are not stored."""
+import dataclasses
+import json
+import zipfile
+from pathlib import Path as FilePath
+
+import numpy as np
+
+from .path import Path
+from .records import Meta, Solution
+
+VERSION = 1
+ARRAYS = ("center", "scale", "forced", "factor")
+
+
+def _label(x):
+    """A class label as JSON with its type."""
+    kind = type(x.item() if isinstance(x, np.generic) else x).__name__
+    value = x.item() if isinstance(x, np.generic) else x
+    if kind not in ("bool", "int", "float", "str"):
+        raise TypeError(f"class label {x!r} of type {kind} cannot be stored; use strings, numbers or bools as labels")
+    return [kind, value, str(x.dtype) if isinstance(x, np.generic) else ""]
+
+
+def _unlabel(x):
+    kind, value, dtype = x
+    plain = {"bool": bool, "int": int, "float": float, "str": str}[kind](value)
+    return np.dtype(dtype).type(plain) if dtype else plain
+
+
+def save(self, file):
+    """Write the path to `file` (any name; .npz is customary). The data are left out. Reading back: `l0path.load(file)`."""
+    meta = dataclasses.asdict(self.meta)
+    arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
+    meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
+    scalars = [f for f in Solution._fields if f not in ("support", "beta")]
+    header = {"format": "l0path path", "version": VERSION, "meta": meta, "status": self.status, "notes": self.notes, "rounds": self.rounds.to_dict("records"),
+              "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions]}
+    numbers = [f for f in scalars if f not in ("status", "optimality", "flags")]
+    arrays["numbers"] = np.array([[float(getattr(s, f)) for f in numbers] for s in self.solutions]).reshape(len(self.solutions), len(numbers))
+    arrays["sizes"] = np.array([s.support.size for s in self.solutions], dtype=np.int64)
+    arrays["support"] = np.concatenate([s.support for s in self.solutions] or [np.empty(0)]).astype(np.int64)
+    arrays["beta"] = np.concatenate([s.beta for s in self.solutions] or [np.empty(0)]).astype(np.float64)
+    arrays["header"] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
+    with open(FilePath(file), "wb") as stream:
+        np.savez_compressed(stream, **arrays)
+
+
+def _plain(x):
+    if isinstance(x, np.generic):
+        return x.item()
+    raise TypeError(f"{type(x).__name__} cannot be stored")
+
+
+def load(file):
+    """Read a path written by `Path.save`. ValueError for a damaged file, another format or version; methods that need the data take X=, y=."""
+    file = FilePath(file)
+    if not file.exists():
+        raise FileNotFoundError(f"no file {file}")
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        header = json.loads(arrays.pop("header").tobytes().decode())
+        kind, version = header["format"], header["version"]
+    except (zipfile.BadZipFile, ValueError, KeyError, OSError, EOFError, TypeError, AttributeError) as error:
+        raise ValueError(f"{file} is not a path file, or it is damaged ({type(error).__name__}: {error}); write it again with path.save(file)") from error
+    if kind != "l0path path" or version != VERSION:
+        raise ValueError(f"{file} holds {kind!r} of version {version}; this l0path reads version {VERSION}: fit again, or load it with the version that wrote it")
+    try:
+        return _assemble(header, arrays)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"{file} is damaged ({type(error).__name__}: {error}); write it again with path.save(file)") from error
+
+
+def _assemble(header, arrays):
+    meta = header["meta"]
+    meta["classes"] = None if meta["classes"] is None else tuple(_unlabel(c) for c in meta["classes"])
+    meta = Meta(**meta, **{name: arrays[f"meta_{name}"] for name in ARRAYS})
+    numbers = [f for f in Solution._fields if f not in ("support", "beta", "status", "optimality", "flags")]
+    ends = np.cumsum(arrays["sizes"])[:-1]
+    supports, betas = np.split(arrays["support"], ends), np.split(arrays["beta"], ends)
+    solutions = []
+    for row, support, beta, (status, optimality, flags) in zip(arrays["numbers"], supports, betas, header["text"], strict=True):
+        values = dict(zip(numbers, (float(x) for x in row), strict=True))
+        values["slice"], values["k"] = int(values["slice"]), int(values["k"])
+        solutions.append(Solution(support=support, beta=beta, status=status, optimality=optimality, flags=tuple(flags), **values))
+    return Path(meta, solutions, header["status"], header["notes"], header["rounds"])
