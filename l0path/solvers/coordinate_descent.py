@@ -15,7 +15,7 @@ from ..penalties import Separable, entry
 from .descent_kernels import cd_gram, cd_rows, frozen_swaps, probe_entries
 
 CHUNK = 50  # sweeps of one kernel call
-SAFETY = {"logistic": 2.0, "squared_hinge": 2.0, "poisson": 3.0, "huber": 8.0, "smoothed_hinge": 8.0}  # the exact gain of an entry is at most this many times the quadratic estimate
+SAFETY = {"logistic": 2.0, "squared_hinge": 4.0, "poisson": 3.0, "huber": 8.0, "smoothed_hinge": 8.0}  # the exact gain of an entry is at most this many times the quadratic estimate
 PROBED = 8  # columns whose exact gain is always worked out, however small the estimate
 FLAT = 1e-10  # relative change of P below which a swap is no improvement
 
@@ -52,7 +52,7 @@ class Descent:
     def __init__(self, model, lambda1, lambda2, settings, scale):
         self.model, self.problem, self.settings, self.scale = model, model.problem, settings, scale
         self.lambda1, self.lambda2, self.tie = float(lambda1), float(lambda2), 1e-12 * scale
-        self.visited, self.resting, self.width = {}, {}, -1
+        self.visited, self.best, self.resting, self.width = {}, {}, {}, -1
         p = self.problem
         self.open = p.usable & np.isfinite(p.factor)  # columns that may enter, (p,)
         self.open[p.forced] = False
@@ -86,8 +86,21 @@ class Descent:
         if key not in self.visited:
             fit = self.model.refit(support, self.lambda1, self.lambda2, start)
             keep = (fit.b != 0) | np.isin(support, self.problem.forced)
-            self.visited[key] = fit if keep.all() else fit._replace(support=support[keep], b=fit.b[keep])
+            self.keep(key, fit if keep.all() else fit._replace(support=support[keep], b=fit.b[keep]))
         return self.visited[key]
+
+    def keep(self, key, fit):
+        """Remember a restricted optimum; the best of each size competes elsewhere (harvest)."""
+        self.visited[key] = fit
+        k = fit.support.size - self.problem.forced.size
+        if k not in self.best or fit.value < self.best[k].value - self.tolerance(fit):
+            self.best[k] = fit
+
+    def rival(self, lambda0, fit, max_k=np.inf):
+        """The best fit seen so far at this lambda0 if it beats `fit`, or None."""
+        seen = [other for k, other in self.best.items() if k <= max_k and not {"separated", "not_converged"} & set(other.flags)]
+        best = min(seen, key=lambda other: self.price(lambda0, other), default=fit)
+        return best if self.price(lambda0, best) < self.price(lambda0, fit) - self.tolerance(fit) else None
 
     def solve(self, lambda0, start, poll=lambda: None, settled=True):
         """A stationary point of (P) on W from a start (a Fit; `settled`: it is the optimum on its support): descend, refit, until the support rests."""

@@ -47,7 +47,7 @@ def probe(loss, y, weights, eta, z, shift):
 
 @njit
 def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
-    """(t, gain): t minimises sum_i w_i loss(eta_i + (t - old) z_i) + lambda1 |t| + lambda2 t^2 on the box, gain is by how much t beats 0 (or the box's end next to 0).
+    """(t, gain, F): t minimises F = sum_i w_i loss(eta_i + (t - old) z_i) + lambda1 |t| + lambda2 t^2 on the box; gain is by how much t beats 0 (or the box's end next to 0).
 
     Newton steps on the side of 0 that goes down, kept in a shrinking bracket: a step that leaves it is halved, or doubled while there is no far end (curvature may vanish, values may overflow).
     """
@@ -61,7 +61,7 @@ def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
     elif start > lower and d + (lambda1 if start > 0.0 else -lambda1) > 0.0:
         way, limit = -1.0, lower
     else:
-        return start, 0.0
+        return start, 0.0, F0
     kink = lambda1 * (way if start == 0.0 else 1.0 if start > 0.0 else -1.0)
     near, far, t, best, gain = start, limit, start, start, 0.0
     d += kink
@@ -80,7 +80,7 @@ def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
             near = t
             if t == limit:
                 break
-        if F < 1e300 and d * d <= 1e-11 * h * gain:  # what a further step promises
+        if F < 1e300 and d * d <= h * max(1e-11 * min(gain, F), 1e-16 * F):  # what a further step promises
             break
         new = t - d / h if F < 1e300 and h > 1e-12 * abs(d) else far
         if not (way * (new - near) > 0.0 and way * (far - new) > 0.0):
@@ -88,7 +88,7 @@ def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
         if abs(new - t) <= 1e-13 * abs(t):
             break
         t = new
-    return best, gain
+    return best, gain, F0 - gain
 
 
 @njit
@@ -96,7 +96,7 @@ def probe_entries(loss, penalty, y, weights, eta, Z, at, lower, upper, out, gain
     """Exact optimum out (m,) and gain (m,) of the columns `at`, zero at present, each alone; lower, upper (w,)."""
     for e in range(at.size):
         j = at[e]
-        out[e], gains[e] = line(loss, y, weights, eta, Z[j], 0.0, penalty.lambda1, penalty.lambda2, lower[j], upper[j])
+        out[e], gains[e], _ = line(loss, y, weights, eta, Z[j], 0.0, penalty.lambda1, penalty.lambda2, lower[j], upper[j])
 
 
 @njit
@@ -109,22 +109,24 @@ def member_step(loss, penalty, y, weights, eta, z, slopes, curvatures, F, b, pri
         h += curvatures[i] * z[i] * z[i]
     if b != 0.0 and h > 0.0 and (fixed or 0.5 * h * b * b > 20.0 * (price + penalty.tie)):
         t = min(max(b - d / h, lower), upper)
-        if t == b:
+        if 0.5 * h * (t - b) * (t - b) <= 1e-17 * F:
             return b
         if t * b > 0.0:
             for i in range(y.size):
                 trial[i] = eta[i] + (t - b) * z[i]
             if mean_loss(loss, y, trial, weights) + lambda1 * (abs(t) - abs(b)) + lambda2 * (t * t - b * b) <= F:
                 return t
-    t, gain = line(loss, y, weights, eta, z, b, lambda1, lambda2, lower, upper)
-    return t if fixed or gain >= price - penalty.tie else 0.0
+    t, gain, end = line(loss, y, weights, eta, z, b, lambda1, lambda2, lower, upper)
+    if not fixed and gain < price - penalty.tie:
+        return 0.0
+    return t if end <= F + lambda1 * abs(b) + lambda2 * b * b else b
 
 
 @njit
 def cd_rows(loss, penalty, y, weights, Z, order, b, b0, eta, slopes, curvatures, factor, lower, upper, fixed, intercept, sure, safety, n_stable, max_sweeps, tol):
     """Cyclic descent on the rows, in place: b (w,), eta, slopes, curvatures (n,) at (b, b0); Z (w, n) a column per row; the intercept once a sweep. Returns (sweeps, b0).
 
-    A column out of the support gets the exact search if it is among the first `sure` of the order, or if `safety` times the estimate
+    A column out of the support gets the exact search in the first sweep, if it is among the first `sure` of the order, or if `safety` times the estimate
     (|slope| - lambda1)_+^2 / (2 (curvature + 2 lambda2)) passes its price.
     """
     n = y.size
@@ -149,8 +151,8 @@ def cd_rows(loss, penalty, y, weights, Z, order, b, b0, eta, slopes, curvatures,
                     h += curvatures[i] * z[i] * z[i]
                 u = max(abs(d) - penalty.lambda1, 0.0)
                 new = 0.0
-                if u > 0.0 and (e < sure or safety * u * u > 2.0 * h * price):
-                    new, gain = line(loss, y, weights, eta, z, 0.0, penalty.lambda1, penalty.lambda2, lower[j], upper[j])
+                if u > 0.0 and (sweep == 0 or e < sure or safety * u * u > 2.0 * h * price):
+                    new, gain, _ = line(loss, y, weights, eta, z, 0.0, penalty.lambda1, penalty.lambda2, lower[j], upper[j])
                     if not gain > price + penalty.tie:
                         new = 0.0
             step = new - old

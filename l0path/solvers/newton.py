@@ -7,7 +7,7 @@ A quadratic (R) is solved by `solve_quadratic` (active signs and bounds, spec C.
 import numpy as np
 
 from .._generic import njit
-from ..losses import ETA_CAP, derivatives, mean_loss
+from ..losses import ETA_CAP, derivatives, mean_loss, slope
 from .linear_algebra import cholesky, cholesky_solve
 
 CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
@@ -156,11 +156,36 @@ def shrinkage(b, lambda1, lambda2):
 
 
 @njit
+def line_minimum(loss, y, weights, start, end, b, x, lambda1, lambda2):
+    """The share t in [0, 1] of the step (b, start) -> (x, end) at which F is least, by bisection and secants on its slope; start, end (n,) predictors."""
+    low, high, t, low_slope, high_slope = 0.0, 1.0, 0.5, 0.0, 0.0
+    for step in range(25):
+        slope_t = 0.0
+        for i in range(y.size):
+            d = end[i] - start[i]
+            slope_t += weights[i] * slope(loss, y[i], start[i] + t * d) * d
+        for a in range(b.size):
+            d = x[a] - b[a]
+            now = b[a] + t * d
+            slope_t += 2.0 * lambda2 * now * d + lambda1 * d * (1.0 if now > 0.0 else -1.0 if now < 0.0 else 0.0)
+        if slope_t < 0.0:
+            low, low_slope = t, slope_t
+        else:
+            high, high_slope = t, slope_t
+        if high - low < 1e-3 * high or slope_t == 0.0:
+            break
+        t = 0.5 * (low + high)
+        if step % 2 == 1 and low_slope < 0.0 < high_slope:
+            t = low + (high - low) * min(max(low_slope / (low_slope - high_slope), 0.05), 0.95)
+    return low if low > 0.0 else t
+
+
+@njit
 def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, intercept, b, b0, target, capped, max_iter, eta):
     """Solve (R) on the working columns S from the start (b, b0), in place: returns (status, F, b0, violation) and leaves eta at the solution.
 
-    Z (w, n), lower, upper, b (k,). Damped Newton: the damping falls tenfold after an accepted step, rises tenfold after a refused one (losses whose curvature vanishes
-    have singular Hessians). Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0 (no shrinkage,
+    Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after
+    a refused step, tenfold less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0 (no shrinkage,
     no box) it ends as SEPARATED when (capped = 1, logistic) every class is predicted without error,
     or when |eta - offset| > 30 and the curvature along some direction has vanished; (b, b0) is then the last iterate with |eta - offset| <= 30.
     """
@@ -236,18 +261,31 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 promised -= t * d
             for a in range(k):
                 promised -= lambda1 * (abs(x[a]) - abs(b[a]))
-                trial[a] = x[a]
             if F - 2.0 * promised > target and damping == 0.0:
                 return REJECTED, F, b0, violation
             new0 = x[k] if intercept else b0
+            for a in range(k):
+                trial[a] = x[a]
+            for i in range(n):
+                work[i] = eta[i]
             predictor(Z, S, trial, new0, offset, eta)
             new = mean_loss(loss, y, eta, weights) + shrinkage(trial, lambda1, lambda2)
-            if new <= F - 1e-4 * promised or (promised <= 1e-13 * (abs(F) + 1e-300) and new <= F + 1e-15 * abs(F)):
-                accepted = True
+            if not new <= F - 1e-4 * promised and damping == 0.0 and promised > 1e-13 * abs(F):
+                length = line_minimum(loss, y, weights, work, eta, b, trial, lambda1, lambda2)
+                for a in range(k):
+                    trial[a] = b[a] + length * (trial[a] - b[a])
+                new0 = b0 + length * (new0 - b0)
+                predictor(Z, S, trial, new0, offset, eta)
+                new = mean_loss(loss, y, eta, weights) + shrinkage(trial, lambda1, lambda2)
+                accepted = new <= F - 1e-4 * length * promised and length > 1e-4
+            else:
+                accepted = new <= F - 1e-4 * promised or (promised <= 1e-13 * (abs(F) + 1e-300) and new <= F + 1e-15 * abs(F))
+            if accepted:
                 break
+            for i in range(n):
+                eta[i] = work[i]
             damping = max(10.0 * damping, 1e-3 * max(trace, reference) / max(m, 1))
         if not accepted:
-            predictor(Z, S, b, b0, offset, eta)
             status = CONVERGED if violation <= 1e-7 * scale else MAX_ITER
             break
         gain = F - new
@@ -267,7 +305,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 held0 = b0
                 for a in range(k):
                     held[a] = b[a]
-        if gain <= 1e-15 * abs(F) and promised <= 1e-14 * abs(F) and damping == 0.0:
+        if gain <= 1e-15 * abs(F) and (violation <= 1e-11 * scale or (promised <= 1e-14 * abs(F) and damping == 0.0)):
             status = CONVERGED
             break
     if capped > 0 and far > ETA_CAP and _diverged(H, m):
