@@ -1,13 +1,20 @@
 """Whole paths of best-subset models: L0-regularised and cardinality-constrained regression and classification."""
 from importlib.metadata import PackageNotFoundError, version
 
-from . import designs
+from . import designs, inspection, plots, report, selection
+from .cross_validation import CVPath, cv_fit, validate
 from .fit import fit
 from .paths import Model, Path, load
+
+Path.summary, Path.refit, Path.alternatives, Path.score = inspection.summary, inspection.refit, inspection.alternatives, inspection.score
+Path.select, Path.score_table, Path.validate = selection.select, selection.score_table, validate
+Path.plot = plots.plot
+CVPath.plot = plots.plot_cv
+Path._repr_html_, CVPath._repr_html_, inspection.Summary._repr_html_ = report.path_html, report.cv_html, report.summary_html
 
 try:
     __version__ = version("l0path")
 except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
-__all__ = ["Model", "Path", "designs", "fit", "load"]
+__all__ = ["CVPath", "Model", "Path", "cv_fit", "designs", "fit", "load", "plots"]

@@ -1,7 +1,10 @@
 """Verbs that work alike in Python and in compiled kernels: `functools.singledispatch` on the record's class, and the same choice made by numba at compile time."""
+import os
+import sys
 from functools import singledispatch
 
 from numba import njit as _njit
+from numba.core import event
 from numba.extending import overload
 
 
@@ -26,3 +29,22 @@ def generic(function):
     exec(f"def chooser({', '.join(names)}): return choose({', '.join(names)})", scope)
     overload(verb, jit_options={"cache": False})(scope["chooser"])
     return verb
+
+
+class _Announce(event.Listener):
+    """Says once per process, on stderr, that kernels are being compiled: a first fit that takes seconds then has a visible reason."""
+
+    said = False
+
+    def on_start(self, event):
+        source = getattr(event.data.get("dispatcher"), "py_func", None)
+        if not _Announce.said and source is not None and source.__module__.startswith("l0path."):
+            _Announce.said = True
+            if not os.environ.get("L0PATH_QUIET"):
+                print("l0path: compiling kernels, once per machine and kind of problem (l0path.warm_up() does it ahead of time)", file=sys.stderr)
+
+    def on_end(self, event):
+        pass
+
+
+event.register("numba:compile", _Announce())

@@ -5,17 +5,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.special import gammaln
 
 from . import inputs
 from .designs import threads
+from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .grids import hull, hull_grid, shrink_grid
-from .losses import Huber, SmoothedHinge, canonical_name, mean_loss, name_of, smoothness
+from .losses import Huber, Poisson, SmoothedHinge, canonical_name, mean_loss, name_of, smoothness
 from .paths import Model, Path
 from .paths.records import Meta, Solution, Source
 from .problem import Fit, effective_rows, pose, row_weights
 from .solvers.local_search import LocalSearch
-from .working_set import Clock, Stop, SupportPath, make_model, null_gradient
+from .working_set import Clock, Stop, make_model, null_gradient
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
 LATER = {"dual_iht", "stochastic_dual_iht", "primal_dual", "pg", "apg", "pg+", "apg+", "pg_ll", "htp", "feature_generating", "exact"}
@@ -88,7 +91,13 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         raise ValueError("groups= is not in this version: the penalty counts columns; leave groups=None")
     if certify:
         raise ValueError("certify=True is not in this version: bounds are not computed yet; leave certify=False")
+    if not isinstance(loss, str):
+        raise ValueError(f"loss={loss!r} must be the name of a loss, such as 'squared' or 'logistic'")
     loss = canonical_name(loss)
+    if on_solution is not None and not callable(on_solution):
+        raise TypeError(f"on_solution={on_solution!r} must be a function of one Model, or None")
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer))):
+        raise TypeError(f"n_jobs={n_jobs!r} must be None, -1 or a whole number >= 1")
     data, notes, by_name, response = inputs.parse(X, y, loss=loss, fit_intercept=fit_intercept, standardize=standardize, sample_weight=sample_weight, class_weight=class_weight, offset=offset, lower=lower,
                                                   upper=upper, always_include=always_include, exclude=exclude, penalty_factor=penalty_factor, feature_names=feature_names, gamma=gamma, delta=delta)
     plan = make_plan(algorithm=algorithm, penalty=penalty, grid=grid, k=k, max_k=max_k, n_lambda0=n_lambda0, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, n_shrink=n_shrink, tol=tol,
@@ -100,13 +109,13 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
 
 def make_plan(*, algorithm, penalty, grid, k, max_k, n_lambda0, lambda0, lambda1, lambda2, n_shrink, tol, max_iter, time_limit, random_state):
     """Check everything of `fit` that does not depend on the data."""
-    if penalty not in PENALTIES:
+    if not isinstance(penalty, str) or penalty not in PENALTIES:
         raise ValueError(f"penalty={penalty!r} is not known; choose one of {', '.join(PENALTIES)}")
-    if grid not in ("support", "lambda0"):
+    if not isinstance(grid, str) or grid not in ("support", "lambda0"):
         raise ValueError(f"grid={grid!r} is not known; choose 'support' or 'lambda0'")
-    sizes = None
+    sizes, max_k = None, None if max_k is None else _whole(max_k, "max_k", 0)
     if k is not None:
-        listed = [k] if np.ndim(k) == 0 else list(k)
+        listed = list(k) if isinstance(k, (list, tuple, range, pd.Series, pd.Index)) or (isinstance(k, np.ndarray) and k.ndim) else [k]
         sizes = tuple(sorted({_whole(v, "k", 0) for v in listed}))
         if not sizes:
             raise ValueError("k=[] is empty; give a size, a list of sizes, or None for all")
@@ -121,11 +130,11 @@ def make_plan(*, algorithm, penalty, grid, k, max_k, n_lambda0, lambda0, lambda1
     if grid == "lambda0" and sizes is not None:
         raise ValueError("k= needs grid='support'; on a lambda0 grid use max_k= and choose a size afterwards with path.model(k=)")
     for name, value in (("tol", tol), ("time_limit", time_limit)):
-        if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
+        if (value is not None or name == "tol") and not (isinstance(value, (int, float, np.integer, np.floating)) and value > 0):
             raise ValueError(f"{name}={value!r} must be a positive number")
-    if random_state is not None and not isinstance(random_state, (int, np.integer, np.random.Generator)):
-        raise ValueError(f"random_state={random_state!r} must be None, an integer or a numpy Generator")
-    return Plan(settings=_settings(algorithm, tol), penalty=penalty, grid=grid, sizes=sizes, max_k=None if max_k is None else _whole(max_k, "max_k", 0), n_lambda0=_whole(n_lambda0, "n_lambda0", 1), lambda0=lambda0,
+    if random_state is not None and not isinstance(random_state, np.random.Generator) and not (isinstance(random_state, (int, np.integer)) and random_state >= 0):
+        raise ValueError(f"random_state={random_state!r} must be None, an integer >= 0 or a numpy Generator")
+    return Plan(settings=_settings(algorithm, tol), penalty=penalty, grid=grid, sizes=sizes, max_k=max_k, n_lambda0=_whole(n_lambda0, "n_lambda0", 1), lambda0=lambda0,
                 lambda1=None if lambda1 is None else _numbers(lambda1, "lambda1"), lambda2=None if lambda2 is None else _numbers(lambda2, "lambda2"), n_shrink=_whole(n_shrink, "n_shrink", 1),
                 tol=float(tol), max_iter=_whole(max_iter, "max_iter", 1), time_limit=time_limit, random_state=random_state)
 
@@ -262,18 +271,18 @@ class _Run:
         engine = None
         seen = set()
 
-        def listener(k, fit):
+        def listener(k, fit, optimality, lambda0):
             if bar is not None and k not in seen:
                 bar.update(1)
             seen.add(k)
             if self.on_solution is not None:
-                point = self.solution(number, k, fit, lambda1, lambda2, "refit_swap")
+                point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0)
                 if self.on_solution(Model(Path(self.describe(), [point], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
                     raise Stop("stopped by on_solution")
 
         rng = self.plan.random_state if isinstance(self.plan.random_state, np.random.Generator) else np.random.default_rng(0 if self.plan.random_state is None else self.plan.random_state)
         try:
-            engine = self.engine(lambda1, lambda2, listener, rng, supports)
+            engine = make_engine(self.model, self.plan, lambda1=lambda1, lambda2=lambda2, max_k=self.max_k, clock=self.clock, rng=rng, supports=supports, listener=listener)
             engine.run()
         except Stop as stop:
             self.end = str(stop)
@@ -281,24 +290,22 @@ class _Run:
             self.end = "interrupted (Ctrl-C)"
         if engine is None:
             return supports
-        self.collect(number, engine, lambda1, lambda2)
+        if hasattr(engine, "points"):
+            self.collect_points(number, engine, lambda1, lambda2)
+        else:
+            self.collect(number, engine, lambda1, lambda2)
         self.rounds += [{"slice": number, "round": r, **row} for r, row in enumerate(engine.rounds)]
-        return engine.supports_found()
-
-    def engine(self, lambda1, lambda2, listener, rng, supports):
-        return SupportPath(self.model, lambda1=lambda1, lambda2=lambda2, max_k=self.max_k, settings=self.plan.settings, clock=self.clock, on_verified=listener, rng=rng, supports=supports)
+        return engine.supports_found() if hasattr(engine, "supports_found") else []
 
     def collect(self, number, engine, lambda1, lambda2):
         """Solutions of a slice, by size or by lambda0."""
         rows = [(k, engine.store.fits[k], engine.optimality(k)) for k in sorted(engine.store.fits)]
         points = [self.solution(number, k, fit, lambda1, lambda2, optimality) for k, fit, optimality in rows]
-        x = [float(self.data.factor[p.support[~np.isin(p.support, self.problem.forced)]].sum()) for p in points]
+        x = [self.cost(p) for p in points]
         intervals = self.intervals(engine, points, x)
         for i, low, high in intervals:
             points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
-        if any("separated" in p.flags for p in points):
-            self.separated = min(p.k for p in points if "separated" in p.flags) if self.separated is None else self.separated
-        elif engine.store.end == "saturated" and engine.store.last < self.max_k:
+        if not self.note_separation(points) and engine.store.end == "saturated" and engine.store.last < self.max_k:
             self.notes.append(f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect or no column is independent of the support")
         if self.plan.grid == "lambda0":
             points = self.on_lambda0(points, intervals, x)
@@ -310,6 +317,31 @@ class _Run:
                 kept = kept if points[-1] in kept else [*kept, points[-1]]
             points = kept
         self.solutions += points
+
+    def collect_points(self, number, engine, lambda1, lambda2):
+        """Solutions of a lambda0 path, one per value."""
+        points = [self.solution(number, engine.size(p.fit), p.fit, lambda1, lambda2, p.optimality, p.lambda0) for p in engine.points]
+        null = self.solution(number, 0, engine.null, lambda1, lambda2, "")  # intervals start from it even where no lambda0 of the grid shows it
+        ends = [null, *points]
+        for i, low, high in hull([self.cost(p) for p in ends], [p.loss + p.shrinkage for p in ends]):
+            if low == 0.0 and engine.points and engine.points[-1].lambda_lo > 0.0:
+                low = min(engine.points[-1].lambda_lo, high)  # below it another column enters
+            for at in [i - 1] if i else [t for t, p in enumerate(points) if p.k == 0]:
+                points[at] = points[at]._replace(lambda0_low=low, lambda0_high=high)
+        self.note_separation(points)
+        self.notes += engine.notes
+        self.solutions += points
+
+    def cost(self, point):
+        """sum f_j over the unforced columns of a solution: what lambda0 multiplies."""
+        return float(self.data.factor[point.support[~np.isin(point.support, self.problem.forced)]].sum())
+
+    def note_separation(self, points):
+        """Remember the first separated size for the status and the one warning."""
+        sizes = [p.k for p in points if "separated" in p.flags]
+        if sizes:
+            self.separated = min(sizes) if self.separated is None else min(self.separated, *sizes)
+        return bool(sizes)
 
     def intervals(self, engine, points, x):
         """Hull intervals; one column beyond max_k, by its best addition, bounds the last from below."""
@@ -325,19 +357,21 @@ class _Run:
         dynamic = self.plan.lambda0 is None
         values = hull_grid(intervals, self.plan.n_lambda0) if dynamic else self.plan.lambda0
         out, short = [], 0
+        checked = "refit_swap" if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1 else "refit_swap_m"  # the only model of a size need not be the best for a lambda0
         floor = intervals[-1][1] if intervals else 0.0
         for value in values:
-            i = int(np.argmin(F + value * np.asarray(x)))
+            i = intervals[len(out)][0] if dynamic else int(np.argmin(F + value * np.asarray(x)))
             point = points[i]
             flags = point.flags
             if not dynamic and value < floor and not self.end:
                 flags, short = (*flags, "max_k"), short + 1
-            out.append(point._replace(lambda0=float(value), objective=float(F[i] + value * x[i]), flags=flags, lower_bound=float("nan")))
+            out.append(point._replace(lambda0=float(value), objective=float(F[i] + value * x[i]), flags=flags, lower_bound=float("nan"),
+                                      optimality=checked if point.optimality == "global" else point.optimality))
         if short:
             self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} columns; their rows show the best model up to that size and carry the flag max_k")
         return out
 
-    def solution(self, number, k, fit, lambda1, lambda2, optimality):
+    def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan")):
         """A Fit in the user's units; its loss is computed from the coefficients as returned."""
         X, data = self.problem.X, self.data
         support = fit.support
@@ -353,11 +387,13 @@ class _Run:
         if np.count_nonzero(beta) < support.size:
             flags.append("fewer_nonzeros")
         status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
-        objective = loss + shrinkage
-        alone = k == 0 and not self.problem.forced.size
-        if optimality != "unverified" and status == "converged" and (alone or k == int(self.problem.usable.sum()) - self.problem.forced.size):
+        on_grid = not math.isnan(lambda0)
+        loose = (beta != 0) & ~np.isin(support, self.problem.forced)
+        objective = loss + shrinkage + (lambda0 * float(data.factor[support[loose]].sum()) if on_grid else 0.0)
+        alone = k == 0 and not self.problem.forced.size and not on_grid
+        if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(self.problem.usable.sum()) - self.problem.forced.size)):
             optimality = "global"  # the only support of its size
-        return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=float("nan"), lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
+        return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
                         lower_bound=objective if alone else float("nan"), status=status, optimality=optimality, flags=tuple(flags))
 
     def describe(self, by_name=False, response=None):
@@ -376,7 +412,8 @@ class _Run:
                          null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale, forced=self.problem.forced, factor=data.factor, classes=data.classes, penalty=terms,
                          algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
                          by_name=by_name, response=response, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
-                         checksum=inputs.checksum(data) if self.keep is None else "")
+                         checksum=inputs.checksum(data) if self.keep is None else "",
+                         log_constant=float(self.weights @ gammaln(data.y + 1.0)) if isinstance(data.loss, Poisson) else 0.0)
         return self.meta
 
     def path(self, by_name, response):
@@ -385,8 +422,9 @@ class _Run:
         sizes = [s.k for s in self.solutions]
         reach = f"k = 0..{max(sizes)}" if sizes else "nothing"
         if self.separated is not None:
-            status = f"ended at k = {self.separated}: this support separates the classes, its coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
-            warnings.warn(SeparationWarning(f"k = {self.separated} columns separate the classes, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=4)
+            what = "separate the classes" if self.data.classes is not None else "send the rates of some rows to zero"
+            status = f"ended at k = {self.separated}: its columns {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
+            warnings.warn(SeparationWarning(f"k = {self.separated} columns {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=4)
         elif self.end:
             status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
         else:

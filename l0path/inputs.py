@@ -9,12 +9,35 @@ from .designs import as_design, check_finite, duplicates
 from .losses import CLASSIFICATION, Huber, make_loss
 from .problem import Data, default_delta, row_weights
 
+LARGEST = 1e100  # values of y beyond, or all below the inverse, are refused: their squares are summed
+
+
+def _shown(label):
+    """A class label as a user wrote it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def number(value, name):
+    """A float from a real number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}={value!r} must be a number")
+    return float(value)
+
+
+def flag(value, name):
+    """True or False (1 and 0 are taken)."""
+    if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
+        raise TypeError(f"{name}={value!r} must be True or False")
+    return bool(value)
+
 
 def vector(value, n, name, what="row of X"):
-    """A finite float64 vector (n,) from an array, a Series or a scalar."""
+    """A float64 vector (n,) from an array, a Series or a scalar."""
     if isinstance(value, (pd.Series, pd.DataFrame)):
         value = value.to_numpy()
     try:
+        if np.iscomplexobj(value):
+            raise TypeError("complex numbers have no order")
         out = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers, one per {what}: {error}") from error
@@ -71,11 +94,13 @@ def _labels(series, loss):
         try:
             classes = sorted(classes)
         except TypeError as error:
-            raise TypeError(f"y mixes labels that cannot be sorted: {classes[:4]!r}; convert them to one type, for example y.astype(str)") from error
+            raise TypeError(f"y mixes labels that cannot be sorted: {', '.join(map(_shown, classes[:4]))}; convert them to one type, for example y.astype(str)") from error
+    if any(isinstance(c, (float, np.floating)) and not np.isfinite(c) for c in classes):
+        finite(series.to_numpy(dtype=np.float64), "y")
     if len(classes) == 1:
-        raise ValueError(f"y has one class only, {classes[0]!r}; loss={loss!r} needs two")
+        raise ValueError(f"y has one class only, {_shown(classes[0])}; loss={loss!r} needs two")
     if len(classes) > 2:
-        raise ValueError(f"y has {len(classes)} classes ({', '.join(map(repr, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one against the rest with "
+        raise ValueError(f"y has {len(classes)} classes ({', '.join(map(_shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one against the rest with "
                          "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))")
     out = np.where((series == classes[1]).to_numpy(dtype=bool), 1.0, -1.0)
     return out, tuple(classes), []
@@ -90,6 +115,9 @@ def _numbers(series, loss):
         else:
             raise ValueError(f"y has dtype {series.dtype}, loss={loss!r} needs real numbers; for two classes use loss='logistic'")
     out = finite(series.to_numpy(dtype=np.float64, na_value=np.nan), "y")
+    top = float(np.abs(out).max())
+    if top > LARGEST or 0 < top < 1 / LARGEST:
+        raise ValueError(f"y has values up to {top:.3g} in size, whose squares leave the range of floating point numbers; rescale y")
     notes = []
     if loss == "poisson":
         if (out < 0).any():
@@ -106,7 +134,10 @@ def which(value, names, name):
         return np.empty(0, dtype=np.int64)
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         value = [value]
-    value = list(value)
+    try:
+        value = list(value)
+    except TypeError as error:
+        raise TypeError(f"{name} takes column names, integer indices or a boolean mask of length p = {p}, got {value!r}") from error
     if len(value) == p and all(isinstance(v, (bool, np.bool_)) for v in value):
         return np.flatnonzero(value).astype(np.int64)
     at, out = {n: j for j, n in reversed(list(enumerate(names)))}, []
@@ -130,7 +161,7 @@ def bound(value, names, name, default):
     if isinstance(value, dict) or (isinstance(value, pd.Series) and not pd.api.types.is_integer_dtype(value.index)):
         out = np.full(p, default)
         for key, v in dict(value).items():
-            out[which(key, names, name)] = v
+            out[which(key, names, name)] = number(v, f"{name}[{key!r}]")
     else:
         out = vector(value, p, name, "column of X").copy()
     if np.isnan(out).any():
@@ -160,10 +191,12 @@ def class_weights(value, classes, loss):
         if value != "balanced":
             raise ValueError(f"class_weight={value!r} is not known; use 'balanced' or a dict {{label: weight}}")
         return value
+    if not isinstance(value, dict):
+        raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
     unknown = [key for key in value if key not in classes]
     if unknown:
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class; the classes are {classes[0]!r} and {classes[1]!r}")
-    pair = tuple(float(value.get(c, 1.0)) for c in classes)
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class; the classes are {_shown(classes[0])} and {_shown(classes[1])}")
+    pair = tuple(number(value.get(c, 1.0), f"class_weight[{_shown(c)}]") for c in classes)
     if not all(np.isfinite(w) and w > 0 for w in pair):
         raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
     return pair
@@ -173,13 +206,15 @@ def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight
     """(Data, notes, by_name, response name) of the arguments of `fit`."""
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)
+    if feature_names is not None and (isinstance(feature_names, (str, bytes)) or not np.iterable(feature_names)):
+        raise TypeError(f"feature_names={feature_names!r} must be a sequence of names, one per column of X")
     design, names, _, notes = as_design(X, feature_names)
     check_finite(design, names)
     target, classes, more = response(y, design.n, loss)
     notes = [*notes, *more]
     weights = sample_weights(sample_weight, design.n)
     shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
-    record = make_loss(loss, gamma, 1.0 if delta is None else delta)
+    record = make_loss(loss, number(gamma, "gamma"), 1.0 if delta is None else number(delta, "delta"))
     factor = np.ones(design.p) if penalty_factor is None else vector(penalty_factor, design.p, "penalty_factor", "column of X").copy()
     if np.isnan(factor).any() or (factor < 0).any():
         raise ValueError("penalty_factor must be >= 0 (0: always in, inf: never in), got NaN or negative values")
@@ -193,7 +228,7 @@ def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight
     excluded[out] = True
     low, high = bound(lower, names, "lower", -np.inf), bound(upper, names, "upper", np.inf)
     _check_box(low, high, forced, excluded, names)
-    data = Data(design=design, y=target, loss=record, weights=weights, class_weight=class_weights(class_weight, classes, loss), offset=shift, intercept=bool(fit_intercept), standardize=bool(standardize),
+    data = Data(design=design, y=target, loss=record, weights=weights, class_weight=class_weights(class_weight, classes, loss), offset=shift, intercept=flag(fit_intercept, "fit_intercept"), standardize=flag(standardize, "standardize"),
                 lower=low, upper=high, factor=factor, forced=forced, excluded=excluded, names=names, classes=classes)
     full = row_weights(data)
     if classes is not None and not ((full > 0) & (target > 0)).any() or classes is not None and not ((full > 0) & (target < 0)).any():
@@ -211,6 +246,10 @@ def _check_box(low, high, forced, excluded, names):
     if bad.size:
         j = bad[0]
         raise ValueError(f"lower > upper for {bad.size} columns, the first {names[j]}: {low[j]:g} > {high[j]:g}; swap them")
+    bad = np.flatnonzero((np.isposinf(low) | np.isneginf(high)) & ~excluded)
+    if bad.size:
+        j = bad[0]
+        raise ValueError(f"lower and upper leave no number for {names[j]}: [{low[j]:g}, {high[j]:g}]; give finite bounds, or -inf and inf for none")
     free = ~excluded
     free[forced] = False
     bad = np.flatnonzero(free & ((low > 0) | (high < 0)))

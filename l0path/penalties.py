@@ -19,7 +19,7 @@ class Separable(NamedTuple):
 
 def separable(lambda0, lambda1=0.0, lambda2=0.0, tie=0.0):
     """A checked `Separable`; floats only, so that kernels are compiled once."""
-    if not min(lambda0, lambda1, lambda2, tie) >= 0:
+    if not all(number >= 0 for number in (lambda0, lambda1, lambda2, tie)):
         raise ValueError(f"lambda0={lambda0!r}, lambda1={lambda1!r}, lambda2={lambda2!r} and tie={tie!r} must be numbers >= 0")
     return Separable(float(lambda0), float(lambda1), float(lambda2), float(tie))
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
 from .designs import Standardized
-from .losses import CLASSIFICATION, Huber, Squared, name_of
+from .losses import CLASSIFICATION, Huber, Poisson, Squared, name_of
+
+EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +64,17 @@ class Problem:
     forced: np.ndarray
     n_eff: float
     shift: float  # what was taken off a squared loss's y: its intercept
+    floor: float = 0.0  # the least value the mean loss can take: that of predicting every y
+    noise: float = 0.0  # what rounding of y leaves of it
 
     @property
     def quadratic(self):
         """Whether the loss is squared, so that Gram matrices say everything."""
         return isinstance(self.loss, Squared)
+
+    def perfect(self, value, scale):
+        """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null model."""
+        return value - self.floor <= 1e-13 * scale + self.noise
 
     @property
     def boxed(self):
@@ -75,7 +84,8 @@ class Problem:
 
 def row_weights(data, keep=None):
     """Weights of all rows (n,), sum one, class weights included; `keep` (n,) bool or multiplicities restricts to a training set. Class balance is taken within it."""
-    w = data.weights if keep is None else data.weights * keep
+    w = data.weights / data.weights.max()  # so that no sum overflows
+    w = w if keep is None else w * keep
     if data.class_weight is not None:
         positive = data.y > 0
         if isinstance(data.class_weight, str):  # "balanced": both classes get half
@@ -91,7 +101,7 @@ def row_weights(data, keep=None):
 
 def effective_rows(weights):
     """n_eff: the sum of the weights when all are whole numbers (a weight of 2 is a row twice), else the number of rows with positive weight."""
-    whole = np.all(weights == np.floor(weights)) and weights.sum() < 2**53
+    whole = weights.max() < 2**53 / weights.size and np.all(weights == np.floor(weights))
     return float(weights.sum()) if whole else float(np.count_nonzero(weights))
 
 
@@ -101,21 +111,34 @@ def pose(data, keep=None):
     active = full > 0
     rows = None if active.all() else np.flatnonzero(active)
     weights = full if rows is None else full[rows]
-    mean, second = data.design.moments(full, data.intercept)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, second = data.design.moments(full, data.intercept)
+    wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
+    if wild.size:
+        raise ValueError(f"X has entries too large to be squared in {wild.size} columns, the first {data.names[wild[0]]}; rescale them")
     # without an intercept columns keep their origin, and the scale is their root mean square
     usable = (second > 0) & ~data.excluded
     scale = np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     offset = np.zeros(data.y.size) if data.offset is None else data.offset
     y, offset = (data.y, offset) if rows is None else (data.y[rows], offset[rows])
-    shift = 0.0
+    shift, size = 0.0, float(np.abs(y).max())
     if isinstance(data.loss, Squared):
         y = y - offset
         shift = float(weights @ y) if data.intercept else 0.0
         y, offset = y - shift, np.zeros(y.size)
+    floor, noise = _least(data.loss, y, weights, size)
     counted = data.weights if keep is None else data.weights * keep
     return Problem(X=Standardized(data.design, mean, scale, rows), y=np.ascontiguousarray(y, dtype=np.float64), weights=weights, offset=np.ascontiguousarray(offset, dtype=np.float64), loss=data.loss,
                    intercept=data.intercept, factor=data.factor, lower=data.lower * scale, upper=data.upper * scale, square=second / scale**2, usable=usable, forced=data.forced[usable[data.forced]],
-                   n_eff=effective_rows(counted), shift=shift)
+                   n_eff=effective_rows(counted), shift=shift, floor=floor, noise=noise)
+
+
+def _least(loss, y, weights, size):
+    """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y| before an intercept was taken off."""
+    if isinstance(loss, Poisson):
+        floor = float(weights @ (y - xlogy(y, y)))
+        return floor, 16 * EPS * max(abs(floor), float(weights @ y))
+    return 0.0, 8 * (EPS * size) ** 2 if isinstance(loss, Squared | Huber) else 0.0
 
 
 def default_delta(y, weights, offset):

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from .designs import threads
 from .solvers import local_search
 from .solvers.local_search import ConfirmedMover, ExactMover, Store
 from .solvers.restricted import GramModel, RowModel
@@ -67,15 +68,20 @@ class SupportPath:
         self.rng = np.random.default_rng(0) if rng is None else rng
         model.grow(problem.forced)
         null = model.null(self.lambda1, self.lambda2)
-        self.scale = max(abs(null.value), 1e-300)
-        self.store = Store(null, problem.forced.size, max_k, self.scale, settings.tol)
+        self.scale = max(null.value - problem.floor, 1e-300)
+        self.store = Store(null, problem.forced.size, max_k, self.scale, settings.tol, problem.perfect)
         self.verified, self.rounds = {0: null.support.tobytes()}, []
         self.supports = supports
         self.mover = ExactMover(model, lambda2, max_k, self.scale, settings) if self.exact else ConfirmedMover(model, lambda1, lambda2, self.scale, settings)
 
     def run(self):
         """Rounds of search on W and verification over all columns, until every size is verified."""
-        if "separated" in self.store.fits[0].flags or self.store.last == 0 or self.store.fits[0].value <= 1e-13 * self.scale:
+        with threads.one_blas_thread():  # products on W are small; full-width ones use the design's own threads
+            self._run()
+
+    def _run(self):
+        self.on_verified(0, self.store.fits[0])
+        if "separated" in self.store.fits[0].flags or self.store.last == 0 or self.store.perfect(self.store.fits[0].value, self.scale):
             self.store.finish(0, "separated" if "separated" in self.store.fits[0].flags else "saturated")
             return
         if not self.model.width > self.model.problem.forced.size:

@@ -12,8 +12,8 @@ LAYERS = [
     {"losses", "penalties", "designs", "formula"},
     {"problem", "screening", "duality"},
     {"solvers"},
-    {"grids", "working_set", "paths", "fit"},
-    {"selection", "cross_validation", "diagnostics", "stability"},
+    {"grids", "working_set", "penalised_path", "paths", "fit"},
+    {"inspection", "selection", "cross_validation", "diagnostics", "stability"},
     {"plots", "simulate", "datasets", "estimators", "report", "__main__"},
 ]
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it

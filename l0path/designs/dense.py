@@ -84,7 +84,18 @@ class Dense:
         if R.shape[0] != self.n:
             raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
         if self._direct:
-            return _product(self.X[:, start:stop].T, R)
+            # ranges of columns on our own threads, not one threaded product: a busy neighbour then delays one range, not every thread at every barrier
+            width = max(256, -(-(stop - start) // (4 * pool.count())))
+            if (stop - start) * self.n <= SMALL or stop - start <= width:
+                return _product(self.X[:, start:stop].T, R)
+            out = np.empty((stop - start, R.shape[1]))
+
+            def direct(left, right):
+                out[left - start : right - start] = _product(self.X[:, left:right].T, R)
+
+            with pool.one_blas_thread():
+                pool.run(direct, [*range(start, stop, width), stop])
+            return out
         out = np.zeros((stop - start, R.shape[1]))
 
         def part(left, right):

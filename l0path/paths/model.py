@@ -35,6 +35,22 @@ class Model:
         """See `Path.predict`."""
         return self.path.predict(X, index=self.index, type=type, offset=offset)
 
+    def summary(self, X=None, y=None):
+        """See `Path.summary`."""
+        return self.path.summary(index=self.index, X=X, y=y)
+
+    def refit(self, X=None, y=None, *, sample_weight=None, offset=None):
+        """See `Path.refit`."""
+        return self.path.refit(index=self.index, X=X, y=y, sample_weight=sample_weight, offset=offset)
+
+    def alternatives(self, n=10, X=None, y=None):
+        """See `Path.alternatives`."""
+        return self.path.alternatives(index=self.index, n=n, X=X, y=y)
+
+    def score(self, X, y, *, sample_weight=None, offset=None):
+        """See `Path.score`."""
+        return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
+
     def __repr__(self):
         shown = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
         return f"<l0path.Model: k = {self.k}, loss {self.loss:.6g}, deviance ratio {self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}>"

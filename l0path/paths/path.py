@@ -93,6 +93,8 @@ class Path:
         rows = list(range(len(self)))
         for name, value in (("slice", slice), ("lambda1", lambda1), ("lambda2", lambda2)):
             if value is not None:
+                if not isinstance(value, (int, float, np.integer, np.floating)):
+                    raise TypeError(f"{name}={value!r} must be a number, that of a slice of the path")
                 have = sorted({getattr(self.solutions[i], name) for i in rows})
                 rows = [i for i in rows if abs(getattr(self.solutions[i], name) - value) <= 1e-8 * abs(value)]
                 if not rows:

@@ -33,6 +33,7 @@ class Meta:
     n_dropped: int = 0
     random_state: int | None = None
     checksum: str = ""
+    log_constant: float = 0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
 
 
 class Solution(NamedTuple):

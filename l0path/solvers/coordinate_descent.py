@@ -4,7 +4,8 @@
 
 A coordinate enters, stays or leaves by its exact one-dimensional optimum (`penalties.threshold`; other losses: a safeguarded Newton search, the true decrease decides), so P
 never rises and no support comes back. Once the support rests, the restricted problem is solved exactly; what no coordinate step changes then is *stationary*.
-Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), Algorithms 1 and 2 (coordinate descent), 3 (partial swaps); Hazimeh & Mazumder (Oper. Res. 68(5), 2020), sections 2.2 (stationary points) and 3.
+Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), Algorithms 1, 2 (coordinate descent), 3 (partial swaps);
+Hazimeh & Mazumder (Oper. Res. 68(5), 2020), sections 2.2 (stationary points) and 3.
 """
 from dataclasses import dataclass
 
@@ -96,9 +97,9 @@ class Descent:
         if k not in self.best or fit.value < self.best[k].value - self.tolerance(fit):
             self.best[k] = fit
 
-    def rival(self, lambda0, fit, max_k=np.inf):
+    def rival(self, lambda0, fit):
         """The best fit seen so far at this lambda0 if it beats `fit`, or None."""
-        seen = [other for k, other in self.best.items() if k <= max_k and not {"separated", "not_converged"} & set(other.flags)]
+        seen = [other for other in self.best.values() if not {"separated", "not_converged"} & set(other.flags)]
         best = min(seen, key=lambda other: self.price(lambda0, other), default=fit)
         return best if self.price(lambda0, best) < self.price(lambda0, fit) - self.tolerance(fit) else None
 
@@ -155,7 +156,8 @@ class Descent:
         skip[np.isin(numbers, fit.support)] = True
         rho = np.where(np.isin(fit.support, p.forced), 1e300, rho)
         change, column, position = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
-        count = frozen_swaps(penalty, rows, index, scale, c, a, rho, skip, self.factor_all[J], penalty.lambda0 * self.factor_all[fit.support], p.lower[J], p.upper[J], ceiling, change, column, position)
+        factor, paid = self.factor_all[J], penalty.lambda0 * self.factor_all[fit.support]
+        count = frozen_swaps(penalty, rows, index, scale, c, a, rho, skip, factor, paid, p.lower[J], p.upper[J], ceiling, change, column, position)
         return [(float(change[e]), int(fit.support[position[e]]), int(numbers[column[e]])) for e in range(count)]
 
     def _order(self, at, gains):

@@ -44,10 +44,11 @@ def flat(value, scale, tol):
 class Store:
     """The best fit of each size k (unforced columns); `offer` keeps a better one. `last` is the largest size worth having: max_k, or where the data are fitted perfectly or classes separated."""
 
-    def __init__(self, null, n_forced, max_k, scale, tol=1e-8):
+    def __init__(self, null, n_forced, max_k, scale, tol=1e-8, perfect=None):
         self.fits = {0: null}
         self.n_forced, self.last, self.scale, self.tol = n_forced, max_k, scale, tol
         self.end = ""
+        self.perfect = perfect or (lambda value, scale: value <= 1e-13 * scale)
 
     def tolerance(self, value):
         """What counts as an improvement of F at this value."""
@@ -65,7 +66,7 @@ class Store:
         if held is not None and not fit.value < held.value - self.tolerance(held.value):
             return False
         self.fits[k] = fit
-        if k and ("separated" in fit.flags or fit.value <= 1e-13 * self.scale):
+        if k and ("separated" in fit.flags or self.perfect(fit.value, self.scale)):
             self.finish(k, "separated" if "separated" in fit.flags else "saturated")
         return True
 

@@ -4,6 +4,8 @@
 
 A quadratic (R) is solved by `solve_quadratic` (active signs and bounds, spec C.2); any other by damped Newton steps, each a quadratic of that kind.
 """
+import math
+
 import numpy as np
 
 from .._generic import njit
@@ -11,6 +13,7 @@ from ..losses import ETA_CAP, derivatives, mean_loss, slope
 from .linear_algebra import cholesky, cholesky_solve
 
 CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
+FAR_RATE = 20.0  # a Poisson rate exp(-20) times the offset's counts as running off to zero
 
 
 @njit
@@ -202,7 +205,13 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
     predictor(Z, S, b, b0, offset, eta)
     F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
     damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
-    far, held, held0 = 0.0, np.zeros(k), b0
+    far, held, held0 = 0.0, np.zeros(k), 0.0
+    for i in range(n):
+        far = max(far, abs(eta[i] - offset[i]))
+    if far <= ETA_CAP:
+        held0 = b0
+        for a in range(k):
+            held[a] = b[a]
     reference = 1.0 if intercept else 0.0  # curvature were every row's 1: what damping starts from where no row is curved
     for a in range(k):
         z = Z[S[a]]
@@ -231,9 +240,10 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 H[k, a] = h0[a]
             H[k, k] = total
             trace += total
-        violation, size = 0.0, lambda1
+        violation, size, level = 0.0, lambda1, abs(F) + 1e-300  # level: what F is summed from, which may cancel (poisson)
         for i in range(n):
             size = max(size, abs(slopes[i]))
+            level += abs(slopes[i] * eta[i])
         for a in range(m):
             violation = max(violation, _violation(-grad[a], b[a] if a < k else b0, l1[a], lo[a], hi[a]))
         scale = max(scale, size)
@@ -270,7 +280,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 work[i] = eta[i]
             predictor(Z, S, trial, new0, offset, eta)
             new = mean_loss(loss, y, eta, weights) + shrinkage(trial, lambda1, lambda2)
-            if not new <= F - 1e-4 * promised and damping == 0.0 and promised > 1e-13 * abs(F):
+            if not new <= F - 1e-4 * promised and damping == 0.0 and promised > 1e-13 * level:
                 length = line_minimum(loss, y, weights, work, eta, b, trial, lambda1, lambda2)
                 for a in range(k):
                     trial[a] = b[a] + length * (trial[a] - b[a])
@@ -279,7 +289,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 new = mean_loss(loss, y, eta, weights) + shrinkage(trial, lambda1, lambda2)
                 accepted = new <= F - 1e-4 * length * promised and length > 1e-4
             else:
-                accepted = new <= F - 1e-4 * promised or (promised <= 1e-13 * (abs(F) + 1e-300) and new <= F + 1e-15 * abs(F))
+                accepted = new <= F - 1e-4 * promised or (promised <= 1e-13 * level and new <= F + 1e-15 * level)
             if accepted:
                 break
             for i in range(n):
@@ -298,23 +308,46 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
             far, margin = 0.0, np.inf
             for i in range(n):
                 far = max(far, abs(eta[i] - offset[i]))
-                margin = min(margin, y[i] * eta[i])
-            if capped == 1 and margin > 0.0:
+                margin = min(margin, y[i] * (eta[i] - offset[i]))
+            if capped == 1 and margin > 0.0 and _unbounded(b, 0.0, b, lower, upper):
                 return SEPARATED, F, b0, violation
             if far <= ETA_CAP:
                 held0 = b0
                 for a in range(k):
                     held[a] = b[a]
-        if gain <= 1e-15 * abs(F) and (violation <= 1e-11 * scale or (promised <= 1e-14 * abs(F) and damping == 0.0)):
+        if gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)):
             status = CONVERGED
             break
-    if capped > 0 and far > ETA_CAP and _diverged(H, m):
-        for a in range(k):
-            b[a] = held[a]
-        b0 = held0
-        predictor(Z, S, b, b0, offset, eta)
+    if capped > 0 and far > (ETA_CAP if capped == 1 else FAR_RATE) and _unbounded(b, 1.0, held, lower, upper) and _diverged(H, m):
+        b0 = _cap(Z, S, b, b0, held, held0, offset, eta, work)
         return SEPARATED, mean_loss(loss, y, eta, weights), b0, violation
     return status, F, b0, violation
+
+
+@njit
+def _unbounded(b, share, held, lower, upper):
+    """Whether the box lets one go on for ever in the direction b - share held."""
+    for a in range(b.size):
+        d = b[a] - share * held[a]
+        if (d > 0.0 and upper[a] < np.inf) or (d < 0.0 and lower[a] > -np.inf):
+            return False
+    return True
+
+
+@njit
+def _cap(Z, S, b, b0, held, held0, offset, eta, work):
+    """Go back from (b, b0) towards (held, held0), where |eta - offset| <= 30, as far as that cap asks; b and eta are changed in place, the new b0 returned."""
+    predictor(Z, S, held, held0, offset, work)
+    share = 1.0
+    for i in range(eta.size):
+        end, start = eta[i] - offset[i], work[i] - offset[i]
+        if abs(end) > ETA_CAP:
+            share = min(share, max((math.copysign(ETA_CAP, end) - start) / (end - start), 0.0))
+    for a in range(b.size):
+        b[a] = held[a] + share * (b[a] - held[a])
+    b0 = held0 + share * (b0 - held0)
+    predictor(Z, S, b, b0, offset, eta)
+    return b0
 
 
 @njit

@@ -1,0 +1,165 @@
+"""Command line: `python -m l0path fit FILE --response NAME` fits the path on a CSV or Parquet file, chooses a model, prints it and writes coefficients, table, path file and plots."""
+import argparse
+import sys
+from pathlib import Path as FilePath
+
+import numpy as np
+import pandas as pd
+
+from .losses import ALIASES, CLASSIFICATION, NAMES, canonical_name
+
+CLASS_RIDGE = 1e-3  # without a little shrinkage a classification path ends at the first size that separates the classes
+
+
+def parser():
+    """The argument parser."""
+    main = argparse.ArgumentParser(prog="python -m l0path", description="Whole paths of best-subset models.")
+    commands = main.add_subparsers(dest="command", required=True)
+    fit = commands.add_parser("fit", help="fit a path on a data file and choose a model", description="Fit the path of best-subset models on a CSV or Parquet file.")
+    fit.add_argument("file", type=FilePath, help="CSV (.csv, .csv.gz) or Parquet (.parquet) file with a header")
+    fit.add_argument("--response", required=True, help="name of the response column")
+    fit.add_argument("--loss", choices=[*NAMES, *ALIASES], help="default: squared for a numeric response, logistic for one of two text or true/false values")
+    fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
+    fit.add_argument("--lambda2", type=float, help=f"ridge on standardised coefficients (default 0; {CLASS_RIDGE:g} for classes)")
+    fit.add_argument("--lambda1", type=float, help="lasso penalty on standardised coefficients (default 0)")
+    fit.add_argument("--algorithm", default="swap", help="swap (default) or cd")
+    fit.add_argument("--cv", type=int, metavar="FOLDS", help="choose the size by cross-validation with this many folds")
+    fit.add_argument("--which", choices=["min", "1se"], default="min", help="with --cv: the best size, or the smallest within one standard error")
+    fit.add_argument("--rule", default="bic", help="without --cv: the criterion (aic, bic, ebic, gic, ...; default bic)")
+    fit.add_argument("--k", type=int, help="choose this size")
+    fit.add_argument("--drop", default="", help="columns to leave out, separated by commas (identifiers, say)")
+    fit.add_argument("--include", default="", help="columns in every model, separated by commas")
+    fit.add_argument("--weights", help="column of sample weights")
+    fit.add_argument("--seed", type=int, default=0, help="seed of the folds (default 0)")
+    fit.add_argument("--jobs", type=int, default=None, help="processes for cross-validation")
+    fit.add_argument("--out", type=FilePath, default=FilePath("l0path-out"), help="folder for the results (default l0path-out)")
+    fit.add_argument("--no-plots", action="store_true", help="write no plots")
+    return main
+
+
+def read(file):
+    """A data file as a DataFrame."""
+    if not file.exists():
+        raise ValueError(f"there is no file {file}")
+    if file.suffix in (".parquet", ".pq"):
+        return pd.read_parquet(file)
+    try:
+        return pd.read_csv(file)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} is not a readable CSV file ({error}); pass a CSV with a header, or a .parquet file") from error
+
+
+def prepare(frame, options, say):
+    """(X, y, weights) from the file: named columns removed, incomplete rows dropped, text columns coded 0/1 against their first level; each step is said."""
+    def columns(text, option):
+        names = [c.strip() for c in text.split(",") if c.strip()]
+        for name in names:
+            if name not in frame.columns:
+                raise ValueError(f"{option}: there is no column {name!r}; the columns are {', '.join(map(str, frame.columns[:12]))}")
+        return names
+
+    columns(options.response, "--response")
+    drop = columns(options.drop, "--drop") + (columns(options.weights, "--weights") if options.weights else [])
+    complete = frame.drop(columns=[c for c in drop if c != options.weights]).dropna()
+    if len(complete) < len(frame):
+        say(f"{len(frame) - len(complete)} of {len(frame)} rows have missing values and are left out")
+    if not len(complete):
+        raise ValueError("every row has a missing value; leave out the columns that are mostly empty with --drop")
+    y, X = complete[options.response], complete.drop(columns=[options.response, *([options.weights] if options.weights else [])])
+    text = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c]) and not pd.api.types.is_bool_dtype(X[c])]
+    wide = [c for c in text if X[c].nunique() > max(20, len(X) // 5)]
+    if wide:
+        raise ValueError(f"column {wide[0]!r} is text with {X[wide[0]].nunique()} different values; leave it out with --drop {wide[0]}")
+    if text:
+        X = pd.get_dummies(X, columns=text, drop_first=True, dtype=float)
+        say(f"text columns coded 0/1 against their first level: {', '.join(text)}")
+    return X, y, complete[options.weights].to_numpy() if options.weights else None
+
+
+def choose_loss(options, y, say):
+    """The loss asked for, or the one the response suggests."""
+    if options.loss:
+        return canonical_name(options.loss)
+    classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
+    if classes and y.nunique() != 2:
+        raise ValueError(f"--response {options.response} is text with {y.nunique()} different values; a classification needs two")
+    say(f"loss: {'logistic' if classes else 'squared'}")
+    return "logistic" if classes else "squared"
+
+
+def run_fit(options, say=print):
+    """Fit, choose, print and write; returns (path, index of the chosen model)."""
+    import l0path
+
+    X, y, weights = prepare(read(options.file), options, say)
+    loss = choose_loss(options, y, say)
+    lambda2 = options.lambda2
+    if lambda2 is None and loss in CLASSIFICATION:
+        lambda2 = CLASS_RIDGE
+        say(f"lambda2 = {lambda2:g} (the command line's default for classes; --lambda2 0 switches it off)")
+    arguments = {"loss": loss, "max_k": options.max_k, "lambda2": lambda2, "lambda1": options.lambda1, "algorithm": options.algorithm, "sample_weight": weights,
+                 "always_include": [c.strip() for c in options.include.split(",") if c.strip()] or None}
+    cv = None
+    if options.cv:
+        cv = l0path.cv_fit(X, y, cv=options.cv, random_state=options.seed, n_jobs=options.jobs, **arguments)
+        path = cv.path
+    else:
+        path = l0path.fit(X, y, **arguments)
+    say(path)
+    for note in path.notes:
+        say(f"note: {note}")
+    if options.k is not None:
+        index, why = path.index(k=options.k), f"k = {options.k}, as asked"
+    elif cv is not None:
+        index, why = cv.index(options.which), f"{options.cv}-fold cross-validation, {'least mean loss' if options.which == 'min' else 'smallest within one standard error'}"
+    else:
+        index, why = path.select(options.rule), options.rule
+    show(path, cv, index, why, say)
+    write(path, cv, index, options, say)
+    return path, index
+
+
+def show(path, cv, index, why, say):
+    """Print the table and the chosen model."""
+    table = path.table[["k", "lambda0_low", "lambda0_high", "objective", "deviance_ratio", "optimality"]]
+    if cv is not None:
+        table = table.join(cv.table[["cv_mean", "cv_se"]])
+    with pd.option_context("display.max_rows", 200, "display.width", 160):
+        say(table.to_string(index=False, float_format=lambda x: f"{x:.5g}", na_rep=""))
+    say(f"\nchosen: k = {path.solutions[index].k} ({why})")
+    say(path.coef(index=index).to_string(float_format=lambda x: f"{x:.6g}"))
+
+
+def write(path, cv, index, options, say):
+    """Coefficients of all models, the table, the path file and the plots."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    path.coef(index=index).rename("coefficient").to_csv(options.out / "chosen.csv")
+    path.coef().to_csv(options.out / "coefficients.csv")
+    (path.table if cv is None else path.table.join(cv.table[["cv_mean", "cv_sd", "cv_se"]])).to_csv(options.out / "table.csv", index_label="index")
+    path.save(options.out / "path.npz")
+    files = ["chosen.csv", "coefficients.csv", "table.csv", "path.npz"]
+    if not options.no_plots:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        for name, axes in (("coefficients.png", lambda: path.plot("coef", mark=index)), ("loss.png", lambda: path.plot("loss", mark=index)), *([("cv.png", lambda: cv.plot())] if cv is not None else [])):
+            ax = axes()
+            ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")
+            files.append(name)
+    say(f"\nwritten to {options.out}: {', '.join(files)}")
+
+
+def main(argv=None):
+    """Entry point; returns the exit code (2 for input that cannot be used)."""
+    options = parser().parse_args(argv)
+    np.set_printoptions(linewidth=160)
+    try:
+        run_fit(options)
+    except (ValueError, TypeError, LookupError, FileNotFoundError) as error:
+        print(f"l0path: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""`CVPath`: held-out scores of every solution of a path, and the choice they lead to."""
+import numpy as np
+
+RULES = ("min", "1se")
+COLUMNS = ["k", "lambda0", "lambda1", "lambda2", "n_nonzero", "cv_mean", "cv_sd", "cv_se", "n_folds"]
+SAME = 1e-12  # means closer than this (relative) are equal: sums of the same numbers in another order
+
+
+class CVPath:
+    """A path with held-out scores.
+
+    path : the fit on all rows.    scoring, greater_is_better : the metric, and whether large is good.    random_state : the seed that drew the folds.    status, notes : as of a Path.
+    folds : DataFrame, solution x fold, the score of each.    repeated : the same shape, True where the fold's path ended before that size (or lambda0), so that its last solution stands in.
+    splits : [(train, test)] row indices of each column of `folds`.
+    table : k lambda0 lambda1 lambda2 n_nonzero cv_mean cv_sd cv_se n_folds, rows as `path.table`. cv_mean is the plain mean of the fold scores, cv_sd their standard deviation
+        (n_folds - 1 below the root), cv_se = cv_sd / sqrt(n_folds); folds share training rows, so cv_se is a guide, not an exact standard error.
+    """
+
+    def __init__(self, path, folds, repeated, *, scoring, greater_is_better, splits=None, fits=None, random_state=None, status="", notes=(), spread=None):
+        self.path, self.folds, self.repeated, self.scoring, self.greater_is_better = path, folds, repeated, scoring, greater_is_better
+        self.splits, self.random_state, self.status, self.notes = splits, random_state, status, list(notes)
+        self._fits, self._spread = fits, spread
+        self.notes += self._edges()
+
+    @property
+    def table(self):
+        """DataFrame of the scores, rows and labels of `path.table`."""
+        out = self.path.table[COLUMNS[:5]].copy()
+        scores = self.folds.to_numpy()
+        with np.errstate(invalid="ignore"):
+            out["cv_mean"] = scores.mean(axis=1)
+            if self._spread is not None:
+                out["cv_sd"], out["cv_se"] = self._spread
+            else:
+                out["cv_sd"] = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else np.nan
+                out["cv_se"] = out["cv_sd"] / np.sqrt(scores.shape[1])
+        out["n_folds"] = scores.shape[1]
+        return out[COLUMNS]
+
+    def index(self, which=None, **selector):
+        """Index of a solution: which="min" (default; the best score, ties to the fewest nonzeros), "1se", or a selector as in `Path.index`.
+
+        "1se": of all solutions whose score is within one cv_se of the best, the fewest nonzeros, then the best score (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
+        With "min" and "1se", slice=, lambda1= and lambda2= restrict the choice. Solutions with a NaN score are never chosen.
+        """
+        if which is None and not selector.keys() & {"k", "lambda0", "index"}:
+            which = "min"
+        if not isinstance(which, str) or which not in RULES:
+            return self.path.index(which, **selector)
+        if selector.keys() - {"slice", "lambda1", "lambda2"}:
+            raise TypeError(f"choose a solution by which={which!r} or by {', '.join(selector)}, not both")
+        rows = self.path._rows(*(selector.get(name) for name in ("slice", "lambda1", "lambda2")))
+        table = self.table
+        loss = (-table["cv_mean"] if self.greater_is_better else table["cv_mean"]).to_numpy()
+        count, se = table["n_nonzero"].to_numpy(), table["cv_se"].to_numpy()
+        rows = [i for i in rows if not np.isnan(loss[i])]
+        if not rows:
+            raise LookupError(f"which={which!r}: no solution has a score in every fold")
+        least = min(loss[i] for i in rows)
+        room = SAME * abs(least) if np.isfinite(least) else 0.0
+        best = min((i for i in rows if loss[i] <= least + room), key=lambda i: (count[i], i))
+        if which == "min":
+            return int(best)
+        if np.isnan(se[best]):
+            raise LookupError("which='1se' needs standard errors: two folds or more, or a metric that is a mean over rows; use which='min'")
+        near = [i for i in rows if loss[i] <= least + se[best] + room]
+        return int(min(near, key=lambda i: (count[i], loss[i], i)))
+
+    def model(self, which=None, **selector):
+        """The `Model`, fitted on all rows, that `index` names."""
+        return self.path.model(index=self.index(which, **selector))
+
+    def coef(self, which=None, *, standardized=False, full=False, **selector):
+        """Coefficients of the fit on all rows, see `Path.coef`."""
+        return self.path.coef(index=self.index(which, **selector), standardized=standardized, full=full)
+
+    def predict(self, X, which=None, *, type=None, offset=None, **selector):
+        """Predictions for new rows by the fit on all rows, see `Path.predict`."""
+        return self.path.predict(X, index=self.index(which, **selector), type=type, offset=offset)
+
+    def held_out(self, which=None, type=None, **selector):
+        """(n,) predictions of each row by the folds that left it out, for the solution that `index` names; NaN for a row in no fold.
+
+        type as in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over the linear predictors; "class" is the side on which the mean linear predictor lies.
+        """
+        if self.splits is None:
+            raise ValueError("held_out belongs to cv_fit; for a validation set use path.predict(X, ...)")
+        i = self.index(which, **selector)
+        data = self.path.data()
+        total, times = np.zeros(data.y.size), np.zeros(data.y.size)
+        for (_, test), fits in zip(self.splits, self._fits, strict=True):
+            eta = linear_predictor(data.design, data.offset, fits[i])[test]
+            np.add.at(total, test, eta if type == "class" else self.path._transform(eta, type))
+            np.add.at(times, test, 1.0)
+        if type == "class":
+            if not times.all():
+                raise ValueError(f"type='class': {np.count_nonzero(times == 0)} rows are in no fold, so they have no held-out class; use type='link', which is NaN there")
+            return self.path._transform(total, "class")
+        return np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
+
+    def _edges(self):
+        """Notes where the best solution lies at an edge of what was tried."""
+        try:
+            best = self.path.solutions[self.index("min")]
+        except LookupError:
+            return []
+        notes = []
+        for name in ("lambda1", "lambda2"):
+            tried = sorted({getattr(s, name) for s in self.path.solutions})
+            at = getattr(best, name)
+            if len(tried) > 1 and at in (tried[0], tried[-1]):
+                notes.append(f"the best score is at the {'smallest' if at == tried[0] else 'largest'} {name} tried, {at:.4g}; widen the grid")
+        sizes = {s.k for s in self.path.solutions}
+        if len(sizes) > 1 and best.k == max(sizes) and best.k < self.path.p - len(self.path.meta.forced):
+            notes.append(f"the best score is at the largest size tried, k = {best.k}; raise max_k")
+        return notes
+
+    def __len__(self):
+        return len(self.path)
+
+    def __repr__(self):
+        table, parts = self.table, []
+        for which in RULES:
+            try:
+                i = self.index(which)
+            except LookupError:
+                continue
+            parts.append(f"{which}: k = {table.k[i]}, {table.cv_mean[i]:.4g}" + (f" (se {table.cv_se[i]:.2g})" if np.isfinite(table.cv_se[i]) else ""))
+        folds = f"{self.folds.shape[1]} folds" if self.splits is not None else "validation rows"
+        return f"<l0path.CVPath: {self.path.loss} loss, {folds}, scoring {self.scoring}; {'; '.join(parts) or 'no score'}; {self.status}>"
+
+
+def linear_predictor(design, offset, s):
+    """(n,) o + beta0 + x'beta of a solution for all rows of a design."""
+    eta = s.intercept + design.dot(s.support, s.beta) if s.support.size else np.full(design.n, s.intercept)
+    return eta if offset is None else eta + offset

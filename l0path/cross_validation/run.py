@@ -1,0 +1,253 @@
+"""`cv_fit`: the fit on all rows, then one path for each fold, one after another or in processes."""
+import time
+import warnings
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..designs import threads
+from ..errors import ConvergenceWarning, SeparationWarning
+from ..fit import default_max_k, fit, solve
+from ..losses import canonical_name
+from .result import CVPath, linear_predictor
+from .scoring import Held, metric_of, score
+from .splits import check_arguments, make_splits
+
+FINISHED = ("complete", "ended at")  # how the status of a path begins that nothing interrupted
+
+
+class Task(NamedTuple):
+    """One piece of a fold's path: slices by their numbers in the full fit, as (lambda1, lambda2) pairs, with the plan that solves them."""
+
+    numbers: tuple
+    pairs: list
+    plan: object
+
+
+class Outcome(NamedTuple):
+    """A fold's solutions; `end` says what interrupted it, "" if nothing did; warnings as (category, text)."""
+
+    number: int
+    solutions: list
+    end: str
+    warnings: list
+
+
+def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_jobs=None, random_state=None, time_limit=None, progress=False, **arguments):
+    """Fit a path on all rows, and score each of its solutions by cross-validation: a CVPath, whose `model("min")` and `model("1se")` are the choices.
+
+    In every fold the path is solved anew on the training rows alone: standardisation, class weights, screening and the choice of columns see no held-out row. (Starting the folds
+    from the columns that the full fit worked with would be faster and biased: those columns were found with the held-out responses.) Only what defines the solutions to be compared
+    comes from the full fit: its slices (lambda1, lambda2), its largest size, the lambda0 list of a lambda0 grid, the `delta` of the Huber loss. Folds match by size k within a slice,
+    or by lambda0; where a fold's path ends early (a separated or perfect fit, fewer rows), its last solution is repeated, and marked in `cv.repeated`.
+
+    Parameters
+    ----------
+    X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows.
+    cv : number of folds (shuffled, stratified for classes; as many folds as rows is leave-one-out), a scikit-learn splitter, an iterable of (train, test) row indices or masks
+        (repeated training rows count as often as they appear), or fold ids, one label per row.
+    scoring : "deviance" (default: mean of 2 (loss - loss of a perfect prediction), so "mse" for the squared loss and -2 mean loglik for logistic; the mean loss itself for hinges), "mse",
+        "mae", "r2", "auc", "misclassification", "brier", a name or scorer of scikit-learn, or f(y, prediction, sample_weight), a loss unless `f.greater_is_better = True`.
+    groups_cv : (n,) labels of rows that stay together. n_repeats : repeats of an integer cv; repeat r shuffles with random_state + r.
+    sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every fold counts the same in cv_mean.
+    n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.
+    random_state : seed or Generator for the folds; None draws a seed. `cv.random_state` holds it.
+    time_limit : seconds for everything: the full fit, then the folds. At the limit, or at Ctrl-C, folds not finished are left out; with fewer than two finished, TimeoutError
+        (its `.path` is the full fit) or KeyboardInterrupt. progress : bars for the full fit and for the folds.
+
+    Raises
+    ------
+    ValueError, TypeError naming the argument, its value and the remedy.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
+    >>> l0path.cv_fit(X, y, cv=5, max_k=4, random_state=1).model("1se").support
+    array([2, 7])
+    """
+    check_arguments(cv, n_repeats, groups_cv)
+    metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared")))
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
+        raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1")
+    seed = _seed(random_state)
+    deadline = None if time_limit is None else time.time() + time_limit
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        path = fit(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
+    if not len(path) and time_limit is not None:
+        _too_few(path, "", 0, "all", time_limit)
+    if path.status.startswith("interrupted"):
+        raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
+    data = path._source.data
+    splits = make_splits(cv, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    outcomes, end = _run_folds(data, tasks(path), splits, n_jobs, deadline, progress)
+    if len(outcomes) < min(2, len(splits)):
+        _too_few(path, end, len(outcomes), len(splits), time_limit)
+    out = assemble(path, data, splits, outcomes, metric, seed, end)
+    _warn([(w.category, str(w.message)) for w in caught], [outcome.warnings for outcome in outcomes], len(splits))
+    return out
+
+
+def _seed(random_state):
+    """A whole number that draws the folds."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return int((np.random.default_rng() if random_state is None else random_state).integers(2**31 - 1))
+    if isinstance(random_state, (bool, np.bool_)) or not isinstance(random_state, (int, np.integer)) or not 0 <= random_state < 2**32:
+        raise ValueError(f"random_state={random_state!r} must be None, a whole number in [0, 2**32) or a numpy Generator")
+    return int(random_state)
+
+
+def tasks(path):
+    """The Tasks that make a fold's path comparable with `path`: the same slices and sizes, or the same lambda0 values in each slice."""
+    plan, pairs, grids = path._source.plan, {}, {}
+    for s in path.solutions:
+        pairs[s.slice] = (s.lambda1, s.lambda2)
+        grids.setdefault(s.slice, []).append(s.lambda0)
+    if plan.grid != "lambda0":
+        plan = replace(plan, sizes=None, max_k=max(s.k for s in path.solutions))
+        return [Task(tuple(pairs), list(pairs.values()), plan)]
+    plan = replace(plan, max_k=default_max_k(path._source.data, path.meta.n_eff) if plan.max_k is None else plan.max_k)
+    alike = {}
+    for number, values in grids.items():
+        alike.setdefault(tuple(values), []).append(number)
+    return [Task(tuple(numbers), [pairs[i] for i in numbers], replace(plan, lambda0=np.array(values))) for values, numbers in alike.items()]
+
+
+def fit_fold(number, data, todo, train, deadline, single):
+    """Solve the tasks on the training rows (indices, repeated ones counted as often) without a copy of X."""
+    keep = np.bincount(train, minlength=data.y.size).astype(np.float64)
+    solutions, end = [], ""
+    with warnings.catch_warnings(record=True) as caught, threads.limited(1) if single else nullcontext():
+        warnings.simplefilter("always")
+        for task in todo:
+            left = None if deadline is None else deadline - time.time()
+            if left is not None and left <= 0:
+                end = "time_limit reached"
+                break
+            path = solve(data, replace(task.plan, time_limit=left), keep=keep, slices=task.pairs)
+            solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
+            if not path.status.startswith(FINISHED) or (deadline is not None and time.time() >= deadline):
+                end = path.status if path.status.startswith("interrupted") else "time_limit reached"
+                break
+    return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
+
+
+def _run_folds(data, todo, splits, n_jobs, deadline, progress):
+    """(finished Outcomes by fold number, what ended the run early or "")."""
+    import joblib
+
+    single = n_jobs is not None
+    nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
+    jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
+    outcomes, end, bar = [], "", None
+    if progress:
+        from tqdm.auto import tqdm
+
+        bar = tqdm(total=len(splits), desc="l0path folds", unit="fold")
+    arguments = ((number, data, todo, train, deadline, single or jobs > 1) for number, (train, _) in enumerate(splits))
+    try:
+        for outcome in (fit_fold(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments):
+            if outcome.end:
+                end = outcome.end
+                if end.startswith("interrupted"):
+                    break
+                continue
+            outcomes.append(outcome)
+            if bar is not None:
+                bar.update(1)
+    except KeyboardInterrupt:
+        end = "interrupted (Ctrl-C)"
+    finally:
+        if bar is not None:
+            bar.close()
+    return sorted(outcomes, key=lambda outcome: outcome.number), end
+
+
+def _parallel(jobs, arguments):
+    """Outcomes as they come, from joblib's backend in force."""
+    import joblib
+
+    call = joblib.delayed(fit_fold)
+    try:
+        pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
+    except ValueError:  # a backend that returns everything at once
+        pool = joblib.Parallel(n_jobs=jobs)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*tasks which were still being processed")  # told by the status
+        yield from pool(call(*a) for a in arguments)
+
+
+def _too_few(path, end, done, total, time_limit):
+    """Nothing to average: say why."""
+    if end.startswith("interrupted"):
+        raise KeyboardInterrupt(f"cv_fit was interrupted after {done} of {total} folds")
+    error = TimeoutError(f"time_limit={time_limit:g} s was over after {done} of {total} folds; raise time_limit, or lower cv or max_k (the fit on all rows is in this error's .path)")
+    error.path = path
+    raise error
+
+
+def assemble(path, data, splits, outcomes, metric, seed, end):
+    """Match every fold's solutions with the full fit's, and score them on the rows left out."""
+    numbers = [outcome.number for outcome in outcomes]
+    scores, repeated, fits, notes = np.empty((len(path), len(outcomes))), np.zeros((len(path), len(outcomes)), dtype=bool), [], []
+    for column, outcome in enumerate(outcomes):
+        matched, repeated[:, column] = match(outcome.solutions, path.solutions, path.meta.grid == "lambda0")
+        fits.append(matched)
+        test, known = splits[outcome.number][1], {}
+        for i, s in enumerate(matched):
+            if id(s) not in known:
+                eta = linear_predictor(data.design, data.offset, s)[test]
+                known[id(s)] = score(metric, Held(data.y[test], eta, data.weights[test], path))
+            scores[i, column] = known[id(s)]
+    index = path.table.index
+    short = repeated.any(axis=0)
+    if short.any():
+        first = path.solutions[int(np.flatnonzero(repeated.any(axis=1))[0])]
+        notes.append(f"{short.sum()} of {short.size} folds ended before the full fit did (first at k = {first.k}); their last solution is repeated, see cv.repeated")
+    overlap = [i for i in numbers if np.isin(splits[i][1], splits[i][0]).any()]
+    if overlap:
+        notes.append(f"{len(overlap)} folds (first: fold {overlap[0]}) are scored on rows they were trained on; their scores are too good")
+    status = f"complete: {len(outcomes)} folds" if len(outcomes) == len(splits) else f"{end}; {len(outcomes)} of {len(splits)} folds finished, the others are left out"
+    columns = pd.Index(numbers, name="fold")
+    return CVPath(path, pd.DataFrame(scores, index=index, columns=columns), pd.DataFrame(repeated, index=index, columns=columns), scoring=metric.name, greater_is_better=metric.greater_is_better,
+                  splits=[splits[i] for i in numbers], fits=fits, random_state=seed, status=status, notes=notes)
+
+
+def match(solutions, wanted, by_lambda0):
+    """(the fold's solution for each wanted one, whether an earlier one had to stand in): same slice and k, else the largest smaller k; or same lambda0, else the smallest larger one."""
+    slices = {}
+    for s in solutions:
+        slices.setdefault(s.slice, {})[-s.lambda0 if by_lambda0 else s.k] = s
+    out, repeated = [], np.zeros(len(wanted), dtype=bool)
+    for i, s in enumerate(wanted):
+        have, at = slices[s.slice], -s.lambda0 if by_lambda0 else s.k
+        if at not in have:
+            repeated[i] = True
+            at = max((x for x in have if x <= at), default=min(have))
+        out.append(have[at])
+    return out, repeated
+
+
+REMEDY = {
+    SeparationWarning: "a support separated the classes, so the path ended there; pass lambda2=1e-3 to go on",
+    ConvergenceWarning: "some models did not converge; raise max_iter, or add a little lambda2",
+}
+
+
+def _warn(full, folds, total):
+    """One warning of each kind, whatever the number of folds; anything unforeseen once each."""
+    for kind, words in REMEDY.items():
+        told = [text for category, text in full if category is kind]
+        count = sum(any(category is kind for category, _ in fold) for fold in folds)
+        inside = f"in {count} of {total} folds {words}" if count else ""
+        if told:
+            warnings.warn(told[0] + (f" (also {inside})" if inside else ""), kind, stacklevel=3)
+        elif inside:
+            warnings.warn(inside, kind, stacklevel=3)
+    every = [*full, *(pair for fold in folds for pair in fold)]
+    for category, text in dict.fromkeys(pair for pair in every if pair[0] not in REMEDY):
+        warnings.warn(text, category, stacklevel=3)

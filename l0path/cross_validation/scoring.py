@@ -1,0 +1,186 @@
+"""What a prediction is worth: metrics of held-out rows, by our names, scikit-learn's names, or a function.
+
+    name                what is averaged over rows, weighted by sample_weight                                        losses                  best
+    deviance            2 (loss(y, eta) - loss of a perfect prediction); hinges: the loss itself                     all                     smallest
+                        squared: (y - mu)^2;  logistic: 2 log(1 + exp(-y eta));  poisson: 2 (y log(y / mu) - y + mu);  huber: 2 loss
+    mse, mae            (y - mu)^2, |y - mu|                                                                         squared huber poisson   smallest
+    brier               (P(positive) - [y positive])^2                                                               logistic                smallest
+    misclassification   [predicted class is wrong]                                                                   classes                 smallest
+    r2, auc             not means over rows: scikit-learn's r2_score and roc_auc_score (of the linear predictor)     real y; classes         largest
+"""
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from .._generic import njit
+from ..losses import CLASSIFICATION, value
+
+HINGES = CLASSIFICATION - {"logistic"}
+REAL = {"squared", "huber", "poisson"}
+USES = {"deviance": REAL | CLASSIFICATION, "mse": REAL, "mae": REAL, "r2": REAL, "auc": CLASSIFICATION, "misclassification": CLASSIFICATION, "brier": {"logistic"}}
+
+
+class Metric(NamedTuple):
+    """A metric: `rows(held)` gives one value per row whose weighted mean is the score; where it is None, `score(held)` gives the score."""
+
+    name: str
+    greater_is_better: bool
+    rows: Callable | None
+    score: Callable
+
+
+class Held(NamedTuple):
+    """Held-out rows: y as the loss takes it (-1 / 1 for classes), linear predictor eta, sample weights, and the path whose loss and classes they belong to."""
+
+    y: np.ndarray
+    eta: np.ndarray
+    weights: np.ndarray
+    path: Any
+
+    @property
+    def mu(self):
+        """Predictions as `predict` gives them: means, or the linear predictor of a hinge."""
+        return self.path._transform(self.eta, None)
+
+    @property
+    def labels(self):
+        """The response as the user gave it."""
+        return self.y if self.path.classes is None else np.asarray(self.path.classes)[(self.y > 0).astype(np.int64)]
+
+
+@njit
+def losses(loss, y, eta, out):
+    """Fill out_i = loss(y_i, eta_i)."""
+    for i in range(y.size):
+        out[i] = value(loss, y[i], eta[i])
+
+
+def deviance_rows(held):
+    """The unit deviance of every row."""
+    out = np.empty(held.y.size)
+    losses(held.path.loss_record(), held.y, held.eta, out)
+    if held.path.loss in HINGES:
+        return out
+    return 2.0 * (out - (held.y - xlogy(held.y, held.y))) if held.path.loss == "poisson" else 2.0 * out
+
+
+ROWS = {"deviance": deviance_rows, "mse": lambda held: (held.y - held.mu) ** 2, "mae": lambda held: np.abs(held.y - held.mu),
+        "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64), "brier": lambda held: (expit(held.eta) - (held.y > 0)) ** 2}
+
+
+def _r2(held):
+    from sklearn.metrics import r2_score
+
+    if held.y.size < 2:
+        raise ValueError("scoring='r2' needs at least two held-out rows in every fold; use scoring='mse' with leave-one-out")
+    return r2_score(held.y, held.mu, sample_weight=held.weights)
+
+
+def _auc(held):
+    from sklearn.metrics import roc_auc_score
+
+    seen = held.y[held.weights > 0] > 0
+    if seen.all() or not seen.any():
+        raise ValueError("scoring='auc' needs both classes among the held-out rows of every fold; use fewer, stratified folds, or scoring='deviance'")
+    return roc_auc_score(held.y > 0, held.eta, sample_weight=held.weights)
+
+
+WHOLE = {"r2": _r2, "auc": _auc}
+
+
+def score(metric, held):
+    """The score of held-out rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if metric.rows is None:
+            return float(metric.score(held))
+        return float(np.average(metric.rows(held), weights=held.weights))
+
+
+def metric_of(scoring, loss):
+    """The Metric of a `scoring` argument for a loss; ValueError naming what fits when it does not."""
+    scoring = "deviance" if scoring is None else scoring
+    if isinstance(scoring, str) and scoring in USES:
+        if loss not in USES[scoring]:
+            fitting = ", ".join(repr(name) for name, uses in USES.items() if loss in uses)
+            raise ValueError(f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a name of scikit-learn, or a function f(y, prediction, sample_weight)")
+        return Metric(scoring, scoring in WHOLE, ROWS.get(scoring), WHOLE.get(scoring))
+    if isinstance(scoring, str):
+        return Metric(scoring, True, None, _by_scorer(_sklearn_scorer(scoring), loss))
+    if not callable(scoring):
+        raise TypeError(f"scoring={scoring!r} must be a name or a function f(y, prediction, sample_weight)")
+    name = getattr(scoring, "__name__", type(scoring).__name__)
+    if _is_scorer(scoring):
+        return Metric(str(scoring), True, None, _by_scorer(scoring, loss))
+    return Metric(name, bool(getattr(scoring, "greater_is_better", False)), None, _by_function(scoring, name))
+
+
+def _sklearn_scorer(name):
+    from sklearn.metrics import get_scorer
+
+    try:
+        return get_scorer(name)
+    except ValueError as error:
+        names = f"{', '.join(USES)}, a name of scikit-learn (sklearn.metrics.get_scorer_names())"
+        raise ValueError(f"scoring={name!r} is not known; choose one of {names}, or a function f(y, prediction, sample_weight)") from error
+
+
+def _is_scorer(scoring):
+    """Whether it was made by sklearn.metrics.make_scorer, and so is called with an estimator."""
+    import sys
+
+    if "sklearn.metrics" not in sys.modules:
+        return False
+    from sklearn.metrics import make_scorer, r2_score
+
+    return isinstance(scoring, type(make_scorer(r2_score)))
+
+
+def _by_scorer(scorer, loss):
+    """Score by a scikit-learn scorer: it is shown an estimator whose X is the linear predictor."""
+    shown = _stand_in(loss)
+
+    def score(held):
+        estimator = shown()
+        estimator.path_ = held.path
+        if held.path.classes is not None:
+            estimator.classes_ = np.asarray(held.path.classes)
+        weights = {} if np.all(held.weights == held.weights[0]) else {"sample_weight": held.weights}
+        return scorer(estimator, held.eta[:, None], held.labels, **weights)
+
+    return score
+
+
+def _stand_in(loss):
+    """Class of an estimator that has been given its linear predictor: predict, and for classes decision_function, for the logistic loss predict_proba."""
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+    class Real(RegressorMixin, BaseEstimator):
+        def predict(self, X):
+            return self.path_._transform(X[:, 0], "response")
+
+    class Classes(ClassifierMixin, BaseEstimator):
+        def predict(self, X):
+            return self.path_._transform(X[:, 0], "class")
+
+        def decision_function(self, X):
+            return X[:, 0]
+
+    class Probabilities(Classes):
+        def predict_proba(self, X):
+            return np.column_stack([expit(-X[:, 0]), expit(X[:, 0])])
+
+    return Real if loss in REAL else Classes if loss in HINGES else Probabilities
+
+
+def _by_function(function, name):
+    """Score by f(y, prediction, sample_weight)."""
+
+    def score(held):
+        out = function(held.labels, held.mu, held.weights)
+        if np.ndim(out) or not isinstance(out, (int, float, np.number, np.ndarray)):
+            raise TypeError(f"scoring function {name} must return one number, got {out!r}")
+        return float(out)
+
+    return score

@@ -1,0 +1,52 @@
+"""Scores of a path on rows it has not seen: `Path.validate`, bound in `l0path/__init__`."""
+import numpy as np
+import pandas as pd
+
+from ..inputs import finite, response, same_index, sample_weights, vector
+from ..problem import effective_rows
+from .result import CVPath, linear_predictor
+from .scoring import Held, metric_of, score
+
+
+def validate(self, X, y, scoring=None, sample_weight=None, offset=None):
+    """Score every solution on validation rows X (m, p), y (m,): a CVPath with one column "validation" and n_folds = 1.
+
+    scoring : as in `cv_fit`. For metrics that are means over rows (deviance, mse, mae, brier, misclassification) cv_sd is the weighted standard deviation over the rows and
+    cv_se = cv_sd / sqrt(m), m the sum of whole-number weights, else the rows of positive weight; for other metrics both are NaN, and "1se" raises.
+    offset : needed if the fit had one. Labels of y must be the classes of the fit; one of them alone will do where the metric allows.
+    """
+    for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
+        same_index(X, other, name)
+    metric = metric_of(scoring, self.loss)
+    design, _ = self._new_design(X)
+    target = _target(self, y, design.n)
+    weights = sample_weights(sample_weight, design.n)
+    if self.meta.has_offset and offset is None:
+        raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to score without)")
+    shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
+    m = effective_rows(weights)
+    means, spread = np.empty(len(self)), np.full(len(self), np.nan)
+    for i, s in enumerate(self.solutions):
+        held = Held(target, linear_predictor(design, shift, s), weights, self)
+        means[i] = score(metric, held)
+        if metric.rows is not None and m > 1:
+            with np.errstate(over="ignore", invalid="ignore"):
+                square = np.average((metric.rows(held) - means[i]) ** 2, weights=weights)
+            spread[i] = np.sqrt(square * m / (m - 1.0))
+    folds = pd.DataFrame({"validation": means}, index=self.table.index)
+    return CVPath(self, folds, pd.DataFrame(False, index=folds.index, columns=folds.columns), scoring=metric.name, greater_is_better=metric.greater_is_better,
+                  status=f"validated on {design.n} rows", spread=(spread, spread / np.sqrt(m)))
+
+
+def _target(path, y, n):
+    """y as the loss takes it, classes by the labels of the fit."""
+    if path.classes is None:
+        return response(y, n, path.loss)[0]
+    labels = pd.Series(np.asarray(y).reshape(-1)) if not isinstance(y, pd.Series) else y
+    if len(labels) != n:
+        raise ValueError(f"X has {n} rows but y has {len(labels)}; pass one response per row")
+    negative, positive = path.classes
+    known = (labels == negative) | (labels == positive)
+    if not known.all():
+        raise ValueError(f"y holds the label {labels[~known].iloc[0]!r}, the path was fitted to the classes {negative!r} and {positive!r}; pass rows of these classes")
+    return np.where((labels == positive).to_numpy(dtype=bool), 1.0, -1.0)

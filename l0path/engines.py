@@ -1,0 +1,64 @@
+"""Which engine serves a plan: the support path for refit swaps, the lambda0 path for coordinate descent and partial swaps, and a support grid filled from the latter."""
+import numpy as np
+
+from .penalised_path import PenalisedPath
+from .solvers.local_search import LocalSearch, Store
+from .working_set import SupportPath
+
+
+def make_engine(model, plan, *, lambda1, lambda2, max_k, clock, rng, supports, listener):
+    """An engine with run() and rounds, and either `store` (sizes) or `points` (lambda0 values). listener(k, fit, optimality, lambda0) hears of what is verified."""
+    problem, settings = model.problem, plan.settings
+    free = problem.usable.copy()
+    free[problem.forced] = False
+    even = np.unique(problem.factor[free]).size <= 1
+    if isinstance(settings, LocalSearch) and settings.refit and (plan.grid == "support" or even):
+        engine = SupportPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock, rng=rng, supports=supports)
+        engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
+        return engine
+    path = PenalisedPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, n_lambda0=plan.n_lambda0, lambda0=plan.lambda0 if plan.grid == "lambda0" else None, settings=settings, clock=clock)
+    path.on_point = lambda point: listener(path.size(point.fit), point.fit, point.optimality, point.lambda0)
+    return path if plan.grid == "lambda0" else FilledSizes(path, max_k)
+
+
+class FilledSizes:
+    """Every size from a lambda0 path: the best fit that was met at each size, missing ones by the best addition below or the cheapest removal above."""
+
+    def __init__(self, path, max_k):
+        self.path, self.max_k = path, max_k
+        problem = path.model.problem
+        self.store = Store(path.null, problem.forced.size, max_k, path.scale, perfect=problem.perfect)
+        self.finished = False
+
+    rounds = property(lambda self: self.path.rounds)
+
+    def run(self):
+        """Run the path, then fill; whatever ends it, the sizes met so far are kept."""
+        try:
+            self.path.run()
+            fits = self.path.fill(self.max_k)
+            self.finished = True
+        except BaseException:
+            fits = self.path.harvest()
+            raise
+        finally:
+            for _, fit in sorted(fits.items()):
+                self.store.offer(fit)
+            sizes = sorted(self.store.fits)
+            gap = next((k for k in range(len(sizes)) if sizes[k] != k), len(sizes))
+            if self.finished and gap <= self.store.last:
+                self.store.finish(gap - 1, self.store.end or "saturated")
+
+    def optimality(self, k):
+        """What the lambda0 path checked about this support; "stationary": its coefficients are the best on it, no more."""
+        key = self.store.fits[k].support.tobytes()
+        checked = [point.optimality for point in self.path.points if point.verified and point.fit.support.tobytes() == key]
+        return checked[0] if checked else "stationary" if self.finished else "unverified"
+
+    def next_value(self):
+        """Nothing is known beyond max_k."""
+        return None
+
+    def supports_found(self):
+        """Nothing to offer to other slices: each has its own lambda0 path."""
+        return []

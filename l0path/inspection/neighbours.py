@@ -1,0 +1,146 @@
+"""What lies one exchange away from a solution: every pair (a member out, a column of all p in), ranked by the quadratic of `l0path.solvers.exchange`, decided by refits.
+
+For the squared loss without lambda1 and box the ranking is the exact change of the objective; elsewhere it is that of the local quadratic, and refits of the best pairs decide.
+"""
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..inputs import column_notes
+from ..problem import Fit, pose
+from ..solvers.exchange import COLLINEAR
+from ..working_set import make_model
+
+BLOCK = 1 << 22  # entries of the table of changes made at a time: 32 MB
+
+
+class Pairs(NamedTuple):
+    """Exchanges, the most favourable first: out, into column indices, change of the objective by the table; three (m,) arrays."""
+
+    out: np.ndarray
+    into: np.ndarray
+    change: np.ndarray
+
+
+def fit_data(path, X=None, y=None):
+    """The data of the fit; for a loaded path from X, y, with the forced, priced and equal columns of the fit."""
+    if X is None and y is not None:
+        raise ValueError("pass X= together with y=")
+    data = path.data(X, y)
+    if data is path._source.data:
+        return data
+    forced = path.meta.forced
+    data = replace(data, factor=path.meta.factor, forced=forced, excluded=np.isinf(path.meta.factor))
+    _, equal = column_notes(data, np.ones(path.p, dtype=bool))
+    excluded = data.excluded.copy()
+    excluded[np.setdiff1d(equal, forced)] = True
+    return replace(data, excluded=excluded)
+
+
+class Neighbours:
+    """The exchanges around solution `index` of a path. `exact`: the table decides by itself; `value`: objective of the solution; `fit`: its restricted optimum."""
+
+    def __init__(self, path, index, X=None, y=None):
+        data = fit_data(path, X, y)
+        self.solution = s = path.solutions[index]
+        self.problem = pose(data)
+        self.model = make_model(self.problem)
+        self.model.grow(s.support)
+        self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
+        self.exact = self.problem.quadratic and s.lambda1 == 0 and not self.problem.boxed
+        self.value = s.loss + s.shrinkage
+        center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)
+        here = Fit(s.support, s.beta * self.problem.X.scale[s.support], float(s.intercept + center @ s.beta), self.value, s.flags)
+        self.fit = here if "separated" in s.flags else self.refit(s.support, here)
+        if data is not path._source.data and self.fit.value < self.value - 1e-6 * max(abs(self.value), 1e-6 * path.meta.null_loss):
+            raise ValueError("the path was fitted with bounds that a path file does not hold; fit again to use this method")
+        self.locked = np.isin(s.support, self.problem.forced)
+
+    @property
+    def total(self):
+        """How many exchanges there are."""
+        outside = self.problem.usable.copy()
+        outside[self.fit.support] = False
+        return int((~self.locked).sum()) * int(outside.sum())
+
+    def refit(self, support, start=None, target=np.inf):
+        """The Fit on a sorted support, from the coefficients that it shares with `start`; None once `target` is out of reach."""
+        start = self.fit if start is None else start
+        self.model.grow(support)
+        b = np.zeros(support.size)
+        b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
+        return self.model.refit(support, self.solution.lambda1, self.solution.lambda2, b if self.problem.quadratic else (b, start.b0), target)
+
+    def swapped(self, out, into, target=np.inf):
+        """The Fit after an exchange."""
+        support = self.fit.support
+        return self.refit(np.sort(np.append(support[support != out], into)), target=target)
+
+    def price(self, out, into):
+        """Change of lambda0 sum f by an exchange; 0 on a support grid."""
+        return self.lambda0 * (self.problem.factor[into] - self.problem.factor[out]) if self.lambda0 else 0.0
+
+    def _quadratic(self):
+        """(first column, rows (k, m), gradient (m,), diagonal (m,), B (k, k)) for ranges of columns that cover all p."""
+        fit, X, square = self.fit, self.problem.X, self.problem.square
+        step = max(256, BLOCK // (fit.support.size + 1))
+        if self.problem.quadratic:
+            self.model.read([fit.support])
+            at = [self.model.row_of[j] for j in fit.support.tolist()]
+            B = self.model.inverse(fit, self.solution.lambda2)
+        else:
+            slopes, v, ZV, B = self.model._weighted(fit, self.solution.lambda2)
+            R, curvature = np.column_stack([-slopes, ZV.T]), v.sum()
+        for left in range(0, X.p, step):
+            right = min(left + step, X.p)
+            if self.problem.quadratic:
+                rows = self.model.rows[at, left:right]
+                yield left, rows, self.model.q_all[left:right] - fit.b @ rows, square[left:right], B
+            else:
+                C = X.correlate(R, left, right)
+                yield left, C[:, 1:].T, C[:, 0], curvature * square[left:right], B
+
+    def table(self):
+        """(first column, change (k, m)) for ranges of columns that cover all p: the objective's change by each exchange, inf where there is none (spec D.4, A.7)."""
+        fit, lambda1, lambda2 = self.fit, self.solution.lambda1, self.solution.lambda2
+        usable, factor = self.problem.usable.copy(), self.problem.factor
+        usable[fit.support] = False
+        for left, rows, c, a, B in self._quadratic():
+            J = slice(left, left + c.size)
+            U, A, pivot = B @ rows, a + 2.0 * lambda2, np.diagonal(B)[:, None]
+            b = fit.b[:, None]
+            den = A - np.einsum("ij,ij->j", rows, U) + U**2 / pivot
+            num = np.maximum(np.abs(c + b / pivot * U) - lambda1, 0.0)
+            ok = (den > COLLINEAR * A) & usable[J] & ~self.locked[:, None]
+            change = 0.5 * (b**2 / pivot - num**2 / np.where(ok, den, 1.0))
+            if self.lambda0:
+                change = change + self.lambda0 * (np.where(usable[J], factor[J], 0.0) - factor[fit.support][:, None])
+            yield left, np.where(ok, change, np.inf)
+
+    def ranked(self, count):
+        """The `count` most favourable exchanges of all: Pairs."""
+        return self._pairs([entry for left, change in self.table() for entry in [_least(change.ravel(), count, change.shape[1], left)]], count)
+
+    def ranked_each(self, count):
+        """For each member the `count` most favourable exchanges of it: list of Pairs."""
+        found = [[] for _ in range(self.fit.support.size)]
+        for left, change in self.table():
+            for i, row in enumerate(change):
+                value, _, column = _least(row, count, row.size, left)
+                found[i].append((value, np.full(value.size, i), column))
+        return [self._pairs(parts, count) for parts in found]
+
+    def _pairs(self, parts, count):
+        if not parts:
+            return Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        change, i, j = (np.concatenate(part) for part in zip(*parts, strict=True))
+        best = np.lexsort((i, j, change))[:count]
+        return Pairs(self.fit.support[i[best]], j[best], change[best] + (self.fit.value - self.value))
+
+
+def _least(flat, count, width, left):
+    """(values, rows, columns) of the `count` smallest finite entries of a flattened table whose first column is `left`."""
+    at = np.argpartition(flat, count - 1)[:count] if count < flat.size else np.arange(flat.size)
+    at = at[np.isfinite(flat[at])]
+    return flat[at], at // width, at % width + left

@@ -1,0 +1,40 @@
+"""`Path.score`, `Model.score`: every metric of one solution on given rows."""
+import numpy as np
+import pandas as pd
+
+from ..cross_validation import scoring
+from .refit import new_rows
+
+
+def score(self, X, y, rule=None, *, sample_weight=None, offset=None, **selector):
+    """Every metric of one solution on the rows X, y, as a Series; the metrics are those of `cv_fit` (see `l0path.cross_validation.scoring`), weighted by sample_weight.
+
+    squared, huber, poisson    deviance mse rmse mae r2
+    classes                    deviance auc misclassification accuracy, and brier for loss="logistic"; auc is NaN where the rows hold one class only
+
+    X as in `predict` (a DataFrame by column names); y in the units or labels of the fit; offset= is needed if the fit had one. A selector as in `Path.model`.
+    """
+    s = self.solutions[self.index(rule, **selector)]
+    if self.meta.has_offset and offset is None:
+        raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to score without)")
+    rows = new_rows(self, X, y, sample_weight, offset)
+    weights = np.ones(rows.design.n) if rows.weights is None else rows.weights
+    if not weights.sum() > 0:
+        raise ValueError("sample_weight sums to zero; give at least one row a positive weight")
+    held = scoring.Held(rows.y, self._link(rows.design, s) + (0.0 if rows.offset is None else rows.offset), weights, self)
+    out = {}
+    for name in (name for name, losses in scoring.USES.items() if self.loss in losses):
+        out[name] = _value(name, held)
+        if name == "mse":
+            out["rmse"] = np.sqrt(out["mse"])
+        if name == "misclassification":
+            out["accuracy"] = 1.0 - out["misclassification"]
+    return pd.Series(out, dtype=float, name="score")
+
+
+def _value(name, held):
+    """One metric; NaN where these rows do not define it (auc of one class, r2 of one row)."""
+    seen = held.y[held.weights > 0]
+    if (name == "auc" and np.unique(seen).size < 2) or (name == "r2" and seen.size < 2):
+        return np.nan
+    return scoring.score(scoring.metric_of(name, held.path.loss), held)

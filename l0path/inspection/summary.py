@@ -1,0 +1,133 @@
+"""`Path.summary` and `Path.alternatives`: what each feature of a model is worth, what could stand in for it, and the models next to it."""
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from .neighbours import Neighbours
+
+FEW = 5  # exchanges of a feature that refits decide where the table only ranks
+SPARE = 20  # exchanges refitted beyond those asked for, likewise
+EVERY = 200  # so many exchanges or fewer are all refitted, likewise
+
+NOTE = ("loss_if_dropped: increase of loss + shrinkage when the feature is left out and the rest is fitted again; best_exchange: the column outside that could best stand in for it, and "
+        "exchange_change what that does to the objective (negative: it would improve).")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One model in a table. `table`: a row per feature (coef, standardized, loss_if_dropped, best_exchange, exchange_change); `header`: {name: value} of the model."""
+
+    table: pd.DataFrame
+    header: dict
+
+    def lines(self):
+        """The header as lines of text."""
+        h = self.header
+        first = f"{h['loss_name']} loss, penalty {h['penalty']}: k = {h['k']} of p = {h['p']} features, n = {h['n']} rows"
+        second = f"loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality {h['optimality']}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
+        shrink = [f"{name} = {h[name]:.4g}" for name in ("lambda0", "lambda1", "lambda2") if np.isfinite(h[name]) and h[name] > 0]
+        if np.isfinite(h["lambda0_high"]) or h["lambda0_low"] > 0:
+            shrink.append(f"best for lambda0 in [{h['lambda0_low']:.4g}, {h['lambda0_high']:.4g})")
+        flags = [f"flags: {h['flags']}"] if h["flags"] else []
+        return [first, second, *([", ".join(shrink)] if shrink else []), *flags, f"intercept {h['intercept']:.6g}"]
+
+    def formatted(self):
+        """The table with numbers as short text."""
+        out = self.table.copy().astype(object)
+        for name in out.columns:
+            if name != "best_exchange":
+                out[name] = [f"{x:.4g}" if np.isfinite(x) else "" for x in self.table[name]]
+        out["best_exchange"] = [x if isinstance(x, str) else "" for x in self.table["best_exchange"]]
+        out.index.name = None
+        return out
+
+    def __repr__(self):
+        body = self.formatted().to_string() if len(self.table) else "(intercept only)"
+        return "\n".join([*self.lines(), "", body])
+
+    __str__ = __repr__
+
+
+def summary(self, rule=None, *, X=None, y=None, **selector):
+    """`Summary` of one solution: what each of its features is worth, and which column could stand in for it.
+
+    `.table`, a row per feature of the support:
+        coef, standardized    coefficient in the user's units, and b_j = s_j beta_j
+        loss_if_dropped       increase of loss + shrinkage when the feature is left out and all others are fitted again. Also for forced columns (what forcing is worth); NaN if its box leaves out 0
+        best_exchange         the column outside whose exchange for the feature, all others fitted again, gives the least objective; None for forced columns, or when no column is left
+        exchange_change       what that exchange does to the objective: > 0 worse, < 0 it would improve the model
+    The exchanges are those of all p columns. Squared loss without lambda1 and box: exact. Else the local quadratic ranks them and refits decide among the best five of each feature.
+
+    A selector as in `Path.model`. X, y: the data of the fit, needed after loading a path; an X or y that differs is refused.
+    """
+    index = self.index(rule, **selector)
+    model, near = self.model(index=index), Neighbours(self, index, X, y)
+    support = near.fit.support
+    exchange, change = _best_exchanges(near)
+    table = pd.DataFrame({"coef": near.solution.beta, "standardized": near.solution.beta * self.meta.scale[support], "loss_if_dropped": [_dropped(near, i) for i in range(support.size)],
+                          "best_exchange": pd.Series([None if j < 0 else self.meta.names[j] for j in exchange], dtype=object), "exchange_change": np.asarray(change, dtype=float)})
+    table.index = pd.Index([self.meta.names[j] for j in support], name="feature", dtype=object)
+    keys = ("k", "n_nonzero", "loss", "objective", "deviance_ratio", "optimality", "gap", "intercept", "lambda0", "lambda1", "lambda2", "lambda0_low", "lambda0_high", "flags")
+    return Summary(table, {"loss_name": self.meta.loss, "penalty": self.penalty, "n": self.n, "p": self.p, **{key: getattr(model, key) for key in keys}})
+
+
+def _dropped(near, i):
+    """Increase of loss + shrinkage without member i."""
+    j = near.fit.support[i]
+    if near.problem.lower[j] > 0 or near.problem.upper[j] < 0:
+        return np.nan
+    return near.refit(np.delete(near.fit.support, i)).value - near.value
+
+
+def _best_exchanges(near):
+    """For each member the best column to exchange it for (-1: none), and the change of the objective: two lists."""
+    exchange, change = [], []
+    few = 1 if near.exact else near.total if near.total <= EVERY else FEW
+    for pairs in near.ranked_each(max(few, 1)) if near.fit.support.size else ():
+        best, into = np.inf, -1
+        for out, j, foretold in zip(*pairs, strict=True):
+            if near.exact:
+                value = foretold
+            else:
+                price = near.price(out, j)
+                fit = near.swapped(out, j, near.value + best - price)
+                value = np.inf if fit is None else fit.value + price - near.value
+            if value < best:
+                best, into = value, int(j)
+        exchange.append(into)
+        change.append(best if into >= 0 else np.nan)
+    return exchange, change
+
+
+def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
+    """The nearest models: of all exchanges of one feature for one of the p columns the `n` that give the least objective, the best first.
+
+    A DataFrame: dropped, added (names); loss: the objective after the exchange, all coefficients fitted again; relative: its difference to the model's objective, divided by that (negative: better
+    than the model); proven: True where no single exchange better than those listed was missed: squared loss without lambda1 and box, where the table of exchanges is exact, or where every exchange
+    was refitted (200 or fewer). Else the local quadratic ranks all exchanges, n + 20 are refitted, and proven is False. Forced columns stay. One exchange only: nothing is searched beyond.
+
+    A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed after loading a path.
+    """
+    if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise ValueError(f"n={n!r} must be a whole number >= 1")
+    index = self.index(rule, **selector)
+    near = Neighbours(self, index, X, y)
+    base = self.solutions[index].objective
+    count = n if near.exact else near.total if near.total <= EVERY else min(near.total, n + SPARE)
+    rows, kept, sound = [], [], True
+    pairs = near.ranked(count) if near.total else ((), (), ())
+    for out, into, _ in zip(*pairs, strict=True):
+        price = near.price(out, into)
+        limit = sorted(kept)[n - 1] if len(kept) >= n else np.inf  # of objectives without lambda0; with it the price may tip the order
+        fit = near.swapped(out, into, limit if not near.lambda0 else np.inf)
+        if fit is None:
+            continue
+        sound &= "not_converged" not in fit.flags
+        kept.append(fit.value)
+        rows.append((self.meta.names[out], self.meta.names[into], base + (fit.value - near.value) + price, into))
+    rows = sorted(rows, key=lambda row: (row[2], row[3]))[:n]
+    frame = pd.DataFrame([row[:3] for row in rows], columns=["dropped", "added", "loss"]).astype({"dropped": object, "added": object, "loss": float})
+    frame["relative"] = (frame["loss"] - base) / max(abs(base), 1e-300)
+    frame["proven"] = bool(sound and (near.exact or len(pairs[0]) == near.total))
+    return frame

@@ -1,0 +1,233 @@
+"""`Path.plot`: one function per kind, all fed by `numbers.data`."""
+import numpy as np
+
+from . import numbers, style
+
+LABELS = 12  # names in the margin, at most
+ROWS = 40  # features of the support map, at most
+XLABEL = {"k": "features in the model, k", "lambda0": r"$\lambda_0$ (log scale, falling)", "l1": "sum of |standardised coefficients|"}
+
+
+def plot(self, kind="coef", x="k", mark=None, slice=None, ax=None, standardized=True):
+    """Plot the path and return the Axes.
+
+    kind : "coef" coefficients (names at the right margin, the twelve largest of the last model); "loss" mean loss and deviance ratio; "criteria" information criteria less their minima;
+        "lambda0" the interval of lambda0 for which each size is best; "gap" optimality gaps; "support" which features are in, for every size.
+    x : "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for some lambda0) or "l1" (sum of absolute standardised coefficients); for coef, loss, criteria, gap.
+    mark : a selector as a dict ({"k": 5}), an index, or a rule ("bic", a callable), or a list of these: vertical lines.
+    slice : of a path with several; None takes that of `mark`, else the one with most solutions and least shrinkage (the title says which). loss and gap show all.
+    ax : Axes to draw into; None makes a figure. standardized : standardised coefficients, or those in the user's units.
+
+    The numbers: `l0path.plots.data(path, kind, x=..., slice=...)`. Raises ValueError for an unknown kind or x, LookupError for a mark that is not drawn.
+    """
+    marks = [(m, _index(self, m, slice)) for m in (mark if isinstance(mark, list) else [] if mark is None else [mark])]
+    one = kind not in ("loss", "gap")
+    if slice is None and one:
+        slice = self.solutions[marks[0][1]].slice if marks else numbers.default_slice(self)
+    frame = numbers.data(self, kind, x=x, slice=slice, standardized=standardized)
+    x = "k" if kind == "support" else "lambda0" if kind == "lambda0" else x
+    size = (7.2, min(1.6 + 0.24 * min(frame.shape[1] - 1, ROWS), 11.0)) if kind == "support" else (7.2, 4.4)
+    ax, new = style.new_axes(ax, size)
+    title = _title(self, slice) if one else None
+    if frame.empty or (x == "k" and kind in ("coef", "support") and frame.shape[1] == 1):
+        style.tidy(ax, XLABEL[x], "")
+        style.message(ax, "no feature is in any model" if len(frame) else "no solution")
+        return ax
+    DRAW[kind](self, ax, frame, x, title, new, standardized)
+    axis = _split(frame, x)[0] if kind in ("coef", "support") else frame
+    if kind == "support":
+        axis = axis.assign(k=np.arange(len(axis)))  # columns of the map
+    style.mark_lines(ax, [(_position(axis, i, x), _name(self, m, i), "#222222") for m, i in marks])
+    return ax
+
+
+def _index(path, mark, slice):
+    """The index that a mark names."""
+    within = {} if slice is None else {"slice": slice}
+    if isinstance(mark, dict):
+        return path.index(**{**within, **mark})
+    if isinstance(mark, (int, np.integer)) and not isinstance(mark, bool):
+        return path.index(index=mark)
+    return path.index(mark) if callable(mark) else path.index(mark, **within)
+
+
+def _name(path, mark, i):
+    rule = mark if isinstance(mark, str) else getattr(mark, "__name__", None) if callable(mark) else None
+    return f"k = {path.solutions[i].k}" if rule in (None, "<lambda>") else f"{rule}: k = {path.solutions[i].k}"
+
+
+def _position(frame, i, x):
+    if i not in frame.index:
+        raise LookupError(f"mark names solution {i}, which this plot does not show (its slice, or no lambda0 for which it is best); drawn are {list(frame.index[:20])}")
+    row = frame.loc[i]
+    return np.sqrt(row["low"] * row["high"]) if x == "lambda0" and "low" in frame else row[x]
+
+
+def _title(path, slice):
+    """Which slice is shown, when there are several."""
+    slices = {s.slice: (s.lambda1, s.lambda2) for s in path.solutions}
+    if len(slices) < 2:
+        return None
+    return f"slice {slice} of {len(slices)}: " + _shrinkage(*slices[slice])
+
+
+def _shrinkage(lambda1, lambda2):
+    parts = [rf"$\lambda_{name}$ = {value:.3g}" for name, value in (("1", lambda1), ("2", lambda2)) if value]
+    return ", ".join(parts) or "no shrinkage"
+
+
+def _axis(ax, x):
+    if x == "lambda0":
+        style.log_ticks(ax)
+    elif x == "k":
+        style.whole_ticks(ax.xaxis)
+
+
+def _curve(frame, x, values):
+    """Points of a curve: as they are, or, against lambda0, both ends of each interval."""
+    if x != "lambda0":
+        return frame[x].to_numpy(), values
+    return np.column_stack([frame["high"], frame["low"]]).ravel(), np.repeat(values, 2)
+
+
+def _entered(values):
+    """Zeros as NaN, but for those next to a nonzero value, so that no line runs along zero."""
+    out = values != 0
+    near = out | np.append(out[1:], False) | np.append(False, out[:-1])
+    return np.where(near, values, np.nan)
+
+
+def _split(frame, x):
+    """The columns that say where, and those of the features (which may have any name)."""
+    count = 3 if x == "lambda0" else 1
+    return frame.iloc[:, :count], frame.iloc[:, count:]
+
+
+def _coef(path, ax, frame, x, title, new, standardized):
+    frame, values = _split(frame, x)
+    weight = path.coef(standardized=True).iloc[1:].T.loc[frame.index, values.columns].abs()
+    last = weight.iloc[-1]
+    top = [name for name in last.sort_values(ascending=False, kind="stable").index if last[name] > 0][:LABELS]
+    look = {name: (style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)]) for i, name in enumerate(top)}
+    markers = {"marker": "o", "markersize": 3 if len(frame) <= 30 else 2} if x != "lambda0" else {}
+    ax.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
+    ends = []
+    for name in [*(n for n in values if n not in look), *top[::-1]]:
+        at, b = _curve(frame, x, values[name].to_numpy())
+        color, dash = look.get(name, (style.FAINT, "-"))
+        ax.plot(at, _entered(b), color=color, linestyle=dash, linewidth=1.5 if name in look else 0.9, zorder=3 if name in look else 2, **markers)
+        ends.append((at[-1], b[-1]))
+    _axis(ax, x)
+    style.tidy(ax, XLABEL[x], "standardised coefficient" if standardized else "coefficient", title)
+    ends = ends[::-1][: len(top)]
+    style.end_labels(ax, [e[0] for e in ends], [e[1] for e in ends], top, [look[name][0] for name in top], new)
+
+
+def _shades(count):
+    """`count` blues from light to dark."""
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](v) for v in np.linspace(0.85, 0.0, count)] if count > 1 else [style.PALETTE[0]]
+
+
+def _loss(path, ax, frame, x, title, new, standardized):
+    groups = list(frame.groupby("slice", sort=True))
+    colors = _shades(len(groups))
+    for (_, part), color in zip(groups, colors, strict=True):
+        at, loss = _curve(part, x, part["loss"].to_numpy())
+        ax.plot(at, loss, color=color, linewidth=1.5, marker=None if x == "lambda0" else "o", markersize=3)
+    _axis(ax, x)
+    style.tidy(ax, XLABEL[x], f"mean {path.loss.replace('_', ' ')} loss", title)
+    if len(groups) == 1:
+        null = path.meta.null_loss
+        if null > 0:
+            right = ax.secondary_yaxis("right", functions=(lambda v: 1.0 - v / null, lambda v: (1.0 - v) * null))
+            right.set_ylabel("deviance ratio")
+            right.tick_params(width=0.8, length=3.5, color=style.GREY, labelsize=style.SMALL)
+            right.spines["right"].set(linewidth=0.8, color=style.GREY)
+        return
+    shown = sorted(set(np.linspace(0, len(groups) - 1, min(len(groups), LABELS)).round().astype(int).tolist()))
+    ends = [_curve(groups[g][1], x, groups[g][1]["loss"].to_numpy()) for g in shown]
+    names = [_shrinkage(*(getattr(path.solutions[groups[g][1].index[0]], name) for name in ("lambda1", "lambda2"))) for g in shown]
+    style.end_labels(ax, [e[0][-1] for e in ends], [e[1][-1] for e in ends], names, [colors[g] for g in shown], new)
+
+
+def _criteria(path, ax, frame, x, title, new, standardized):
+    names = [name for name in numbers.CRITERIA if name in frame and frame[name].notna().any()]
+    colors = dict(zip(names, style.PALETTE, strict=False))
+    ends, top = [], 0.0
+    for name in names:
+        at, value = _curve(frame, x, frame[name].to_numpy())
+        ax.plot(at, value, color=colors[name], linewidth=1.5)
+        best = frame[name].idxmin()
+        ax.plot(_position(frame, best, x), frame.loc[best, name], "o", color=colors[name], markersize=7, markeredgecolor="white", zorder=5, clip_on=False)
+        known = np.flatnonzero(np.isfinite(value))
+        ends.append((at[known[-1]], value[known[-1]]))
+        top = max(top, value[known[-1]], np.nanmedian(value))
+    ax.set_ylim(-0.04 * top, 1.1 * top if top > 0 else 1.0)
+    _axis(ax, x)
+    style.tidy(ax, XLABEL[x], "criterion less its minimum", title)
+    texts = [f"{name}, least at k = {path.solutions[frame[name].idxmin()].k}" for name in names]
+    style.end_labels(ax, [e[0] for e in ends], [e[1] for e in ends], texts, [colors[name] for name in names], new)
+
+
+def _lambda0(path, ax, frame, x, title, new, standardized):
+    k, color = frame["k"].to_numpy(), style.PALETTE[0]
+    if "low" in frame:
+        at, size = np.column_stack([frame["high"], frame["low"]]).ravel(), np.repeat(k, 2)
+        ax.plot(at, size, color=style.FAINT, linewidth=0.9, zorder=1)
+        ax.hlines(k, frame["low"], frame["high"], color=color, linewidth=2.4, zorder=2)
+        sizes = sorted({s.k for s in path.solutions if s.slice == path.solutions[frame.index[0]].slice} - set(k.tolist()))
+        if sizes:
+            text = ", ".join(map(str, sizes[:10])) + (", ..." if len(sizes) > 10 else "")
+            ax.text(0.02, 0.97, rf"best for no $\lambda_0$: k = {text}", transform=ax.transAxes, ha="left", va="top", fontsize=style.SMALL, color=style.GREY)
+    else:
+        ax.plot(frame["lambda0"], k, color=color, linewidth=1.2, drawstyle="steps-post", marker="o", markersize=3)
+    _axis(ax, "lambda0")
+    style.whole_ticks(ax.yaxis)
+    style.tidy(ax, XLABEL["lambda0"], "features in the model, k", title)
+
+
+def _gap(path, ax, frame, x, title, new, standardized):
+    known = frame[frame["gap"].notna()]
+    _, part = max(frame.groupby("slice"), key=lambda group: len(group[1]))
+    style.tidy(ax, XLABEL[x], "gap: (objective - lower bound) / objective")
+    at, _ = _curve(part, x, part["gap"].to_numpy())
+    ax.set_xlim(at.min(), at.max()) if at.min() < at.max() else None
+    if not known.empty:
+        ax.plot(known[x] if x != "lambda0" else np.sqrt(known["low"] * known["high"]), known["gap"], "o", color=style.PALETTE[0], markersize=5, clip_on=False, zorder=4)
+        ax.set_ylim(0, max(1.1 * known["gap"].max(), 0.05))
+    _axis(ax, x)
+    missing = len(frame) - len(known)
+    if missing:
+        style.message(ax, f"{missing} of {len(frame)} models carry no lower bound;\npath.certify(k=...) finds one")
+
+
+def _support(path, ax, frame, x, title, new, standardized):
+    frame, b = _split(frame, "k")
+    count = (b != 0).sum()
+    kept = count.sort_values(ascending=False, kind="stable").index[:ROWS]
+    b = b[[name for name in b if name in set(kept)]]
+    first = (b != 0).to_numpy().argmax(axis=0)
+    b = b.iloc[:, np.lexsort((-count[b.columns].to_numpy(), first))]
+    relative = b.T.to_numpy() / np.maximum(b.abs().max(axis=1).to_numpy(), 1e-300)
+    shade = np.sign(relative) * (0.25 + 0.75 * np.abs(relative))  # small ones stay visible
+    mesh = ax.imshow(np.where(relative == 0, np.nan, shade), cmap="PuOr_r", vmin=-1, vmax=1, aspect="auto", interpolation="nearest", extent=(-0.5, len(b) - 0.5, b.shape[1] - 0.5, -0.5))
+    step = max(1, -(-len(b) // 20))
+    ax.set_xticks(np.arange(0, len(b), step), frame["k"].to_numpy()[::step])
+    ax.set_yticks(np.arange(b.shape[1]), style.short(list(b)))
+    if len(b) <= 60:
+        ax.set_xticks(np.arange(len(b) + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(b.shape[1] + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="white", linewidth=0.8)
+    style.tidy(ax, XLABEL["k"], "", title)
+    ax.tick_params(which="minor", length=0)
+    if b.shape[1] < count.size:
+        ax.text(0, -0.01, f"{count.size - b.shape[1]} more features are in fewer models", transform=ax.transAxes, ha="right", va="top", fontsize=style.SMALL - 1, color=style.GREY)
+    bar = ax.get_figure().colorbar(mesh, ax=ax, fraction=0.03, pad=0.02, ticks=[-1, 0, 1])
+    bar.ax.set_yticklabels(["−", "0", "+"])
+    bar.set_label("size relative to the model's largest", fontsize=style.SMALL)
+    bar.outline.set_visible(False)
+
+
+DRAW = {"coef": _coef, "loss": _loss, "criteria": _criteria, "lambda0": _lambda0, "gap": _gap, "support": _support}

@@ -1,0 +1,92 @@
+"""The numbers behind the plots, as DataFrames."""
+import numpy as np
+import pandas as pd
+
+KINDS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
+AXES = ("k", "lambda0", "l1")
+CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
+
+
+def data(path, kind="coef", *, x="k", slice=None, standardized=True):
+    """The numbers of `path.plot(kind)`, a row per solution drawn, labelled by its index.
+
+    coef       x, then a column per feature that ever enters: its coefficient (0 where it is not in); x = "lambda0" also gives low and high, the interval of lambda0 that the row holds for
+    loss       x, slice, loss, deviance_ratio, of all slices unless one is named
+    criteria   x, then the criteria of `path.score_table()` less their minima (over solutions with finite values)
+    lambda0    k, low, high: the interval of lambda0 for which a size is best; on a lambda0 grid k, lambda0
+    gap        x, slice, gap
+    support    as coef over k; 0 marks features that are not in
+
+    slice: of a path with several; None takes `default_slice`, except for loss and gap.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(KINDS)}")
+    if x not in AXES:
+        raise ValueError(f"x={x!r} is not known; choose one of {', '.join(AXES)}")
+    if kind in ("lambda0", "support"):
+        x = "k"
+    if slice is None and kind not in ("loss", "gap"):
+        slice = default_slice(path)
+    rows = path._rows(slice, None, None)
+    if kind == "lambda0":
+        return _lambda0(path, rows)
+    frame = _axis(path, rows, x)
+    table = path.table.loc[frame.index]
+    if kind in ("loss", "gap"):
+        for name in ("slice", *(("loss", "deviance_ratio") if kind == "loss" else ("gap",))):
+            frame[name] = table[name]
+    elif kind == "criteria":
+        scores = path.score_table().loc[frame.index]
+        for name in [name for name in CRITERIA if name in scores]:
+            value = scores[name].where(np.isfinite(scores[name]) & ~table["flags"].str.contains("separated"))
+            frame[name] = value - value.min()
+    else:
+        coef = path.coef(standardized=standardized).iloc[1:].T.loc[frame.index]
+        frame = pd.concat([frame, coef.loc[:, (coef != 0).any()]], axis=1)
+    return frame
+
+
+def default_slice(path):
+    """The slice with the most solutions, among these the one with the least shrinkage (the last)."""
+    slices = [s.slice for s in path.solutions]
+    return max(sorted(set(slices)), key=lambda s: (slices.count(s), s)) if slices else None
+
+
+def intervals(path, rows):
+    """(n, 2) of [low, high) of lambda0 in which each of these rows is best: the hull's on a support grid, from its value down to the next on a lambda0 grid."""
+    if path.meta.grid == "support":
+        return np.array([[path.solutions[i].lambda0_low, path.solutions[i].lambda0_high] for i in rows]).reshape(-1, 2)
+    value = np.array([path.solutions[i].lambda0 for i in rows])
+    high, low = value.copy(), np.append(value[1:], 0.0)
+    start = np.array([i == 0 or path.solutions[rows[i - 1]].slice != path.solutions[rows[i]].slice for i in range(len(rows))], dtype=bool)
+    high[start], low[np.append(start[1:], True)] = np.inf, 0.0
+    return np.column_stack([low, high])
+
+
+def _finite(edges):
+    """Intervals with their open ends (infinity, 0) put half as far again beyond the outermost finite edges, so that they can be drawn on a log axis."""
+    finite = edges[np.isfinite(edges) & (edges > 0)]
+    if not finite.size:
+        return np.where(edges > 1, 1.0, np.where(edges > 0, edges, 0.1))
+    room = max((finite.max() / finite.min()) ** 0.06, 1.2)
+    return np.where(edges == np.inf, finite.max() * room, np.where(edges <= 0, finite.min() / room, edges))
+
+
+def _axis(path, rows, x):
+    """A frame with the x of each row; lambda0 leaves out rows that are best for none, and adds low and high."""
+    solutions = [path.solutions[i] for i in rows]
+    if x == "lambda0":
+        edges = intervals(path, rows)
+        hull = np.flatnonzero(~np.isnan(edges).any(axis=1))
+        edges = np.concatenate([_finite(edges[[i for i in hull if solutions[i].slice == s]]) for s in dict.fromkeys(solutions[i].slice for i in hull)]) if hull.size else np.empty((0, 2))
+        return pd.DataFrame({"lambda0": edges[:, 0], "low": edges[:, 0], "high": edges[:, 1]}, index=pd.Index([rows[i] for i in hull], name="index"))
+    index = pd.Index(rows, name="index")
+    if x == "l1":
+        return pd.DataFrame({"l1": [float(np.abs(s.beta * path.meta.scale[s.support]).sum()) for s in solutions]}, index=index)
+    return pd.DataFrame({"k": [s.k for s in solutions]}, index=index)
+
+
+def _lambda0(path, rows):
+    frame = _axis(path, rows, "lambda0")
+    frame.insert(0, "k", [path.solutions[i].k for i in frame.index])
+    return frame.drop(columns="lambda0") if path.meta.grid == "support" else frame.drop(columns=["low", "high"])

@@ -1,0 +1,84 @@
+"""`plot_cv`: held-out scores of a path with their standard errors, and the choices they lead to."""
+import numpy as np
+
+from . import style
+from .draw import XLABEL, _axis, _shrinkage
+
+NAMES = {"min": "best score", "1se": "one standard error"}
+
+
+def plot_cv(cv, ax=None, mark=("min", "1se"), *, x=None, slice=None):
+    """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark` labelled, those of other slices as thin lines.
+
+    cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path for several slices. x : "k" or "lambda0"; None takes k on a support grid. slice : shown with bars; None: that of the best score.
+    """
+    table = cv.table
+    path = cv.path
+    if x is None:
+        x = "k" if table["lambda0"].isna().all() else "lambda0"
+    if x not in ("k", "lambda0"):
+        raise ValueError(f"x={x!r} is not known; choose 'k' or 'lambda0'")
+    if x == "lambda0" and table["lambda0"].isna().any():
+        raise ValueError("x='lambda0' needs a path on a lambda0 grid; use x='k'")
+    chosen = {which: index for which in mark if (index := _index(cv, which)) is not None}
+    number = np.array([s.slice for s in path.solutions])
+    if slice is None:
+        slice = number[table.index.get_loc(next(iter(chosen.values())))] if chosen else number[0]
+    ax, new = style.new_axes(ax)
+    drawn = table[number == slice]
+    if drawn.empty:
+        raise LookupError(f"slice={slice!r} is not on the path; it has slices {sorted(set(number.tolist()))}")
+    for other in sorted(set(number.tolist()) - {slice}):
+        part = table[number == other]
+        ax.plot(part[x], part["cv_mean"], color=style.FAINT, linewidth=0.9, zorder=1)
+    _main(ax, drawn, x)
+    _limits(ax, drawn)
+    _axis(ax, x)
+    many = len(set(number.tolist())) > 1
+    shown = path.solutions[np.flatnonzero(number == slice)[0]]
+    title = f"slice {slice} of {len(set(number.tolist()))} with bars: {_shrinkage(shown.lambda1, shown.lambda2)}; others grey" if many else None
+    style.tidy(ax, XLABEL[x], f"held-out {getattr(cv, 'scoring', 'score')}", title)
+    _choices(ax, table, chosen, x)
+    return ax
+
+
+def _index(cv, which):
+    """The index of a choice; None where it is not defined (one fold has no standard error)."""
+    try:
+        return cv.index(which) if callable(cv.index) else cv.model(which).index
+    except LookupError:
+        return None
+
+
+def _main(ax, drawn, x):
+    color = style.PALETTE[0]
+    se = drawn["cv_se"].to_numpy()
+    ax.plot(drawn[x], drawn["cv_mean"], color=color, linewidth=1.3, marker="o", markersize=4, zorder=3)
+    if np.isfinite(se).any():
+        ax.errorbar(drawn[x], drawn["cv_mean"], yerr=np.where(np.isfinite(se), se, 0.0), fmt="none", ecolor=color, alpha=0.45, elinewidth=1.1, capsize=2, zorder=2)
+
+
+def _limits(ax, drawn):
+    """Keep the neighbourhood of the best score in view when a few solutions are far off."""
+    mean, se = drawn["cv_mean"].to_numpy(), np.nan_to_num(drawn["cv_se"].to_numpy())
+    finite = np.isfinite(mean)
+    if not finite.any():
+        return
+    low, high = (mean - se)[finite].min(), (mean + se)[finite].max()
+    room = 0.05 * (high - low) or 0.5
+    ax.set_ylim(low - room, high + room)
+
+
+def _choices(ax, table, chosen, x):
+    """A line and a label for every choice; equal ones share it."""
+    groups = {}
+    for which, index in chosen.items():
+        groups.setdefault(index, []).append(which)
+    marks = []
+    for index, names in groups.items():
+        row = table.loc[index]
+        color = style.PALETTE[1] if "min" in names else style.PALETTE[2]
+        text = " = ".join(NAMES.get(name, str(name)) for name in names) + f": k = {int(row['k'])}"
+        marks.append((row[x], text, color))
+        ax.plot(row[x], row["cv_mean"], "o", color=color, markersize=8, markeredgecolor="white", zorder=5)
+    style.mark_lines(ax, marks)

@@ -1,0 +1,131 @@
+"""How the plots look: axes with thin spines, a palette that colour-blind readers can tell apart, and labels in the margin that keep clear of each other."""
+import os
+
+import numpy as np
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")  # Okabe & Ito (2008), without the yellow
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)))
+GREY, FAINT = "#6b6b6b", "#c9c9c9"
+SMALL = 9  # points
+LONGEST = 26  # characters of a label
+
+
+def new_axes(ax, size=(7.2, 4.4)):
+    """`ax`, or the axes of a new figure; the second value says whether it is new."""
+    if ax is not None:
+        return ax, False
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax, True
+
+
+def tidy(ax, xlabel, ylabel, title=None):
+    """Thin spines on two sides, outward ticks, labels."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_linewidth(0.8)
+        ax.spines[side].set_color(GREY)
+    ax.tick_params(width=0.8, length=3.5, color=GREY, labelsize=SMALL)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    if title:
+        ax.set_title(title, loc="left", fontsize=SMALL + 1, color=GREY, pad=30)
+
+
+def whole_ticks(axis):
+    """Ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
+
+
+def log_ticks(ax):
+    """A logarithmic x axis that falls to the right, so that models grow to the right; short ranges get plain numbers as labels."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    low, high = sorted(ax.get_xlim())
+    if high / low < 50:
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.3g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlim(high, low)
+
+
+def short(names, longest=LONGEST):
+    """Names fit for a margin: what long names begin and end with in common is left out, then they are cut in the middle; left whole where that would make two of them equal."""
+    if max(map(len, names), default=0) <= longest:
+        return list(names)
+    head = os.path.commonprefix(names) if len(names) > 1 else ""
+    tail = os.path.commonprefix([name[len(head) :][::-1] for name in names])[::-1] if len(names) > 1 else ""
+    head, tail = (part if len(part) > 5 else "" for part in (head, tail))
+    inner = [name[len(head) : len(name) - len(tail)] for name in names]
+    if all(inner):
+        names = [("…" if head else "") + part + ("…" if tail else "") for part in inner]
+    end = longest // 3
+    cut = [name if len(name) <= longest else f"{name[: longest - end - 1]}…{name[-end:]}" for name in names]
+    return [whole if cut.count(part) > 1 else part for whole, part in zip(names, cut, strict=True)]
+
+
+def spread(wanted, height, low=-np.inf, high=np.inf):
+    """Positions as near as may be to `wanted` (least squares), in the same order, at least `height` apart and, if there is room, within [low, high].
+
+    Pool adjacent violators on wanted - rank * height: what is left of the order constraint when the gaps are taken out.
+    """
+    wanted = np.asarray(wanted, dtype=float)
+    order = np.argsort(wanted, kind="stable")
+    gaps = np.arange(wanted.size) * height
+    blocks = []
+    for value in wanted[order] - gaps:
+        blocks.append([value, 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (a, m), (b, n) = blocks[-2:]
+            blocks[-2:] = [[(a * m + b * n) / (m + n), m + n]]
+    out = np.repeat([value for value, _ in blocks], [count for _, count in blocks])
+    if wanted.size and np.isfinite(low) and np.isfinite(high):
+        out = np.clip(out, low, max(high - gaps[-1], low)) if high - gaps[-1] >= low else np.full(wanted.size, (low + high - gaps[-1]) / 2)
+    placed = np.empty(wanted.size)
+    placed[order] = out + gaps
+    return placed
+
+
+def end_labels(ax, x, y, names, colors, new):
+    """Names in the right margin beside the curve ends (x_i, y_i), spread so that none overlap, with a hairline to the end; the Annotation objects."""
+    if not len(names):
+        return []
+    figure = ax.get_figure()
+    if new:
+        figure.draw_without_rendering()  # the layout fixes the height
+    ax.get_xlim(), ax.get_ylim()  # limits that are still to be set are set now
+    box = ax.get_window_extent()
+    height = 1.45 * SMALL * figure.dpi / 72 / box.height
+    at = ax.transAxes.inverted().transform(ax.transData.transform(np.column_stack([x, y])))[:, 1]
+    placed = spread(at, height, -0.02, 1.02)
+    out = []
+    for i, name in enumerate(short(names)):
+        line = {"arrowstyle": "-", "relpos": (0.0, 0.5), "color": colors[i], "linewidth": 0.6, "shrinkA": 0, "shrinkB": 1}
+        out.append(ax.annotate(name, xy=(x[i], y[i]), xycoords="data", xytext=(1.05, placed[i]), textcoords="axes fraction", ha="left", va="center", fontsize=SMALL, color=colors[i],
+                               arrowprops=line, annotation_clip=False))
+    return out
+
+
+def mark_lines(ax, marks):
+    """Dashed vertical lines, (x, text, color) each, with their names above the axes, in a second row where they are near one another."""
+    ax.get_xlim(), ax.get_ylim()
+    at = [ax.transAxes.inverted().transform(ax.transData.transform((x, ax.get_ylim()[0])))[0] for x, _, _ in marks]
+    last = {0: -np.inf, 1: -np.inf}
+    for i in np.argsort(at, kind="stable"):
+        x, text, color = marks[i]
+        level = int(at[i] - last[0] < 0.4 and last[1] < last[0])
+        last[level] = at[i]
+        side = "left" if at[i] < 0.12 else "right" if at[i] > 0.88 else "center"
+        ax.axvline(x, color=color, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        ax.annotate(text, xy=(x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3 + level * (SMALL + 3)), textcoords="offset points", ha=side, va="bottom", fontsize=SMALL, color=color,
+                    annotation_clip=False)
+
+
+def message(ax, text):
+    """A sentence in the middle of the axes, where there is nothing to draw."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=SMALL + 1)

@@ -1,0 +1,48 @@
+"""Start-up: import time against `import numba, pandas, scipy.linalg`, and the first squared dense fit of a fresh process without and with the kernel cache."""
+import os
+import subprocess
+import sys
+import tempfile
+
+from common import arguments
+
+BASE = "import time; t = time.perf_counter(); import numba, pandas, scipy.linalg; print(time.perf_counter() - t)"
+IMPORT = "import time; t = time.perf_counter(); import l0path; print(time.perf_counter() - t)"
+FIRST = """
+import numpy as np, l0path, time
+rng = np.random.default_rng(0); X = rng.standard_normal((200, 300)); y = X[:, :5].sum(axis=1) + rng.standard_normal(200)
+t = time.perf_counter(); l0path.fit(X, y); print(time.perf_counter() - t)
+"""
+COUNT = """
+import numpy as np, sys, l0path
+rng = np.random.default_rng(0); X = rng.standard_normal((200, 300)); y = X[:, :5].sum(axis=1) + rng.standard_normal(200)
+l0path.fit(X, y)
+from numba.core.dispatcher import Dispatcher
+kernels = {id(v): v for m in list(sys.modules.values()) if m and m.__name__.startswith('l0path') for v in vars(m).values() if isinstance(v, Dispatcher)}
+used = {v.py_func.__name__: len(v.signatures) for v in kernels.values() if v.signatures}
+print(sum(used.values()), '(', ' '.join(f'{k}:{n}' for k, n in sorted(used.items())), ')')
+"""
+
+
+def run(code, cache):
+    """Standard output of a fresh process with its own kernel cache folder."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "L0PATH_QUIET": "1"}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout.strip()
+
+
+def main():
+    """Print the medians."""
+    args = arguments("start-up")
+    with tempfile.TemporaryDirectory() as cache:
+        cold = float(run(FIRST, cache))
+        warm = sorted(float(run(FIRST, cache)) for _ in range(args.repeats))[args.repeats // 2]
+        pairs = [(float(run(BASE, cache)), float(run(IMPORT, cache))) for _ in range(args.repeats)]
+        ratio = sorted(b / a for a, b in pairs)[args.repeats // 2]
+        print(f"import l0path                     {sorted(b for _, b in pairs)[args.repeats // 2]:6.2f} s, {ratio:.2f} x import numba, pandas, scipy.linalg")
+        print(f"first fit, no kernel cache        {cold:6.2f} s")
+        print(f"first fit, kernels cached         {warm:6.2f} s")
+        print(f"kernel specialisations used by a default squared fit: {run(COUNT, cache)}")
+
+
+if __name__ == "__main__":
+    main()
