@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln
 
 from . import inputs
 from .designs import threads
@@ -409,11 +408,11 @@ class _Run:
         terms = "L0" + ("L1" if any(a for a, _ in self.slices) else "") + ("L2" if any(b for _, b in self.slices) else "")
         counted = data.weights if self.keep is None else data.weights * self.keep
         self.meta = Meta(names=list(data.names), n=data.design.n, p=data.design.p, n_eff=effective_rows(counted), loss=name_of(data.loss), loss_parameter=parameter, intercept=data.intercept, standardize=data.standardize,
-                         null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale, forced=self.problem.forced, factor=data.factor, classes=data.classes, penalty=terms,
+                         null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale, forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
                          algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
                          by_name=by_name, response=response, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
                          checksum=inputs.checksum(data) if self.keep is None else "",
-                         log_constant=float(self.weights @ gammaln(data.y + 1.0)) if isinstance(data.loss, Poisson) else 0.0)
+                         log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0)
         return self.meta
 
     def path(self, by_name, response):

@@ -69,7 +69,7 @@ def response(y, n, loss):
         if y.shape[1] != 1:
             raise ValueError(f"y has {y.shape[1]} columns; pass one response, for example y[{y.columns[0]!r}]")
         y = y.iloc[:, 0]
-    series = y if isinstance(y, pd.Series) else None
+    series = y if isinstance(y, pd.Series) else pd.Series(y) if isinstance(y, (pd.api.extensions.ExtensionArray, pd.Index)) else None
     values = np.asarray(y) if series is None else series
     if series is None:
         if values.ndim == 2 and values.shape[1] == 1:
@@ -292,6 +292,7 @@ def again(path, X, y):
     meta = path.meta
     if meta.has_offset or meta.weighted:
         raise ValueError("the path was fitted with an offset or weights, which a path file does not hold; fit again to use this method")
-    data, *_ = parse(X, y, loss=meta.loss, fit_intercept=meta.intercept, standardize=meta.standardize, sample_weight=None, class_weight=None, offset=None, lower=-np.inf, upper=np.inf,
-                     always_include=None, exclude=None, penalty_factor=None, feature_names=None if isinstance(X, pd.DataFrame) else meta.names, gamma=meta.loss_parameter or 0.25, delta=meta.loss_parameter)
+    data, *_ = parse(X, y, loss=meta.loss, fit_intercept=meta.intercept, standardize=meta.standardize, sample_weight=None, class_weight=None, offset=None, lower=meta.lower, upper=meta.upper,
+                     always_include=meta.forced, exclude=np.flatnonzero(meta.excluded), penalty_factor=meta.factor, feature_names=None if isinstance(X, pd.DataFrame) else meta.names,
+                     gamma=meta.loss_parameter or 0.25, delta=meta.loss_parameter)
     return data

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from .designs import Standardized
 from .losses import CLASSIFICATION, Huber, Poisson, Squared, name_of
@@ -136,7 +135,7 @@ def pose(data, keep=None):
 def _least(loss, y, weights, size):
     """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y| before an intercept was taken off."""
     if isinstance(loss, Poisson):
-        floor = float(weights @ (y - xlogy(y, y)))
+        floor = float(weights @ (y - y * np.log(np.where(y > 0, y, 1.0))))
         return floor, 16 * EPS * max(abs(floor), float(weights @ y))
     return 0.0, 8 * (EPS * size) ** 2 if isinstance(loss, Squared | Huber) else 0.0
 

@@ -25,7 +25,7 @@ def _safe(render):
     return shown
 
 
-def _table(frame, text_columns=()):
+def _table(frame):
     """A small HTML table of a DataFrame whose cells are text or numbers."""
     cell = "padding:2px 8px;text-align:right"
     head = "".join(f'<th style="{cell}">{escape(str(name))}</th>' for name in ["", *frame.columns])
@@ -53,8 +53,13 @@ def picture(curves, xlabel, ylabel, width=320, height=170):
     x0, x1, y0, y1 = xs.min(), xs.max(), ys.min(), ys.max()
     left, right, top, bottom = 46, 8, 8, 34
     across, down = width - left - right, height - top - bottom
-    px = lambda v: left + across * (v - x0) / (x1 - x0) if x1 > x0 else left + across / 2
-    py = lambda v: top + down * (y1 - v) / (y1 - y0) if y1 > y0 else top + down / 2
+
+    def px(v):
+        return left + across * (v - x0) / (x1 - x0) if x1 > x0 else left + across / 2
+
+    def py(v):
+        return top + down * (y1 - v) / (y1 - y0) if y1 > y0 else top + down / 2
+
     parts = [f'<line x1="{left}" y1="{top + down}" x2="{left + across}" y2="{top + down}" stroke="#6b6b6b" stroke-width="0.8"/>',
              f'<line x1="{left}" y1="{top}" x2="{left}" y2="{top + down}" stroke="#6b6b6b" stroke-width="0.8"/>']
     for c, (x, y) in enumerate(curves):
@@ -105,7 +110,7 @@ def path_html(path):
 @_safe
 def summary_html(summary):
     """Header lines and the table of a `Summary`."""
-    from .inspection.summary import NOTE
+    from .inspection.summaries import NOTE
 
     lines = "<br>".join(escape(line) for line in summary.lines())
     body = _table(summary.formatted()) if len(summary.table) else "<p>intercept only</p>"

@@ -21,7 +21,6 @@ import math
 import numpy as np
 import pandas as pd
 from scipy import linalg
-from scipy.special import gammaln
 
 from .losses import CLASSIFICATION
 from .problem import pose
@@ -113,6 +112,8 @@ def usable(path, i):
 
 def log_binomial(q, s):
     """Log of the number of supports of size s among q columns, log C(q, s); s (m,)."""
+    from scipy.special import gammaln  # scipy.special would add a tenth to the package's import time
+
     return gammaln(q + 1.0) - gammaln(s + 1.0) - gammaln(q - s + 1.0)
 
 

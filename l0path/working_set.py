@@ -4,12 +4,14 @@ A size is *verified* when no exchange with refit, and no addition that would bea
 exact table ("refit_swap"), otherwise among the n_best pairs of the ranking, each refuted by a refit ("refit_swap_m").
 """
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from .designs import threads
+from .losses import Squared
 from .solvers import local_search
-from .solvers.local_search import ConfirmedMover, ExactMover, Store
+from .solvers.local_search import ConfirmedMover, ExactMover, LocalSearch, Store
 from .solvers.restricted import GramModel, RowModel
 
 
@@ -85,7 +87,10 @@ class SupportPath:
             self.store.finish(0, "separated" if "separated" in self.store.fits[0].flags else "saturated")
             return
         if not self.model.width > self.model.problem.forced.size:
-            seed(self.model, self.store.fits[0], self.store.last, self.lambda1)
+            if self.model.problem.quadratic:
+                seed(self.model, self.store.fits[0], self.store.last, self.lambda1)
+            else:
+                self.scout()
         for support in self.supports:
             self.offer_support(support)
         done, escapes = set(), 2 if self.settings.effort == "high" else 0
@@ -109,6 +114,24 @@ class SupportPath:
                 done.clear()
             else:
                 return
+
+    def scout(self):
+        """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next to nothing: its supports enter W and compete for their sizes."""
+        problem, null = self.model.problem, self.store.fits[0]
+        _, slopes, curvatures = self.model.derivatives(null)
+        weights = problem.weights
+        y = -slopes / weights
+        y -= weights @ y if problem.intercept else 0.0
+        none = np.full(problem.X.p, np.inf)
+        proxy = GramModel(replace(problem, loss=Squared(), y=y, offset=np.zeros_like(y), lower=-none, upper=none, floor=0.0, noise=0.0))
+        curvature = max(float(curvatures.sum()), 1e-12)
+        path = SupportPath(proxy, lambda1=0.0, lambda2=self.lambda2 / curvature, max_k=self.store.last, settings=LocalSearch(effort="fast", tol=self.settings.tol), clock=self.clock)
+        path.run()
+        found = path.supports_found()
+        self.model.reads += proxy.reads
+        seed(self.model, null, max(self.store.last // 2, 10), self.lambda1, extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])))
+        for support in found:
+            self.offer_support(support)
 
     def optimality(self, k):
         """The class that was checked for the best model of size k."""

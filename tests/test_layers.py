@@ -12,9 +12,9 @@ LAYERS = [
     {"losses", "penalties", "designs", "formula"},
     {"problem", "screening", "duality"},
     {"solvers"},
-    {"grids", "working_set", "penalised_path", "paths", "fit"},
+    {"grids", "inputs", "working_set", "penalised_path", "engines", "paths", "fit"},
     {"inspection", "selection", "cross_validation", "diagnostics", "stability"},
-    {"plots", "simulate", "datasets", "estimators", "report", "__main__"},
+    {"plots", "simulate", "datasets", "estimators", "report", "warm", "__main__"},
 ]
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
 HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic")

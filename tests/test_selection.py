@@ -57,7 +57,7 @@ def test_no_intercept_agrees_with_statsmodels():
 
 def test_other_criteria_by_their_formulas():
     X, y = sample("squared")
-    n, p = X.shape
+    n = y.size
     path = l0path.fit(X, y, max_k=5, always_include=[0])
     t = path.score_table(p_total=1000)
     half = path.score_table(p_total=1000, ebic_gamma=0.5)
@@ -113,7 +113,7 @@ def test_callables_slices_and_ties():
 
 
 def test_perfect_separated_and_saturated_rows_are_not_chosen():
-    X, y = sample("squared", n=12, p=30)
+    X, _ = sample("squared", n=12, p=30)
     exact = X[:, 3] - 2 * X[:, 5]
     path = l0path.fit(X, exact, max_k=6)
     assert path.table.loss.min() < 1e-20

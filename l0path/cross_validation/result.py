@@ -78,15 +78,16 @@ class CVPath:
         """Predictions for new rows by the fit on all rows, see `Path.predict`."""
         return self.path.predict(X, index=self.index(which, **selector), type=type, offset=offset)
 
-    def held_out(self, which=None, type=None, **selector):
+    def held_out(self, which=None, type=None, *, X=None, y=None, **selector):
         """(n,) predictions of each row by the folds that left it out, for the solution that `index` names; NaN for a row in no fold.
 
         type as in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over the linear predictors; "class" is the side on which the mean linear predictor lies.
+        X, y : the data of the fit, needed after pickling only.
         """
         if self.splits is None:
             raise ValueError("held_out belongs to cv_fit; for a validation set use path.predict(X, ...)")
         i = self.index(which, **selector)
-        data = self.path.data()
+        data = self.path.data(X, y)
         total, times = np.zeros(data.y.size), np.zeros(data.y.size)
         for (_, test), fits in zip(self.splits, self._fits, strict=True):
             eta = linear_predictor(data.design, data.offset, fits[i])[test]

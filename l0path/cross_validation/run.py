@@ -74,7 +74,7 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
         raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1")
     seed = _seed(random_state)
-    deadline = None if time_limit is None else time.time() + time_limit
+    started = time.time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         path = fit(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
@@ -84,7 +84,7 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
     splits = make_splits(cv, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
-    outcomes, end = _run_folds(data, tasks(path), splits, n_jobs, deadline, progress)
+    outcomes, end = _run_folds(data, tasks(path), splits, n_jobs, None if time_limit is None else started + time_limit, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
     out = assemble(path, data, splits, outcomes, metric, seed, end)
@@ -131,7 +131,7 @@ def fit_fold(number, data, todo, train, deadline, single):
             path = solve(data, replace(task.plan, time_limit=left), keep=keep, slices=task.pairs)
             solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
             if not path.status.startswith(FINISHED) or (deadline is not None and time.time() >= deadline):
-                end = path.status if path.status.startswith("interrupted") else "time_limit reached"
+                end = path.status.split(";")[0] if path.status.startswith("interrupted") else "time_limit reached"
                 break
     return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, xlogy
 
 from .._generic import njit
 from ..losses import CLASSIFICATION, value
@@ -63,11 +62,13 @@ def deviance_rows(held):
     losses(held.path.loss_record(), held.y, held.eta, out)
     if held.path.loss in HINGES:
         return out
-    return 2.0 * (out - (held.y - xlogy(held.y, held.y))) if held.path.loss == "poisson" else 2.0 * out
+    if held.path.loss == "poisson":
+        out -= held.y - held.y * np.log(np.maximum(held.y, 1e-300))  # eta = log y, with 0 log 0 = 0
+    return 2.0 * out
 
 
 ROWS = {"deviance": deviance_rows, "mse": lambda held: (held.y - held.mu) ** 2, "mae": lambda held: np.abs(held.y - held.mu),
-        "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64), "brier": lambda held: (expit(held.eta) - (held.y > 0)) ** 2}
+        "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64), "brier": lambda held: (held.mu - (held.y > 0)) ** 2}
 
 
 def _r2(held):
@@ -107,12 +108,12 @@ def metric_of(scoring, loss):
             raise ValueError(f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a name of scikit-learn, or a function f(y, prediction, sample_weight)")
         return Metric(scoring, scoring in WHOLE, ROWS.get(scoring), WHOLE.get(scoring))
     if isinstance(scoring, str):
-        return Metric(scoring, True, None, _by_scorer(_sklearn_scorer(scoring), loss))
+        return Metric(scoring, True, None, _by_scorer(_sklearn_scorer(scoring), loss, coded=True))
     if not callable(scoring):
         raise TypeError(f"scoring={scoring!r} must be a name or a function f(y, prediction, sample_weight)")
     name = getattr(scoring, "__name__", type(scoring).__name__)
     if _is_scorer(scoring):
-        return Metric(str(scoring), True, None, _by_scorer(scoring, loss))
+        return Metric(str(scoring), True, None, _by_scorer(scoring, loss, coded=False))
     return Metric(name, bool(getattr(scoring, "greater_is_better", False)), None, _by_function(scoring, name))
 
 
@@ -137,17 +138,15 @@ def _is_scorer(scoring):
     return isinstance(scoring, type(make_scorer(r2_score)))
 
 
-def _by_scorer(scorer, loss):
-    """Score by a scikit-learn scorer: it is shown an estimator whose X is the linear predictor."""
+def _by_scorer(scorer, loss, coded):
+    """Score by a scikit-learn scorer: it is shown an estimator whose X is the linear predictor. coded: classes as 0 and 1 (a scorer by name knows no labels of ours), else as in y."""
     shown = _stand_in(loss)
 
     def score(held):
-        estimator = shown()
-        estimator.path_ = held.path
-        if held.path.classes is not None:
-            estimator.classes_ = np.asarray(held.path.classes)
+        classes = None if held.path.classes is None else np.array([0, 1]) if coded else np.asarray(held.path.classes)
+        y = held.y if classes is None else classes[(held.y > 0).astype(np.int64)]
         weights = {} if np.all(held.weights == held.weights[0]) else {"sample_weight": held.weights}
-        return scorer(estimator, held.eta[:, None], held.labels, **weights)
+        return scorer(shown(held.path, classes), held.eta[:, None], y, **weights)
 
     return score
 
@@ -156,20 +155,24 @@ def _stand_in(loss):
     """Class of an estimator that has been given its linear predictor: predict, and for classes decision_function, for the logistic loss predict_proba."""
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-    class Real(RegressorMixin, BaseEstimator):
-        def predict(self, X):
-            return self.path_._transform(X[:, 0], "response")
+    class Shown(BaseEstimator):
+        def __init__(self, path, classes):
+            self.path, self.classes, self.classes_ = path, classes, classes
 
-    class Classes(ClassifierMixin, BaseEstimator):
+    class Real(RegressorMixin, Shown):
         def predict(self, X):
-            return self.path_._transform(X[:, 0], "class")
+            return self.path._transform(X[:, 0], "response")
+
+    class Classes(ClassifierMixin, Shown):
+        def predict(self, X):
+            return self.classes[(X[:, 0] > 0).astype(np.int64)]
 
         def decision_function(self, X):
             return X[:, 0]
 
     class Probabilities(Classes):
         def predict_proba(self, X):
-            return np.column_stack([expit(-X[:, 0]), expit(X[:, 0])])
+            return np.column_stack([self.path._transform(sign * X[:, 0], "response") for sign in (-1.0, 1.0)])
 
     return Real if loss in REAL else Classes if loss in HINGES else Probabilities
 

@@ -18,7 +18,7 @@ def check_arguments(cv, n_repeats, groups_cv):
     """What can be refused before the data are seen."""
     if cv is None or isinstance(cv, (str, bool)):
         raise TypeError(f"cv={cv!r}: {WHAT}")
-    number = np.ndim(cv) == 0 and isinstance(cv, (int, float, np.number))
+    number = isinstance(cv, (int, float, np.number))
     if number:
         whole(cv, "cv", 2)
     elif not hasattr(cv, "split") and not hasattr(cv, "__iter__"):
@@ -89,9 +89,10 @@ def _labels(value, n, name):
 def _given(cv, n):
     """Pairs, or fold ids: each label's rows are left out once, in the order of the labels."""
     items = list(cv)
-    if items and all(isinstance(item, (tuple, list)) and len(item) == 2 and np.ndim(item[0]) == 1 and np.ndim(item[1]) == 1 for item in items):
+    scalar = pd.api.types.is_scalar
+    if items and all(isinstance(item, (tuple, list)) and len(item) == 2 and not scalar(item[0]) and not scalar(item[1]) for item in items):
         return items
-    if not items or any(np.ndim(item) for item in items):
+    if not items or not all(scalar(item) for item in items):
         raise TypeError(f"cv={type(cv).__name__} of {len(items)} items: {WHAT}")
     ids = _labels(cv if isinstance(cv, (pd.Series, pd.Categorical, np.ndarray)) else np.array(items), n, "cv (fold ids)")
     if ids.max() < 1:

@@ -64,6 +64,13 @@ class Neighbours:
         outside[self.fit.support] = False
         return int((~self.locked).sum()) * int(outside.sum())
 
+    def every(self):
+        """All exchanges, unranked: Pairs with a change of 0."""
+        outside = self.problem.usable.copy()
+        outside[self.fit.support] = False
+        out, into = np.meshgrid(self.fit.support[~self.locked], np.flatnonzero(outside), indexing="ij")
+        return Pairs(out.ravel(), into.ravel(), np.zeros(out.size))
+
     def refit(self, support, start=None, target=np.inf):
         """The Fit on a sorted support, from the coefficients that it shares with `start`; None once `target` is out of reach."""
         start = self.fit if start is None else start
@@ -90,7 +97,7 @@ class Neighbours:
             at = [self.model.row_of[j] for j in fit.support.tolist()]
             B = self.model.inverse(fit, self.solution.lambda2)
         else:
-            slopes, v, ZV, B = self.model._weighted(fit, self.solution.lambda2)
+            slopes, v, ZV, B = self.model.weighted(fit, self.solution.lambda2)
             R, curvature = np.column_stack([-slopes, ZV.T]), v.sum()
         for left in range(0, X.p, step):
             right = min(left + step, X.p)
@@ -113,10 +120,11 @@ class Neighbours:
             den = A - np.einsum("ij,ij->j", rows, U) + U**2 / pivot
             num = np.maximum(np.abs(c + b / pivot * U) - lambda1, 0.0)
             ok = (den > COLLINEAR * A) & usable[J] & ~self.locked[:, None]
-            change = 0.5 * (b**2 / pivot - num**2 / np.where(ok, den, 1.0))
+            with np.errstate(over="ignore", invalid="ignore"):
+                change = 0.5 * (b**2 / pivot - num**2 / np.where(ok, den, 1.0))
             if self.lambda0:
                 change = change + self.lambda0 * (np.where(usable[J], factor[J], 0.0) - factor[fit.support][:, None])
-            yield left, np.where(ok, change, np.inf)
+            yield left, np.where(ok, np.nan_to_num(change, nan=1e300), np.inf)
 
     def ranked(self, count):
         """The `count` most favourable exchanges of all: Pairs."""

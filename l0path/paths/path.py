@@ -181,8 +181,9 @@ class Path:
         if self.meta.has_offset and offset is None:
             raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to predict without)")
         if offset is not None:
-            offset = np.broadcast_to(np.asarray(offset, dtype=np.float64), (design.n,))
-            eta = eta + offset[:, None]
+            from ..inputs import finite, vector
+
+            eta = eta + finite(vector(offset, design.n, "offset"), "offset")[:, None]
         out = self._transform(eta, type)
         if bare:
             return pd.DataFrame(out, index=index) if index is not None else out
@@ -209,10 +210,13 @@ class Path:
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
     def _new_design(self, X):
-        """X for prediction, columns in the order of the fit: by name for a DataFrame, by position else."""
-        if isinstance(X, pd.DataFrame) and self.meta.by_name:
-            X = X.rename(columns=str)
-            missing = [name for name in self.meta.names if name not in X.columns]
+        """X for prediction, columns in the order of the fit: by name for a DataFrame (of a fit to an array: one that has all names), by position else."""
+        if isinstance(X, pd.DataFrame):
+            named = X.rename(columns=str)
+            missing = [name for name in self.meta.names if name not in named.columns]
+            if self.meta.by_name or not missing:
+                X = named
+        if isinstance(X, pd.DataFrame) and X is named:
             if missing:
                 raise ValueError(f"X lacks {len(missing)} of the columns of the fit: {', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}")
             X = X[self.meta.names] if list(X.columns) != self.meta.names else X
@@ -255,6 +259,8 @@ class Path:
 
     def slice(self, i):
         """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew."""
+        if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
+            raise TypeError(f"slice({i!r}): give the number of a slice, as in path.table")
         rows = self._rows(i, None, None)
         return Path(self.meta, [self.solutions[r]._replace(slice=0) for r in rows], self.status, self.notes, self.rounds.to_dict("records"), self._source)
 

@@ -22,6 +22,9 @@ class Meta:
     scale: np.ndarray
     forced: np.ndarray
     factor: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    excluded: np.ndarray
     classes: tuple | None = None
     penalty: str = "L0"
     algorithm: str = "swap"

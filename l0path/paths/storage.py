@@ -1,7 +1,6 @@
 """Paths on disk: one NumPy zip with a JSON header, no pickle. Coefficients, names and labels come back bit by bit; the data are not stored."""
 import dataclasses
 import json
-import zipfile
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -10,7 +9,7 @@ from .path import Path
 from .records import Meta, Solution
 
 VERSION = 1
-ARRAYS = ("center", "scale", "forced", "factor")
+ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
 
 
 def _label(x):
@@ -58,17 +57,17 @@ def load(file):
     if not file.exists():
         raise FileNotFoundError(f"no file {file}")
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop("header").tobytes().decode())
         kind, version = header["format"], header["version"]
-    except (zipfile.BadZipFile, ValueError, KeyError, OSError, EOFError, TypeError, AttributeError) as error:
+    except Exception as error:  # zip, zlib, NumPy and JSON each have their own ways to say that bytes are wrong
         raise ValueError(f"{file} is not a path file, or it is damaged ({type(error).__name__}: {error}); write it again with path.save(file)") from error
     if kind != "l0path path" or version != VERSION:
         raise ValueError(f"{file} holds {kind!r} of version {version}; this l0path reads version {VERSION}: fit again, or load it with the version that wrote it")
     try:
         return _assemble(header, arrays)
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
         raise ValueError(f"{file} is damaged ({type(error).__name__}: {error}); write it again with path.save(file)") from error
 
 
@@ -77,8 +76,11 @@ def _assemble(header, arrays):
     meta["classes"] = None if meta["classes"] is None else tuple(_unlabel(c) for c in meta["classes"])
     meta = Meta(**meta, **{name: arrays[f"meta_{name}"] for name in ARRAYS})
     numbers = [f for f in Solution._fields if f not in ("support", "beta", "status", "optimality", "flags")]
-    ends = np.cumsum(arrays["sizes"])[:-1]
-    supports, betas = np.split(arrays["support"], ends), np.split(arrays["beta"], ends)
+    support, sizes = arrays["support"], arrays["sizes"]
+    if (sizes < 0).any() or not sizes.sum() == support.size == arrays["beta"].size or (support.size and not 0 <= support.min() <= support.max() < meta.p == len(meta.names)):
+        raise ValueError("sizes, supports and coefficients do not fit together")
+    ends = np.cumsum(sizes)[:-1]
+    supports, betas = np.split(support, ends), np.split(arrays["beta"], ends)
     solutions = []
     for row, support, beta, (status, optimality, flags) in zip(arrays["numbers"], supports, betas, header["text"], strict=True):
         values = dict(zip(numbers, (float(x) for x in row), strict=True))

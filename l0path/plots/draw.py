@@ -127,7 +127,7 @@ def _shades(count):
     """`count` blues from light to dark."""
     from matplotlib import colormaps
 
-    return [colormaps["viridis"](v) for v in np.linspace(0.85, 0.0, count)] if count > 1 else [style.PALETTE[0]]
+    return [colormaps["viridis"](v) for v in np.linspace(0.78, 0.0, count)] if count > 1 else [style.PALETTE[0]]
 
 
 def _loss(path, ax, frame, x, title, new, standardized):

@@ -10,7 +10,7 @@ NAMES = {"min": "best score", "1se": "one standard error"}
 def plot_cv(cv, ax=None, mark=("min", "1se"), *, x=None, slice=None):
     """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark` labelled, those of other slices as thin lines.
 
-    cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path for several slices. x : "k" or "lambda0"; None takes k on a support grid. slice : shown with bars; None: that of the best score.
+    cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best score.
     """
     table = cv.table
     path = cv.path
@@ -24,7 +24,7 @@ def plot_cv(cv, ax=None, mark=("min", "1se"), *, x=None, slice=None):
     number = np.array([s.slice for s in path.solutions])
     if slice is None:
         slice = number[table.index.get_loc(next(iter(chosen.values())))] if chosen else number[0]
-    ax, new = style.new_axes(ax)
+    ax, _ = style.new_axes(ax)
     drawn = table[number == slice]
     if drawn.empty:
         raise LookupError(f"slice={slice!r} is not on the path; it has slices {sorted(set(number.tolist()))}")

@@ -1,6 +1,4 @@
 """How the plots look: axes with thin spines, a palette that colour-blind readers can tell apart, and labels in the margin that keep clear of each other."""
-import os
-
 import numpy as np
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")  # Okabe & Ito (2008), without the yellow
@@ -31,7 +29,7 @@ def tidy(ax, xlabel, ylabel, title=None):
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     if title:
-        ax.set_title(title, loc="left", fontsize=SMALL + 1, color=GREY, pad=30)
+        ax.set_title(title, loc="left", fontsize=SMALL + 1, color=GREY, pad=8)
 
 
 def whole_ticks(axis):
@@ -54,12 +52,18 @@ def log_ticks(ax):
     ax.set_xlim(high, low)
 
 
+def _begin(names):
+    """What all names begin with."""
+    least, most = min(names), max(names)
+    return least[: next((i for i, letter in enumerate(least) if letter != most[i]), len(least))]
+
+
 def short(names, longest=LONGEST):
     """Names fit for a margin: what long names begin and end with in common is left out, then they are cut in the middle; left whole where that would make two of them equal."""
     if max(map(len, names), default=0) <= longest:
         return list(names)
-    head = os.path.commonprefix(names) if len(names) > 1 else ""
-    tail = os.path.commonprefix([name[len(head) :][::-1] for name in names])[::-1] if len(names) > 1 else ""
+    head = _begin(names) if len(names) > 1 else ""
+    tail = _begin([name[len(head) :][::-1] for name in names])[::-1] if len(names) > 1 else ""
     head, tail = (part if len(part) > 5 else "" for part in (head, tail))
     inner = [name[len(head) : len(name) - len(tail)] for name in names]
     if all(inner):
@@ -124,6 +128,9 @@ def mark_lines(ax, marks):
         ax.axvline(x, color=color, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
         ax.annotate(text, xy=(x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3 + level * (SMALL + 3)), textcoords="offset points", ha=side, va="bottom", fontsize=SMALL, color=color,
                     annotation_clip=False)
+    title = ax.get_title(loc="left")
+    if title and marks:
+        ax.set_title(title, loc="left", fontsize=SMALL + 1, color=GREY, pad=8 + (SMALL + 3) * sum(np.isfinite(v) for v in last.values()))
 
 
 def message(ax, text):

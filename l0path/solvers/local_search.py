@@ -157,7 +157,9 @@ class ConfirmedMover:
     def __init__(self, model, lambda1, lambda2, scale, settings):
         self.model, self.lambda1, self.lambda2, self.scale, self.settings = model, float(lambda1), float(lambda2), scale, settings
         self.failed = {}  # support -> pairs (out, into) that a refit refused
-        self.polished = {}  # support a polish started from -> its end, and the width it knew
+        self.polished = {}  # support a polish started from -> its end, and the width of W it knew
+        self.last_ranked = {}  # support -> change foretold for the last of its n_best pairs
+        self.additions, self.removals = {}, {}  # support -> width known, the three first additions, the best of them; the best removal
 
     def _refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`."""
@@ -174,52 +176,64 @@ class ConfirmedMover:
 
     def forward(self, fit, polish=True):
         """One size up: the best of the three additions ranked first, then swaps."""
-        q = self.model.quadratic(fit, self.lambda2)
-        self.model.tables += 1
-        A = q.a + 2.0 * self.lambda2
-        s = A - np.einsum("ij,ij->j", q.rows, q.B @ q.rows)
-        W = self.model.W
-        ok = (s > exchange.COLLINEAR * A) & (A > 0) & self.model.problem.usable[W]
-        ok[self.model.where[fit.support]] = False
-        if not ok.any():
-            return None
-        gain = np.where(ok, np.maximum(np.abs(q.c) - self.lambda1, 0.0) ** 2 / (2.0 * np.where(ok, s, 1.0)), -1.0)
-        best = None
-        for j in sorted(range(W.size) if W.size <= 3 else np.argpartition(-gain, 3)[:3], key=lambda j: (-gain[j], W[j])):
-            if gain[j] < 0:
-                continue
-            new = self._refit(np.sort(np.append(fit.support, W[j])), fit, np.inf if best is None else best.value)
-            if new is not None and (best is None or new.value < best.value):
-                best = new
+        key, width = fit.support.tobytes(), self.model.width
+        known, top, best = self.additions.get(key, (0, [], None))
+        if known < width:
+            ranked = sorted(top + self._ranked_additions(fit, known))[:3]
+            if ranked != top or best is None:
+                top, best = ranked, None
+                for _, j in top:
+                    new = self._refit(np.sort(np.append(fit.support, j)), fit, np.inf if best is None else best.value)
+                    if new is not None and (best is None or new.value < best.value):
+                        best = new
+            self.additions[key] = (width, top, best)
         return self.polish(best) if polish and best is not None else best
+
+    def _ranked_additions(self, fit, first):
+        """The three best (-gain, column) among the working columns from position `first` on."""
+        q = self.model.quadratic(fit, self.lambda2, first)
+        self.model.tables += 1
+        W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
+        s = A - np.einsum("ij,ij->j", q.rows, q.B @ q.rows)
+        ok = (s > exchange.COLLINEAR * A) & (A > 0) & self.model.problem.usable[W] & ~np.isin(W, fit.support)
+        gain = np.maximum(np.abs(q.c[ok]) - self.lambda1, 0.0) ** 2 / (2.0 * s[ok])
+        W = W[ok]
+        best = np.argpartition(-gain, 3)[:3] if W.size > 3 else range(W.size)
+        return [(-float(gain[j]), int(W[j])) for j in best]
 
     def backward(self, fit, polish=True):
         """One size down: the best of the three removals ranked first, then swaps."""
-        forced = np.isin(fit.support, self.model.problem.forced)
+        key = fit.support.tobytes()
+        if key not in self.removals:
+            self.removals[key] = self._remove(fit)
+        best = self.removals[key]
+        return self.polish(best) if polish and best is not None else best
+
+    def _remove(self, fit):
+        """The best of the three removals ranked first; None when only forced columns are left."""
+        forced, best = np.isin(fit.support, self.model.problem.forced), None
         if forced.all():
             return None
-        B = self.model.quadratic(fit, self.lambda2).B
-        cost = np.where(forced, np.inf, fit.b**2 / np.diagonal(B))
-        best = None
+        cost = np.where(forced, np.inf, fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2)))
         for i in np.argsort(cost, kind="stable")[:3]:
             if not np.isfinite(cost[i]):
                 break
             new = self._refit(np.delete(fit.support, i), fit, np.inf if best is None else best.value)
             if new is not None and (best is None or new.value < best.value):
                 best = new
-        return self.polish(best) if polish else best
+        return best
 
     def polish(self, fit):
-        """Confirmed swaps until none of the n_best first pairs improves."""
+        """Confirmed swaps until none of the n_best first pairs improves; a support that was polished before is tried with the columns that are new since."""
         trail = []
         for _ in range(self.settings.max_swaps):
-            key = fit.support.tobytes()
-            known = self.polished.get(key)
-            if known is not None and known[1] == self.model.width:
-                fit = known[0]
-                break
-            trail.append(key)
-            better = self._improve(fit)
+            end, width = self.polished.get(fit.support.tobytes(), (fit, 0))
+            if end.support.size == fit.support.size and width and end.support.tobytes() != fit.support.tobytes():
+                trail.append(fit.support.tobytes())
+                fit = end
+                continue
+            trail.append(fit.support.tobytes())
+            better = self._improve(fit, width) if width < self.model.width else None
             if better is None:
                 break
             fit = better
@@ -227,22 +241,25 @@ class ConfirmedMover:
             self.polished[key] = (fit, self.model.width)
         return fit
 
-    def _improve(self, fit):
-        """The first of the ranked swaps that a refit confirms, or None."""
+    def _improve(self, fit, first):
+        """The first of the ranked swaps with working columns from position `first` on that a refit confirms, or None."""
         if "separated" in fit.flags or not fit.support.size:
             return None
         failed = self.failed.setdefault(fit.support.tobytes(), set())
-        ranked = self.model.scan(self.model.quadratic(fit, self.lambda2), fit, lambda1=self.lambda1, lambda2=self.lambda2, ceiling=1e300, keep=self.settings.n_best, columns=self.model.W)
-        target = fit.value - self._tolerance(fit.value)
+        ranked = self.model.scan(self.model.quadratic(fit, self.lambda2, first), fit, lambda1=self.lambda1, lambda2=self.lambda2, ceiling=1e300, keep=self.settings.n_best, columns=self.model.W[first:])
+        target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
+        last = self.last_ranked.get(key, np.inf)  # columns that came later must beat the n_best first pairs of before
         for candidate in ranked:
             pair = (candidate.out, candidate.into)
-            if candidate.out < 0 or pair in failed:
+            if candidate.out < 0 or pair in failed or candidate.change > last:
                 continue
             support = np.sort(np.append(fit.support[fit.support != candidate.out], candidate.into))
             new = self._refit(support, fit, target)
             if new is not None and new.value < target:
                 return new
             failed.add(pair)
+        if len(ranked) == self.settings.n_best:
+            self.last_ranked[key] = min(last, ranked[-1].change)
         return None
 
     def drop_some(self, fit, positions):

@@ -302,7 +302,8 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         for a in range(k):
             b[a] = trial[a]
         b0 = new0
-        damping = 0.1 * damping if damping > 1e-9 * max(trace, reference) / max(m, 1) else 0.0
+        # the model foretold the step well: trust it again
+        damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * max(trace, reference) / max(m, 1) else 0.1 * damping
         F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
         if capped > 0:
             far, margin = 0.0, np.inf

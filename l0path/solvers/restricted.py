@@ -150,10 +150,10 @@ class GramModel(_Working):
         invert(self.G[np.ix_(at, at)] + 2.0 * lambda2 * np.eye(at.size), at.size, B)
         return B
 
-    def quadratic(self, fit, lambda2):
-        """On the working columns."""
-        rows = self.G[self.where[fit.support], : self.width]
-        return Quadratic(rows, self.q - fit.b @ rows, np.ascontiguousarray(np.diagonal(self.G)[: self.width]), self.inverse(fit, lambda2))
+    def quadratic(self, fit, lambda2, first=0):
+        """On the working columns, from position `first` on."""
+        rows = self.G[self.where[fit.support], first : self.width]
+        return Quadratic(rows, self.q[first:] - fit.b @ rows, np.ascontiguousarray(np.diagonal(self.G)[first : self.width]), self.inverse(fit, lambda2))
 
     def read(self, supports):
         """Fetch the Gram rows over all p columns of every member of the supports that is not cached yet: one batched read of X."""
@@ -259,7 +259,7 @@ class RowModel(_Working):
             v = np.maximum(v, self.curvature_floor * p.weights)
         return eta, slopes, v
 
-    def _weighted(self, fit, lambda2):
+    def weighted(self, fit, lambda2):
         """Slopes, curvatures, weighted and (with an intercept) centred columns of the support (k, n), and B."""
         p = self.problem
         _, slopes, v = self.derivatives(fit)
@@ -274,11 +274,15 @@ class RowModel(_Working):
         invert(H, fit.support.size, B)
         return slopes, v, ZV, B
 
-    def quadratic(self, fit, lambda2):
-        """On the working columns, exact to second order in all of them."""
-        slopes, v, ZV, B = self._weighted(fit, lambda2)
-        Z = self.Z[: self.width]
-        a = np.empty(self.width)
+    def inverse(self, fit, lambda2):
+        """B of a fit."""
+        return self.weighted(fit, lambda2)[3]
+
+    def quadratic(self, fit, lambda2, first=0):
+        """On the working columns from position `first` on, exact to second order in all of them."""
+        slopes, v, ZV, B = self.weighted(fit, lambda2)
+        Z = self.Z[first : self.width]
+        a = np.empty(Z.shape[0])
         newton.weighted_squares(Z, v, self.problem.intercept, a)
         return Quadratic(ZV @ Z.T, -(Z @ slopes), a, B)
 
@@ -297,7 +301,7 @@ class RowModel(_Working):
 
     def _violators(self, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
         p = self.problem
-        parts = [self._weighted(fit, lambda2) for fit in fits]
+        parts = [self.weighted(fit, lambda2) for fit in fits]
         R = np.column_stack([np.column_stack([-slopes, ZV.T]) for slopes, _, ZV, _ in parts])
         found = [[] for _ in fits]
         step = max(512, READ // R.shape[1])

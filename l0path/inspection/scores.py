@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 
 from ..cross_validation import scoring
-from .refit import new_rows
+from .refits import new_rows
 
 
 def score(self, X, y, rule=None, *, sample_weight=None, offset=None, **selector):

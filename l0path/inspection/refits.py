@@ -75,7 +75,7 @@ def _wrap(text, width=78):
 def _summary(results, *args, **kwargs):
     """The summary of statsmodels with the label at its end."""
     out = type(results).summary(results, *args, **kwargs)
-    out.extra_txt = "\n".join([*_wrap(results.selection[0].upper() + results.selection[1:]), *([out.extra_txt] if out.extra_txt else [])])
+    out.extra_txt = "\n".join([*_wrap(results.selection[0].upper() + results.selection[1:]), *(["", out.extra_txt] if out.extra_txt else [])])
     return out
 
 
@@ -179,7 +179,8 @@ def _fit(path, s, rows):
     for w in caught if not apart else ():
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if apart:
-        warnings.warn(SeparationWarning("without shrinkage these columns separate the classes (or fit perfectly): coefficients and standard errors of the refit are not finite; choose a smaller k"), stacklevel=4)
+        text = "without shrinkage these columns separate the classes (or fit perfectly): coefficients and standard errors of the refit are not finite; choose a smaller k"
+        warnings.warn(SeparationWarning(text), stacklevel=4)
     return results
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .neighbours import Neighbours
+from .neighbours import Neighbours, Pairs
 
 FEW = 5  # exchanges of a feature that refits decide where the table only ranks
 SPARE = 20  # exchanges refitted beyond those asked for, likewise
@@ -33,13 +33,13 @@ class Summary:
         return [first, second, *([", ".join(shrink)] if shrink else []), *flags, f"intercept {h['intercept']:.6g}"]
 
     def formatted(self):
-        """The table with numbers as short text."""
+        """The table as short text."""
         out = self.table.copy().astype(object)
         for name in out.columns:
             if name != "best_exchange":
                 out[name] = [f"{x:.4g}" if np.isfinite(x) else "" for x in self.table[name]]
-        out["best_exchange"] = [x if isinstance(x, str) else "" for x in self.table["best_exchange"]]
-        out.index.name = None
+        out["best_exchange"] = [_cut(x) if isinstance(x, str) else "" for x in self.table["best_exchange"]]
+        out.index = [_cut(name) for name in self.table.index]
         return out
 
     def __repr__(self):
@@ -47,6 +47,11 @@ class Summary:
         return "\n".join([*self.lines(), "", body])
 
     __str__ = __repr__
+
+
+def _cut(name, longest=40):
+    """A name for a printed table: the middle of a long one is left out."""
+    return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
 
 
 def summary(self, rule=None, *, X=None, y=None, **selector):
@@ -83,8 +88,12 @@ def _dropped(near, i):
 def _best_exchanges(near):
     """For each member the best column to exchange it for (-1: none), and the change of the objective: two lists."""
     exchange, change = [], []
-    few = 1 if near.exact else near.total if near.total <= EVERY else FEW
-    for pairs in near.ranked_each(max(few, 1)) if near.fit.support.size else ():
+    if not near.exact and near.total <= EVERY:
+        pairs = near.every()
+        each = [Pairs(*(part[pairs.out == j] for part in pairs)) for j in near.fit.support]
+    else:
+        each = near.ranked_each(1 if near.exact else FEW) if near.fit.support.size else []
+    for pairs in each:
         best, into = np.inf, -1
         for out, j, foretold in zip(*pairs, strict=True):
             if near.exact:
@@ -114,9 +123,9 @@ def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
     index = self.index(rule, **selector)
     near = Neighbours(self, index, X, y)
     base = self.solutions[index].objective
-    count = n if near.exact else near.total if near.total <= EVERY else min(near.total, n + SPARE)
+    every = not near.exact and near.total <= EVERY
     rows, kept, sound = [], [], True
-    pairs = near.ranked(count) if near.total else ((), (), ())
+    pairs = near.every() if every or not near.total else near.ranked(n if near.exact else n + SPARE)
     for out, into, _ in zip(*pairs, strict=True):
         price = near.price(out, into)
         limit = sorted(kept)[n - 1] if len(kept) >= n else np.inf  # of objectives without lambda0; with it the price may tip the order
@@ -128,6 +137,6 @@ def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
         rows.append((self.meta.names[out], self.meta.names[into], base + (fit.value - near.value) + price, into))
     rows = sorted(rows, key=lambda row: (row[2], row[3]))[:n]
     frame = pd.DataFrame([row[:3] for row in rows], columns=["dropped", "added", "loss"]).astype({"dropped": object, "added": object, "loss": float})
-    frame["relative"] = (frame["loss"] - base) / max(abs(base), 1e-300)
-    frame["proven"] = bool(sound and (near.exact or len(pairs[0]) == near.total))
+    frame["relative"] = (frame["loss"] - base) / max(abs(base), 1e-12)
+    frame["proven"] = bool(sound and (near.exact or every))
     return frame

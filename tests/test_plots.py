@@ -1,0 +1,281 @@
+"""The numbers behind the plots, labels that keep clear of each other, every kind on awkward paths, and the pictures of notebooks."""
+import itertools
+import math
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import l0path
+from l0path import plots, report
+from l0path.plots import numbers, style
+
+KINDS = numbers.KINDS
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def response(X, seed=1):
+    rng = np.random.default_rng(seed)
+    return X[:, :8] @ np.array([3.0, -2.5, 2.0, -1.5, 1.2, 1.0, -0.8, 0.6]) + rng.standard_normal(len(X))
+
+
+@pytest.fixture(scope="module")
+def X():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((120, 20)) * np.linspace(0.5, 3, 20) + 0.5 * rng.standard_normal((120, 1))
+
+
+@pytest.fixture(scope="module")
+def path(X):
+    return l0path.fit(X, response(X), max_k=16)
+
+
+@pytest.fixture(scope="module")
+def paths(X, path):
+    y = response(X)
+    named = pd.DataFrame(X, columns=[f"concentration_of_substance_number_{j}_at_the_first_visit" for j in range(20)])
+    return {"whole": path, "slices": l0path.fit(X, y, lambda2=[1.0, 0.1, 0.01], max_k=8), "one": l0path.fit(X, y, k=3), "null": l0path.fit(X, y, max_k=0),
+            "long": l0path.fit(named, y, max_k=14), "classes": l0path.fit(X, y > 0, loss="logistic", lambda2=1e-2, max_k=6), "grid": l0path.fit(X, y, grid="lambda0", max_k=10),
+            "names": l0path.fit(X[:, :4], y, feature_names=["k", "low", "high", "lambda0"])}
+
+
+# ------------------------------------------------------------------------------------------------------------------ numbers
+
+
+def test_coefficients_behind_the_plot(path):
+    frame = plots.data(path, "coef")
+    assert frame["k"].tolist() == path.table.k.tolist() and frame.index.tolist() == list(range(len(path)))
+    for i in frame.index:
+        b = path.coef(index=i, standardized=True).iloc[1:]
+        row = frame.loc[i].iloc[1:]
+        pd.testing.assert_series_equal(row[row != 0].sort_index(), b.sort_index(), check_names=False)
+    raw = plots.data(path, "coef", standardized=False)
+    pd.testing.assert_series_equal(raw.loc[5].iloc[1:][lambda b: b != 0].sort_index(), path.coef(k=5).iloc[1:].sort_index(), check_names=False)
+    np.testing.assert_allclose(plots.data(path, "coef", x="l1")["l1"], frame.iloc[:, 1:].abs().sum(axis=1))
+
+
+def test_lambda0_intervals_are_the_hull(path):
+    frame = plots.data(path, "coef", x="lambda0")
+    table = path.table.loc[frame.index]
+    assert not table.lambda0_low.isna().any() and path.table.lambda0_low.notna().sum() == len(frame)
+    np.testing.assert_array_equal(frame["low"], table.lambda0_low)
+    np.testing.assert_array_equal(frame["high"].iloc[1:], table.lambda0_high.iloc[1:])
+    assert frame["high"].iloc[0] > frame["low"].iloc[0] and np.isfinite(frame["high"].iloc[0])
+    sizes = plots.data(path, "lambda0")
+    assert list(sizes.columns) == ["k", "low", "high"] and sizes["k"].tolist() == table.k.tolist()
+
+
+def test_values_of_a_lambda0_grid_hold_down_to_the_next(paths):
+    path = paths["grid"]
+    frame, value = plots.data(path, "coef", x="lambda0"), path.table.lambda0.to_numpy()
+    np.testing.assert_array_equal(frame["high"].iloc[1:], value[1:])
+    np.testing.assert_array_equal(frame["low"].iloc[:-1], value[1:])
+    assert list(plots.data(path, "lambda0").columns) == ["k", "lambda0"]
+
+
+def test_loss_gap_and_criteria_are_the_tables(path, paths):
+    frame = plots.data(paths["slices"], "loss")
+    pd.testing.assert_frame_equal(frame[["loss", "deviance_ratio", "slice"]], paths["slices"].table[["loss", "deviance_ratio", "slice"]], check_names=False)
+    assert plots.data(path, "gap")["gap"].isna().sum() == len(path) - 1
+    scores, frame = path.score_table(), plots.data(path, "criteria")
+    np.testing.assert_allclose(frame["bic"], scores["bic"] - scores["bic"].min())
+    assert (frame.drop(columns="k").min() == 0).all() and frame["bic"].idxmin() == path.index("bic")
+
+
+def test_slices_are_chosen_and_named(paths):
+    path = paths["slices"]
+    assert numbers.default_slice(path) == 2
+    assert plots.data(path, "coef").index.tolist() == path.table.index[path.table.slice == 2].tolist()
+    assert plots.data(path, "coef", slice=0).index.tolist() == path.table.index[path.table.slice == 0].tolist()
+    assert path.plot().get_title(loc="left").startswith("slice 2 of 3")
+    assert path.plot(mark={"k": 3, "slice": 1}).get_title(loc="left").startswith("slice 1 of 3")
+    with pytest.raises(LookupError):
+        path.plot(slice=7)
+
+
+def test_unknown_kinds_and_axes(path):
+    with pytest.raises(ValueError, match="kind='tree'"):
+        path.plot("tree")
+    with pytest.raises(ValueError, match="x='time'"):
+        path.plot(x="time")
+
+
+# ------------------------------------------------------------------------------------------------------------------ drawing
+
+
+@pytest.mark.parametrize("name", ["whole", "slices", "one", "null", "long", "classes", "grid", "names"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_draws_every_path(paths, name, kind):
+    path = paths[name]
+    before = dict(plt.rcParams)
+    for x in ("k", "lambda0", "l1") if kind in ("coef", "loss", "criteria", "gap") else ("k",):
+        ax = path.plot(kind, x=x)
+        ax.get_figure().draw_without_rendering()
+        assert ax.get_xlabel()
+        plt.close(ax.get_figure())
+    assert dict(plt.rcParams) == before
+
+
+def test_an_axes_given_is_used_and_returned(path):
+    _, ax = plt.subplots()
+    assert path.plot(ax=ax) is ax and len(plt.get_fignums()) == 1
+
+
+def drawn_curves(ax):
+    return {round(float(line.get_ydata()[-1]), 9) for line in ax.lines if np.isfinite(line.get_ydata()[-1])}
+
+
+def test_lines_end_at_the_coefficients_of_the_last_model(path):
+    ends = drawn_curves(path.plot())
+    for b in path.coef(index=-1, standardized=True).iloc[1:]:
+        assert round(b, 9) in ends
+
+
+def label_boxes(ax):
+    figure = ax.get_figure()
+    figure.canvas.draw()
+    texts = [text for text in ax.texts if text.get_text() and text.get_position()[0] == 1.05]
+    return texts, [text.get_window_extent() if not hasattr(text, "arrow_patch") else plt.Text.get_window_extent(text) for text in texts]
+
+
+@pytest.mark.parametrize("name", ["whole", "long", "classes", "slices"])
+@pytest.mark.parametrize("own", [True, False])
+def test_labels_do_not_overlap(paths, name, own):
+    path = paths[name]
+    _, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
+    for kind, x in (("coef", "k"), ("coef", "lambda0"), ("criteria", "k") if path.loss != "squared_hinge" else ("loss", "k")):
+        if not own:
+            axes[0].clear()
+        texts, boxes = label_boxes(path.plot(kind, x=x, ax=None if own else axes[0]))
+        assert 1 < len(texts) <= 12
+        for a, b in itertools.combinations(boxes, 2):
+            assert not a.overlaps(b)
+        if own:
+            assert max(box.x1 for box in boxes) <= texts[0].get_figure().bbox.x1 + 1
+
+
+def test_the_largest_coefficients_at_the_end_are_named(path):
+    last = path.coef(index=-1, standardized=True).iloc[1:].abs().sort_values(ascending=False)
+    texts, _ = label_boxes(path.plot())
+    assert {text.get_text() for text in texts} == set(last.index[:12])
+
+
+def test_marks_are_at_the_solution(path):
+    ax = path.plot(mark=[{"k": 3}, "bic", 5])
+    lines = sorted(line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2)
+    assert lines == sorted([3, path.model("bic").k, 5])
+    assert {f"bic: k = {path.model('bic').k}", "k = 3", "k = 5"} <= {text.get_text() for text in ax.texts}
+    ax = path.plot(x="lambda0", mark={"k": 1})
+    row = plots.data(path, "coef", x="lambda0").loc[1]
+    assert any(len(line.get_xdata()) == 2 and math.isclose(line.get_xdata()[0], math.sqrt(row.low * row.high)) for line in ax.lines)
+
+
+def test_a_mark_that_is_not_drawn_is_an_error(paths):
+    with pytest.raises(LookupError, match="does not show"):
+        paths["slices"].plot(slice=0, mark=len(paths["slices"]) - 1)
+
+
+def test_missing_bounds_are_said(path):
+    assert any("no lower bound" in text.get_text() for text in path.plot("gap").texts)
+
+
+# ------------------------------------------------------------------------------------------------------------------ labels
+
+
+def test_spread_keeps_order_distance_and_bounds():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        wanted = rng.uniform(0, 1, int(rng.integers(1, 12)))
+        placed = style.spread(wanted, 0.07, 0.0, 1.0)
+        order = np.argsort(wanted)
+        assert (np.diff(placed[order]) >= 0.07 - 1e-12).all()
+        assert placed.min() >= -1e-12 and placed.max() <= 1 + 1e-12
+    np.testing.assert_allclose(style.spread([0.1, 0.5, 0.9], 0.1, 0.0, 1.0), [0.1, 0.5, 0.9])  # far apart: left where they are
+    np.testing.assert_allclose(style.spread([0.5, 0.5], 0.2), [0.4, 0.6])
+
+
+def test_short_names_are_told_apart():
+    assert style.short(["a", "b"]) == ["a", "b"]
+    long = [f"concentration_of_substance_{j}_at_the_first_visit" for j in (1, 2, 12)]
+    assert style.short(long) == ["…1…", "…2…", "…12…"]
+    assert len(style.short(["x" * 80])[0]) == style.LONGEST
+    twins = ["a" * 20 + "left" + "b" * 20 + "!", "a" * 20 + "right" + "b" * 20 + "?", "other"]
+    assert len(set(style.short(twins))) == 3
+    assert style.short(["same_prefix_that_is_rather_long", "same_prefix_that_is_rather_long_x"])[0] != ""
+
+
+# ------------------------------------------------------------------------------------------------------------------ cross-validation
+
+
+def fake_cv(path, best, near):
+    table = path.table[["k", "lambda0", "lambda1", "lambda2", "n_nonzero"]].copy()
+    table["cv_mean"] = (table["k"] - path.solutions[best].k) ** 2 * 0.1 + 1.0 + 0.01 * path.table["slice"]
+    table["cv_se"] = 0.2
+    return SimpleNamespace(table=table, path=path, scoring="mse", index=lambda which: {"min": best, "1se": near}[which])
+
+
+def test_plot_cv_marks_both_choices(path, paths):
+    ax = plots.plot_cv(fake_cv(path, 7, 5))
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["one standard error: k = 5", "best score: k = 7"] or sorted(texts) == ["best score: k = 7", "one standard error: k = 5"]
+    assert ax.get_ylabel() == "held-out mse"
+    curve = max(ax.lines, key=lambda line: len(line.get_xdata()))
+    np.testing.assert_allclose(curve.get_ydata(), fake_cv(path, 7, 5).table["cv_mean"])
+    same = plots.plot_cv(fake_cv(path, 7, 7))
+    assert [text.get_text() for text in same.texts] == ["best score = one standard error: k = 7"]
+    many = paths["slices"]
+    assert plots.plot_cv(fake_cv(many, 3, 2)).get_title(loc="left").startswith("slice 0 of 3")
+    assert plots.plot_cv(fake_cv(paths["grid"], 3, 2)).get_xscale() == "log"
+    with pytest.raises(ValueError, match="x='lambda0'"):
+        plots.plot_cv(fake_cv(path, 3, 2), x="lambda0")
+
+
+def test_the_real_cross_validation_is_drawn(X):
+    cv = l0path.cv_fit(X, response(X), cv=4, max_k=6, random_state=0)
+    ax = cv.plot()
+    ax.get_figure().draw_without_rendering()
+    text = " ".join(text.get_text() for text in ax.texts)
+    assert "best score" in text and f"k = {cv.model('min').k}" in text
+    assert "<svg" in cv._repr_html_() and "cv_mean" in cv._repr_html_()
+
+
+# ------------------------------------------------------------------------------------------------------------------ notebooks
+
+
+def test_html_of_paths_is_well_formed(paths):
+    for path in paths.values():
+        html = path._repr_html_()
+        ET.fromstring(f"<div>{html.replace('<br>', '<br/>')}</div>")
+        assert "l0path.Path" in html and "deviance_ratio" in html and "<svg" in html
+
+
+def test_html_escapes_names(X):
+    path = l0path.fit(X[:, :3], response(X), feature_names=["a<b>", "c&d", "e"], max_k=2)
+    assert "a<b>" not in path.summary(k=2)._repr_html_()
+
+
+def test_html_never_fails():
+    class Broken:
+        table = property(lambda self: 1 / 0)
+
+        def __repr__(self):
+            return "<Broken>"
+
+    for render in (report.path_html, report.summary_html, report.cv_html):
+        assert render(Broken()) == "<pre>&lt;Broken&gt;</pre>"
+
+
+def test_html_does_not_import_matplotlib():
+    code = ("import sys, numpy as np, l0path; X = np.random.default_rng(0).standard_normal((30, 3)); p = l0path.fit(X, X[:, 0]); p._repr_html_(); p.summary(k=1)._repr_html_(); "
+            "assert not {'matplotlib', 'statsmodels', 'sklearn'} & set(sys.modules)")
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
