@@ -40,6 +40,11 @@ def run(task, bounds, threads=None):
         pass
 
 
+def run_each(task, number):
+    """Call task(i) for i in 0..number - 1 on the threads, one at a time each."""
+    run(lambda i, _: task(i), range(number + 1))
+
+
 @contextmanager
 def one_blas_thread():
     """BLAS on one thread inside, for small products: threads of BLAS wait for each other after each, which a busy neighbour makes many times slower.

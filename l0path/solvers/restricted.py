@@ -71,8 +71,8 @@ class _Working:
         """Box of a support, two (k,) arrays."""
         return self.problem.lower[support], self.problem.upper[support]
 
-    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0, bound=np.inf):
-        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate."""
+    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0, bound=np.inf, split=False):
+        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate. split: use the thread pool."""
         p = self.problem
         J = np.arange(first, first + quadratic.c.size) if columns is None else columns
         skip = ~p.usable[J]
@@ -82,14 +82,13 @@ class _Working:
         paid = np.where(locked, 0.0, lambda0 * p.factor[fit.support]) if lambda0 else np.zeros(fit.support.size)
         order = np.arange(fit.support.size)
         self.tables += 1
-        return _scan_threads(quadratic, order, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J)
+        return _scan_ranges(quadratic, order, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J, split)
 
 
-def _scan_threads(quadratic, order, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J):
-    """Run `exchange.scan` over column ranges on the thread pool and merge; ties go to the smaller column, so the split never shows."""
+def _scan_ranges(quadratic, order, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J, split):
+    """Run `exchange.scan` over the columns, in ranges on the thread pool if `split`, and merge; ties go to the smaller column, so the ranges never show."""
     m = J.size
-    step = max(512, -(-m // (4 * threads.count())))
-    edges = [*range(0, m, step), m]
+    edges = [*range(0, m, max(2048, -(-m // (4 * threads.count())))), m] if split else [0, m]
     found = []
 
     def task(start, stop):
@@ -177,13 +176,17 @@ class GramModel(_Working):
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
         """For each fit its best exchanges over all p columns (see `scan`)."""
         self.read([fit.support for fit in fits])
-        out = []
-        for fit, target, ceiling in zip(fits, targets, ceilings, strict=True):
+        out = [None] * len(fits)
+
+        def check(i):
+            fit, target, ceiling = fits[i], targets[i], ceilings[i]
             rows = self.rows[[self.row_of[j] for j in fit.support.tolist()]]
             B = self.inverse(fit, lambda2)
             bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
             quadratic = Quadratic(rows, self.q_all - fit.b @ rows, self.problem.square, B)
-            out.append(self.scan(quadratic, fit, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target, ceiling=ceiling, keep=keep, bound=bound))
+            out[i] = self.scan(quadratic, fit, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target, ceiling=ceiling, keep=keep, bound=bound, split=len(fits) == 1)
+
+        threads.run_each(check, len(fits))
         return out
 
     def gradients(self, fits):
@@ -303,17 +306,19 @@ class RowModel(_Working):
         p = self.problem
         parts = [self.weighted(fit, lambda2) for fit in fits]
         R = np.column_stack([np.column_stack([-slopes, ZV.T]) for slopes, _, ZV, _ in parts])
+        offsets = np.cumsum([0] + [fit.support.size + 1 for fit in fits])
         found = [[] for _ in fits]
         step = max(512, READ // R.shape[1])
         for left in range(0, p.X.p, step):
             right = min(left + step, p.X.p)
             C = p.X.correlate(R, left, right)
-            at = 0
-            for i, (fit, (_, v, _, B)) in enumerate(zip(fits, parts, strict=True)):
-                k = fit.support.size
+
+            def rank(i, C=C, left=left, right=right):
+                at, k = offsets[i], fits[i].support.size
                 block = np.ascontiguousarray(C[:, at : at + k + 1].T)
-                at += k + 1
-                quadratic = Quadratic(block[1:], block[0], v.sum() * p.square[left:right], B)
-                found[i] += self.scan(quadratic, fit, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=targets[i], ceiling=ceilings[i], keep=keep, first=left)
+                quadratic = Quadratic(block[1:], block[0], parts[i][1].sum() * p.square[left:right], parts[i][3])
+                found[i] += self.scan(quadratic, fits[i], lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=targets[i], ceiling=ceilings[i], keep=keep, first=left)
+
+            threads.run_each(rank, len(fits))
         self.reads += 1
         return [sorted(c, key=lambda x: (x.change, x.into, x.out))[:keep] for c in found]
