@@ -228,10 +228,11 @@ def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight
     excluded[out] = True
     low, high = bound(lower, names, "lower", -np.inf), bound(upper, names, "upper", np.inf)
     _check_box(low, high, forced, excluded, names)
-    data = Data(design=design, y=target, loss=record, weights=weights, class_weight=class_weights(class_weight, classes, loss), offset=shift, intercept=flag(fit_intercept, "fit_intercept"), standardize=flag(standardize, "standardize"),
+    data = Data(design=design, y=target, loss=record, weights=weights, class_weight=class_weights(class_weight, classes, loss), offset=shift,
+                intercept=flag(fit_intercept, "fit_intercept"), standardize=flag(standardize, "standardize"),
                 lower=low, upper=high, factor=factor, forced=forced, excluded=excluded, names=names, classes=classes)
     full = row_weights(data)
-    if classes is not None and not ((full > 0) & (target > 0)).any() or classes is not None and not ((full > 0) & (target < 0)).any():
+    if classes is not None and np.unique(target[full > 0]).size < 2:
         raise ValueError("y has one class only on the rows with positive weight; a classification needs both")
     if loss == "poisson" and not (full @ target > 0):
         raise ValueError("y is zero in every row with positive weight; loss='poisson' has no finite intercept then")

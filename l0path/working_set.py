@@ -222,7 +222,7 @@ class SupportPath:
                 if new is not None and self.store.offer(new):
                     improved = True
                 break
-        better = self.mover.polish(fit)
+        better = self.mover.polish(fit, thorough=True)
         if better is not fit and self.store.offer(better):
             improved = True
         if not improved and self.store.fits.get(k) is fit:

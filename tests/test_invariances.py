@@ -25,7 +25,8 @@ class Problem:
         self.X = (rng.normal(size=(n, p)) + 0.5 * rng.normal(size=(n, 1))) * rng.uniform(0.3, 3, p) + rng.normal(size=p)
         signal = ((self.X - self.X.mean(axis=0)) / self.X.std(axis=0))[:, :4] @ [1.0, -0.8, 0.6, -0.4]
         noise = rng.normal(size=n)
-        self.y = {"squared": signal + noise, "huber": signal + rng.standard_t(2, size=n), "poisson": rng.poisson(np.exp(np.clip(0.4 * signal + 0.8, -2, 3))).astype(float)}.get(loss, np.sign(signal + 2 * noise))
+        counts = rng.poisson(np.exp(np.clip(0.4 * signal + 0.8, -2, 3))).astype(float)
+        self.y = {"squared": signal + noise, "huber": signal + rng.standard_t(2, size=n), "poisson": counts}.get(loss, np.sign(signal + 2 * noise))
         few = loss in ("logistic", "squared_hinge", "smoothed_hinge") or wide  # never separated
         options = dict(max_k=4, lambda1=rng.choice([0.0, 0.02]), lambda2=rng.choice([0.02, 0.1]) if few else rng.choice([0.0, 0.05]), delta=1.3, fit_intercept=bool(rng.random() < 0.8))
         options |= dict(sample_weight=rng.uniform(0.3, 2, n)) if rng.random() < 0.4 else {}
@@ -45,15 +46,18 @@ def problems(losses=LOSSES, wide=False):
 
 
 def same(a, b, *, column=lambda j: j, slope=lambda j, value: value, intercept=lambda value, s: value, value=lambda v: v, rtol=1e-9):
-    """Supports equal and objectives to 1e-9 after the given translations from path a to path b; coefficients to 1e-6."""
+    """Supports equal and objectives to 1e-9 after the given translations from path a to path b; coefficients to 1e-6 where the optimum is unique (some losses have flat pieces)."""
+    strict = a.loss in ("squared", "logistic", "poisson")
     assert len(a) == len(b)
     for s, t in zip(a.solutions, b.solutions, strict=True):
         assert sorted(column(j) for j in s.support) == t.support.tolist()
         assert t.objective == pytest.approx(value(s.objective), rel=rtol, abs=rtol * abs(value(a.meta.null_loss)))
         mine = {column(j): slope(j, v) for j, v in zip(s.support.tolist(), s.beta, strict=True)}
         size = max((abs(v) for v in mine.values()), default=1.0)
-        np.testing.assert_allclose([mine[j] for j in t.support.tolist()], t.beta, rtol=1e-6, atol=1e-6 * size)
-        assert t.intercept == pytest.approx(intercept(s.intercept, s), rel=1e-6, abs=1e-6 * (1 + size))
+        if strict or s.lambda2 > 0:
+            np.testing.assert_allclose([mine[j] for j in t.support.tolist()], t.beta, rtol=1e-6, atol=1e-6 * size + 1e-12)
+        if strict:
+            assert t.intercept == pytest.approx(intercept(s.intercept, s), rel=1e-6, abs=1e-6 * (1 + size))
 
 
 def at(options, names, take):
@@ -167,7 +171,8 @@ def test_storage_of_the_columns_does_not_matter(problem):
     """C, F, strided, float32 of representable numbers, sparse formats, frames, lists: small multiples of 1/8 are exact in all of them."""
     A = np.round(problem.X * 8) / 8 * (problem.rng.random(problem.X.shape) < 0.7)
     plain = problem.fit(A)
-    for form in (np.asfortranarray(A), np.repeat(A, 2, axis=0)[::2], A.astype(np.float32), np.asfortranarray(A.astype(np.float32)), sp.csc_array(A), sp.csr_matrix(A), sp.coo_array(A).astype(np.float32),
+    single = A.astype(np.float32)
+    for form in (np.asfortranarray(A), np.repeat(A, 2, axis=0)[::2], single, np.asfortranarray(single), sp.csc_array(A), sp.csr_matrix(A), sp.coo_array(single),
                  pd.DataFrame(A), pd.DataFrame(A).astype("Float64"), A.tolist()):
         same(plain, problem.fit(form))
 

@@ -239,14 +239,17 @@ def test_types_of_prediction():
         SUPPORT.predict(X, k=2, type="class")
     hinge = l0path.fit(X, Z, loss="squared_hinge", max_k=2)
     np.testing.assert_array_equal(hinge.predict(X, k=2), hinge.predict(X, k=2, type="link"))
-    with pytest.raises(ValueError, match="needs a loss with a mean.*type='link' or 'class'"):
+    with pytest.raises(ValueError, match=r"needs a loss with a mean.*type='link' or 'class'"):
         hinge.predict(X, k=2, type="response")
     counts = l0path.fit(X, np.random.default_rng(0).poisson(3, 50), loss="poisson", max_k=1)
     np.testing.assert_allclose(counts.predict(X, k=1), np.exp(counts.predict(X, k=1, type="link")))
     assert np.isfinite(FRAMED.predict(1e6 * X, k=2)).all()
 
 
-@pytest.mark.parametrize("labels", [np.array(["no", "yes"]), np.array([False, True]), np.array([0, 1], dtype=np.int8), np.array([-1.5, 2.0], dtype=np.float32), pd.Categorical(["b", "a"], categories=["b", "a"])], ids=repr)
+LABELS = [np.array(["no", "yes"]), np.array([False, True]), np.array([0, 1], dtype=np.int8), np.array([-1.5, 2.0], dtype=np.float32), pd.Categorical(["b", "a"], categories=["b", "a"])]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=repr)
 def test_predicted_classes_have_the_labels_of_the_fit(labels, tmp_path):
     y = labels[(Z == "yes").astype(int)]
     path = l0path.fit(X, y, loss="logistic", max_k=2)
@@ -283,7 +286,7 @@ def test_model_attributes():
     assert model.features == [NAMES[j] for j in model.support] and model.intercept == model.coef["(Intercept)"]
     assert model.coef.equals(FRAMED.coef(k=2))
     assert set(COLUMNS) <= set(dir(model)) and "k = 2" in repr(model) and model.features[0] in repr(model)
-    with pytest.raises(AttributeError, match="no attribute 'lamda0'.*lambda0"):
+    with pytest.raises(AttributeError, match=r"no attribute 'lamda0'.*lambda0"):
         model.lamda0  # noqa: B018
     assert "intercept only" in repr(FRAMED.model(k=0))
     assert copy.copy(model).k == 2 and pickle.loads(pickle.dumps(model)).coef.equals(model.coef)
@@ -335,12 +338,10 @@ def test_what_is_not_a_path_file_is_refused_with_the_reason(tmp_path):
     whole = file.read_bytes()
     with pytest.raises(FileNotFoundError, match="nothing"):
         l0path.load(tmp_path / "nothing")
-    wrong = {"empty": b"", "text": b"not a path", "half": whole[: len(whole) // 2], "short": whole[:-1], "flipped": whole[:300] + bytes([whole[300] ^ 255]) + whole[301:], "tail": whole[len(whole) // 2 :]}
-    for name, content in wrong.items():
+    for content in (b"", b"not a path", whole[: len(whole) // 2], whole[:-1], whole[:300] + bytes([whole[300] ^ 255]) + whole[301:], whole[len(whole) // 2 :]):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match="is not a path file, or it is damaged|is damaged"):
+        with pytest.raises(ValueError, match="damaged"):
             l0path.load(file)
-        assert name
     np.save(tmp_path / "array.npy", X)
     np.savez(tmp_path / "arrays.npz", X=X)
     np.savez(tmp_path / "objects.npz", header=np.array([{}], dtype=object))
@@ -361,8 +362,7 @@ def test_any_changed_byte_is_harmless_or_refused(tmp_path):
         try:
             back = l0path.load(file)
         except ValueError as error:
-            assert "path file" in str(error) or "damaged" in str(error)
-            refused += 1
+            refused += "damaged" in str(error)
         else:
             same_solutions(SUPPORT, back)
     assert refused > 50
@@ -380,7 +380,7 @@ def test_other_versions_and_inconsistent_files_are_refused(tmp_path):
         np.savez(file, **arrays | {"header": text} | replaced)
         return file
 
-    with pytest.raises(ValueError, match="version 99.*fit again"):
+    with pytest.raises(ValueError, match=r"version 99.*fit again"):
         l0path.load(rewritten({"version": 99}))
     with pytest.raises(ValueError, match="'other' of version"):
         l0path.load(rewritten({"format": "other"}))

@@ -151,14 +151,17 @@ class ExactMover:
         return self.model.refit(np.delete(fit.support, positions), 0.0, self.lambda2)
 
 
+GLANCE = 5  # pairs that a ranked search tries at a support on its way; all n_best are tried when a size is verified
+
+
 class ConfirmedMover:
     """Moves ranked by the local quadratic, decided by refits; pairs that failed are remembered for each support."""
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
         self.model, self.lambda1, self.lambda2, self.scale, self.settings = model, float(lambda1), float(lambda2), scale, settings
         self.failed = {}  # support -> pairs (out, into) that a refit refused
-        self.polished = {}  # support a polish started from -> its end, and the width of W it knew
-        self.last_ranked = {}  # support -> change foretold for the last of its n_best pairs
+        self.polished = {}  # support a polish started from -> its end, the width of W it knew, the number of pairs it tried
+        self.last_ranked = {}  # support, number of pairs -> change foretold for the last of them
         self.additions, self.removals = {}, {}  # support -> width known, the three first additions, the best of them; the best removal
 
     def _refit(self, support, fit, target=np.inf):
@@ -223,32 +226,33 @@ class ConfirmedMover:
                 best = new
         return best
 
-    def polish(self, fit):
-        """Confirmed swaps until none of the n_best first pairs improves; a support that was polished before is tried with the columns that are new since."""
-        trail = []
+    def polish(self, fit, thorough=False):
+        """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`, GLANCE on the way. A support polished before is tried with the columns that are new since."""
+        keep, trail = self.settings.n_best if thorough else min(GLANCE, self.settings.n_best), []
         for _ in range(self.settings.max_swaps):
-            end, width = self.polished.get(fit.support.tobytes(), (fit, 0))
-            if end.support.size == fit.support.size and width and end.support.tobytes() != fit.support.tobytes():
-                trail.append(fit.support.tobytes())
+            key = fit.support.tobytes()
+            end, width, depth = self.polished.get(key, (fit, 0, 0))
+            trail.append(key)
+            if end.support.tobytes() != key:
                 fit = end
                 continue
-            trail.append(fit.support.tobytes())
-            better = self._improve(fit, width) if width < self.model.width else None
+            width = width if depth >= keep else 0
+            better = self._improve(fit, width, keep) if width < self.model.width else None
             if better is None:
                 break
             fit = better
         for key in trail:
-            self.polished[key] = (fit, self.model.width)
+            self.polished[key] = (fit, self.model.width, keep)
         return fit
 
-    def _improve(self, fit, first):
-        """The first of the ranked swaps with working columns from position `first` on that a refit confirms, or None."""
+    def _improve(self, fit, first, keep):
+        """The first of the `keep` first swaps with working columns from position `first` on that a refit confirms, or None."""
         if "separated" in fit.flags or not fit.support.size:
             return None
         failed = self.failed.setdefault(fit.support.tobytes(), set())
-        ranked = self.model.scan(self.model.quadratic(fit, self.lambda2, first), fit, lambda1=self.lambda1, lambda2=self.lambda2, ceiling=1e300, keep=self.settings.n_best, columns=self.model.W[first:])
+        ranked = self.model.scan(self.model.quadratic(fit, self.lambda2, first), fit, lambda1=self.lambda1, lambda2=self.lambda2, ceiling=1e300, keep=keep, columns=self.model.W[first:])
         target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
-        last = self.last_ranked.get(key, np.inf)  # columns that came later must beat the n_best first pairs of before
+        last = self.last_ranked.get((key, keep), np.inf) if first else np.inf  # columns that came later must beat the first pairs of before
         for candidate in ranked:
             pair = (candidate.out, candidate.into)
             if candidate.out < 0 or pair in failed or candidate.change > last:
@@ -258,8 +262,8 @@ class ConfirmedMover:
             if new is not None and new.value < target:
                 return new
             failed.add(pair)
-        if len(ranked) == self.settings.n_best:
-            self.last_ranked[key] = min(last, ranked[-1].change)
+        if len(ranked) == keep:
+            self.last_ranked[key, keep] = min(last, ranked[-1].change)
         return None
 
     def drop_some(self, fit, positions):

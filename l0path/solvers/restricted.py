@@ -71,8 +71,11 @@ class _Working:
         """Box of a support, two (k,) arrays."""
         return self.problem.lower[support], self.problem.upper[support]
 
-    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0, bound=np.inf, split=False):
-        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate. split: use the thread pool."""
+    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0, bound=np.inf, index=None, split=False):
+        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate. split: use the thread pool.
+
+        index: where the support's rows stand in quadratic.rows; quadratic.c then holds the products q with y instead of those with the residual.
+        """
         p = self.problem
         J = np.arange(first, first + quadratic.c.size) if columns is None else columns
         skip = ~p.usable[J]
@@ -80,12 +83,13 @@ class _Working:
         skip[np.isin(J, fit.support)] = True
         price = np.where(np.isfinite(p.factor[J]), lambda0 * np.minimum(p.factor[J], 1e300), 1e300) if lambda0 else np.zeros(J.size)
         paid = np.where(locked, 0.0, lambda0 * p.factor[fit.support]) if lambda0 else np.zeros(fit.support.size)
-        order = np.arange(fit.support.size)
+        products = index is not None
+        index = np.arange(fit.support.size) if index is None else index
         self.tables += 1
-        return _scan_ranges(quadratic, order, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J, split)
+        return _scan_ranges(quadratic, index, products, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J, split)
 
 
-def _scan_ranges(quadratic, order, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J, split):
+def _scan_ranges(quadratic, index, products, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J, split):
     """Run `exchange.scan` over the columns, in ranges on the thread pool if `split`, and merge; ties go to the smaller column, so the ranges never show."""
     m = J.size
     edges = [*range(0, m, max(2048, -(-m // (4 * threads.count())))), m] if split else [0, m]
@@ -93,7 +97,7 @@ def _scan_ranges(quadratic, order, fit, skip, locked, price, paid, lambda1, lamb
 
     def task(start, stop):
         change, column, position = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
-        count = scan(quadratic.rows, order, quadratic.B, fit.b, quadratic.c, quadratic.a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, start, stop, change, column, position)
+        count = scan(quadratic.rows, index, quadratic.B, fit.b, quadratic.c, products, quadratic.a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, start, stop, change, column, position)
         found.append((change[:count], column[:count], position[:count]))
 
     threads.run(task, edges)
@@ -180,21 +184,12 @@ class GramModel(_Working):
 
         def check(i):
             fit, target, ceiling = fits[i], targets[i], ceilings[i]
-            rows = self.rows[[self.row_of[j] for j in fit.support.tolist()]]
+            index = np.array([self.row_of[j] for j in fit.support.tolist()], dtype=np.int64)
             B = self.inverse(fit, lambda2)
             bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
-            quadratic = Quadratic(rows, self.q_all - fit.b @ rows, self.problem.square, B)
-            out[i] = self.scan(quadratic, fit, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target, ceiling=ceiling, keep=keep, bound=bound, split=len(fits) == 1)
+            out[i] = self.scan(Quadratic(self.rows, self.q_all, self.problem.square, B), fit, index=index, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target, ceiling=ceiling, keep=keep, bound=bound, split=len(fits) == 1)
 
         threads.run_each(check, len(fits))
-        return out
-
-    def gradients(self, fits):
-        """-d loss / d b_j for each fit over all p columns, (p, fits), and the curvatures (p,)."""
-        self.read([fit.support for fit in fits])
-        out = np.empty((self.problem.X.p, len(fits)))
-        for i, fit in enumerate(fits):
-            out[:, i] = self.q_all - fit.b @ self.rows[[self.row_of[j] for j in fit.support.tolist()]]
         return out
 
 

@@ -22,7 +22,7 @@ warm = rng.standard_normal((60, 20)); l0path.fit(warm, warm[:, 0] - warm[:, 1] +
 {make}
 size = (X.data.nbytes + X.indices.nbytes if hasattr(X, 'indptr') else X.nbytes) / 2**20
 signal = np.asarray(X[:, :10].sum(axis=1)).ravel(); y = signal + signal.std() * rng.standard_normal(X.shape[0]) * 0.4
-before = peak_mb()
+import gc; gc.collect(); before = peak_mb(reset=True)
 path = l0path.fit(X, y, max_k={k})
 print(size, peak_mb() - before, int(path.rounds['reads'].max()), int(path.rounds['working'].max()), path.status)
 """
