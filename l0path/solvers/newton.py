@@ -184,171 +184,177 @@ def line_minimum(loss, y, weights, start, end, b, x, lambda1, lambda2):
 
 
 @njit
+def local_model(Z, S, slopes, curvatures, lambda2, intercept, x, H, grad, K, h0, work):
+    """Gradient and Hessian of the loss + ridge at x = (b, b0); returns the Hessian's trace."""
+    k, m = S.size, x.size
+    total = weighted_gram(Z, S, curvatures, K, h0, work)
+    trace = 0.0
+    for a in range(k):
+        z = Z[S[a]]
+        t = 0.0
+        for i in range(slopes.size):
+            t += slopes[i] * z[i]
+        grad[a] = t + 2.0 * lambda2 * x[a]
+        for c in range(k):
+            H[a, c] = K[a, c]
+        H[a, a] += 2.0 * lambda2
+        trace += H[a, a]
+    if intercept:
+        t = 0.0
+        for i in range(slopes.size):
+            t += slopes[i]
+        grad[k] = t
+        for a in range(k):
+            H[a, k] = h0[a]
+            H[k, a] = h0[a]
+        H[k, k] = total
+        trace += total
+    return trace if m > 0 else 0.0
+
+
+@njit
+def newton_step(H, grad, x, l1, lower, upper, extra, rhs, new):
+    """Minimiser `new` of the quadratic model with `extra` on its diagonal; returns the decrease that the model without it promises."""
+    m = x.size
+    for a in range(m):
+        new[a] = x[a]
+        t = -grad[a]
+        for c in range(m):
+            t += H[a, c] * x[c]
+        rhs[a] = t + extra * x[a]
+    for a in range(m):
+        H[a, a] += extra
+    solve_quadratic(H, rhs, l1, lower, upper, new, 50)
+    for a in range(m):
+        H[a, a] -= extra
+    promised = 0.0
+    for a in range(m):
+        t = grad[a]
+        for c in range(m):
+            t += 0.5 * H[a, c] * (new[c] - x[c])
+        promised -= t * (new[a] - x[a]) + l1[a] * (abs(new[a]) - abs(x[a]))
+    return promised
+
+
+@njit
+def value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta):
+    """F at x = (b, b0) (b0 apart when there is no intercept to fit); leaves eta there."""
+    k = S.size
+    predictor(Z, S, x[:k], x[k] if intercept else b0, offset, eta)
+    return mean_loss(loss, y, eta, weights) + shrinkage(x[:k], lambda1, lambda2)
+
+
+@njit
 def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, intercept, b, b0, target, capped, max_iter, eta):
     """Solve (R) on the working columns S from the start (b, b0), in place: returns (status, F, b0, violation) and leaves eta at the solution.
 
     Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after
-    a refused step, tenfold less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0 (no shrinkage,
-    no box) it ends as SEPARATED when (capped = 1, logistic) every class is predicted without error,
-    or when |eta - offset| > 30 and the curvature along some direction has vanished; (b, b0) is then the last iterate with |eta - offset| <= 30.
+    a refused step, tenfold less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0
+    (no shrinkage, no box) it ends as SEPARATED when (capped = 1, logistic) every class is predicted without error, or when |eta - offset| > 30 and the curvature along some
+    direction has vanished; (b, b0) is then the last iterate with |eta - offset| <= 30.
     """
     n, k = y.size, S.size
     m = k + 1 if intercept else k
-    H, grad, x, rhs, l1 = np.empty((m, m)), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    lo, hi, K = np.empty(m), np.empty(m), np.empty((k, k))
-    h0, work, slopes, curvatures, trial = np.empty(k), np.empty(n), np.empty(n), np.empty(n), np.empty(k)
-    for a in range(k):
-        b[a] = min(max(b[a], lower[a]), upper[a])
-        l1[a], lo[a], hi[a] = lambda1, lower[a], upper[a]
-    if intercept:
-        l1[k], lo[k], hi[k] = 0.0, -np.inf, np.inf
-    predictor(Z, S, b, b0, offset, eta)
-    F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
-    damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
-    far, held, held0 = 0.0, np.zeros(k), 0.0
-    for i in range(n):
-        far = max(far, abs(eta[i] - offset[i]))
-    if far <= ETA_CAP:
-        held0 = b0
-        for a in range(k):
-            held[a] = b[a]
+    H, K, x, held = np.empty((m, m)), np.empty((k, k)), np.empty(m), np.zeros(m)
+    grad, rhs, new, l1, lo, hi = np.empty(m), np.empty(m), np.empty(m), np.zeros(m), np.full(m, -np.inf), np.full(m, np.inf)
+    h0, work, slopes, curvatures = np.empty(k), np.empty(n), np.empty(n), np.empty(n)
     reference = 1.0 if intercept else 0.0  # curvature were every row's 1: what damping starts from where no row is curved
     for a in range(k):
-        z = Z[S[a]]
-        for i in range(n):
-            reference += weights[i] * z[i] * z[i]
+        l1[a], lo[a], hi[a] = lambda1, lower[a], upper[a]
+        x[a] = min(max(b[a], lower[a]), upper[a])
+        reference += _square(Z[S[a]], weights)
+    if intercept:
+        x[k] = b0
+        held[k] = b0
+    F = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta)
+    damping, scale, violation, status, far = 0.0, 0.0, np.inf, MAX_ITER, 0.0
     for _it in range(max_iter):
-        total = weighted_gram(Z, S, curvatures, K, h0, work)
-        trace = 0.0
-        for a in range(k):
-            z = Z[S[a]]
-            t = 0.0
-            for i in range(n):
-                t += slopes[i] * z[i]
-            grad[a] = t + 2.0 * lambda2 * b[a]
-            for c in range(k):
-                H[a, c] = K[a, c]
-            H[a, a] += 2.0 * lambda2
-            trace += H[a, a]
-        if intercept:
-            t = 0.0
-            for i in range(n):
-                t += slopes[i]
-            grad[k] = t
-            for a in range(k):
-                H[a, k] = h0[a]
-                H[k, a] = h0[a]
-            H[k, k] = total
-            trace += total
-        violation, size, level = 0.0, lambda1, abs(F) + 1e-300  # level: what F is summed from, which may cancel (poisson)
+        derivatives(loss, y, eta, weights, slopes, curvatures)
+        trace = max(local_model(Z, S, slopes, curvatures, lambda2, intercept, x, H, grad, K, h0, work), 1e-300)
+        unit = max(trace, reference) / max(m, 1)
+        violation, size = 0.0, lambda1
         for i in range(n):
             size = max(size, abs(slopes[i]))
-            level += abs(slopes[i] * eta[i])
         for a in range(m):
-            violation = max(violation, _violation(-grad[a], b[a] if a < k else b0, l1[a], lo[a], hi[a]))
+            violation = max(violation, _violation(-grad[a], x[a], l1[a], lo[a], hi[a]))
         scale = max(scale, size)
-        jitter = 1e-12 * trace / max(m, 1) + 1e-300
-        accepted = False
-        for _attempt in range(30):
-            for a in range(m):
-                x[a] = b[a] if a < k else b0
-                t = -grad[a]
-                for c in range(m):
-                    t += H[a, c] * (b[c] if c < k else b0)
-                rhs[a] = t
-            for a in range(m):
-                H[a, a] += jitter + damping
-                rhs[a] += (jitter + damping) * x[a]
-            solve_quadratic(H, rhs, l1, lo, hi, x, 50)
-            for a in range(m):
-                H[a, a] -= jitter + damping
-            promised = 0.0  # decrease of the undamped quadratic model along the step
-            for a in range(m):
-                d = x[a] - (b[a] if a < k else b0)
-                t = grad[a]
-                for c in range(m):
-                    t += 0.5 * H[a, c] * (x[c] - (b[c] if c < k else b0))
-                promised -= t * d
-            for a in range(k):
-                promised -= lambda1 * (abs(x[a]) - abs(b[a]))
-            if F - 2.0 * promised > target and damping == 0.0:
-                return REJECTED, F, b0, violation
-            new0 = x[k] if intercept else b0
-            for a in range(k):
-                trial[a] = x[a]
-            for i in range(n):
-                work[i] = eta[i]
-            predictor(Z, S, trial, new0, offset, eta)
-            new = mean_loss(loss, y, eta, weights) + shrinkage(trial, lambda1, lambda2)
-            if not new <= F - 1e-4 * promised and damping == 0.0 and promised > 1e-13 * level:
-                length = line_minimum(loss, y, weights, work, eta, b, trial, lambda1, lambda2)
-                for a in range(k):
-                    trial[a] = b[a] + length * (trial[a] - b[a])
-                new0 = b0 + length * (new0 - b0)
-                predictor(Z, S, trial, new0, offset, eta)
-                new = mean_loss(loss, y, eta, weights) + shrinkage(trial, lambda1, lambda2)
-                accepted = new <= F - 1e-4 * length * promised and length > 1e-4
-            else:
-                accepted = new <= F - 1e-4 * promised or (promised <= 1e-13 * level and new <= F + 1e-15 * level)
-            if accepted:
-                break
+        for i in range(n):
+            work[i] = eta[i]
+        outcome, value, promised, damping = _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, work, eta, F, target, damping, trace / max(m, 1), unit)
+        if outcome == REJECTED:
+            return REJECTED, F, b0, violation
+        if outcome == MAX_ITER:
             for i in range(n):
                 eta[i] = work[i]
-            damping = max(10.0 * damping, 1e-3 * max(trace, reference) / max(m, 1))
-        if not accepted:
             status = CONVERGED if violation <= 1e-7 * scale else MAX_ITER
             break
-        gain = F - new
-        for a in range(k):
-            b[a] = trial[a]
-        b0 = new0
-        # the model foretold the step well: trust it again
-        damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * max(trace, reference) / max(m, 1) else 0.1 * damping
-        F = derivatives(loss, y, eta, weights, slopes, curvatures) + shrinkage(b, lambda1, lambda2)
+        gain = F - value
+        F = value
+        for a in range(m):
+            x[a] = new[a]
+        # where the model foretold the step well, it is trusted again
+        damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
-            far, margin = 0.0, np.inf
-            for i in range(n):
-                far = max(far, abs(eta[i] - offset[i]))
-                margin = min(margin, y[i] * (eta[i] - offset[i]))
-            if capped == 1 and margin > 0.0 and _unbounded(b, 0.0, b, lower, upper):
-                return SEPARATED, F, b0, violation
+            far, margin = _reach(y, eta, offset)
+            if capped == 1 and margin > 0.0:
+                status = SEPARATED
+                break
             if far <= ETA_CAP:
-                held0 = b0
-                for a in range(k):
-                    held[a] = b[a]
-        if gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)):
+                for a in range(m):
+                    held[a] = x[a]
+        if gain <= 1e-15 * abs(F) and (violation <= 1e-11 * scale or (promised <= 1e-14 * abs(F) and damping == 0.0)):
             status = CONVERGED
             break
-    if capped > 0 and far > (ETA_CAP if capped == 1 else FAR_RATE) and _unbounded(b, 1.0, held, lower, upper) and _diverged(H, m):
-        b0 = _cap(Z, S, b, b0, held, held0, offset, eta, work)
-        return SEPARATED, mean_loss(loss, y, eta, weights), b0, violation
-    return status, F, b0, violation
+    if capped > 0 and status != SEPARATED and far > ETA_CAP and _diverged(H, m):
+        status = SEPARATED
+        for a in range(m):
+            x[a] = held[a]
+        F = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta)
+    for a in range(k):
+        b[a] = x[a]
+    return status, F, x[k] if intercept else b0, violation
 
 
 @njit
-def _unbounded(b, share, held, lower, upper):
-    """Whether the box lets one go on for ever in the direction b - share held."""
-    for a in range(b.size):
-        d = b[a] - share * held[a]
-        if (d > 0.0 and upper[a] < np.inf) or (d < 0.0 and lower[a] > -np.inf):
-            return False
-    return True
+def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, start, eta, F, target, damping, mean_curvature, unit):
+    """One step from x to `new` that lowers F: undamped with a line search first, then damped ever more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised, damping)."""
+    value, promised = F, 0.0
+    for _attempt in range(30):
+        promised = newton_step(H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, rhs, new)
+        if F - 2.0 * promised > target and damping == 0.0:
+            return REJECTED, F, promised, damping
+        value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
+        accepted = value <= F - 1e-4 * promised or (promised <= 1e-13 * (abs(F) + 1e-300) and value <= F + 1e-15 * abs(F))
+        if not accepted and damping == 0.0 and promised > 1e-13 * abs(F):
+            k = S.size
+            length = line_minimum(loss, y, weights, start, eta, x[:k], new[:k], lambda1, lambda2)
+            for a in range(x.size):
+                new[a] = x[a] + length * (new[a] - x[a])
+            value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
+            accepted = value <= F - 1e-4 * length * promised and length > 1e-4
+        if accepted:
+            return CONVERGED, value, promised, damping
+        damping = max(10.0 * damping, 1e-3 * unit)
+    return MAX_ITER, value, promised, damping
 
 
 @njit
-def _cap(Z, S, b, b0, held, held0, offset, eta, work):
-    """Go back from (b, b0) towards (held, held0), where |eta - offset| <= 30, as far as that cap asks; b and eta are changed in place, the new b0 returned."""
-    predictor(Z, S, held, held0, offset, work)
-    share = 1.0
-    for i in range(eta.size):
-        end, start = eta[i] - offset[i], work[i] - offset[i]
-        if abs(end) > ETA_CAP:
-            share = min(share, max((math.copysign(ETA_CAP, end) - start) / (end - start), 0.0))
-    for a in range(b.size):
-        b[a] = held[a] + share * (b[a] - held[a])
-    b0 = held0 + share * (b0 - held0)
-    predictor(Z, S, b, b0, offset, eta)
-    return b0
+def _square(z, weights):
+    """sum_i w_i z_i^2."""
+    t = 0.0
+    for i in range(z.size):
+        t += weights[i] * z[i] * z[i]
+    return t
+
+
+@njit
+def _reach(y, eta, offset):
+    """Largest |eta - offset| and least margin y eta."""
+    far, margin = 0.0, np.inf
+    for i in range(y.size):
+        far = max(far, abs(eta[i] - offset[i]))
+        margin = min(margin, y[i] * eta[i])
+    return far, margin
 
 
 @njit
