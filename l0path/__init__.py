@@ -1,10 +1,11 @@
 """Whole paths of best-subset models: L0-regularised and cardinality-constrained regression and classification."""
 from importlib.metadata import PackageNotFoundError, version
 
-from . import designs, inspection, plots, report, selection
+from . import datasets, designs, diagnostics, errors, inspection, plots, report, selection, simulate, solvers
 from .cross_validation import CVPath, cv_fit, validate
 from .fit import fit
 from .paths import Model, Path, load
+from .warm import warm_up
 
 Path.summary, Path.refit, Path.alternatives, Path.score = inspection.summary, inspection.refit, inspection.alternatives, inspection.score
 Path.select, Path.score_table, Path.validate = selection.select, selection.score_table, validate
@@ -17,4 +18,4 @@ try:
 except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
-__all__ = ["CVPath", "Model", "Path", "cv_fit", "designs", "fit", "load", "plots"]
+__all__ = ["CVPath", "Model", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "plots", "simulate", "solvers", "warm_up"]

@@ -1,4 +1,5 @@
 """Solvers and their settings records."""
+from .coordinate_descent import CoordinateDescent
 from .local_search import LocalSearch
 
-__all__ = ["LocalSearch"]
+__all__ = ["CoordinateDescent", "LocalSearch"]

@@ -250,8 +250,8 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
 
     Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after
     a refused step, tenfold less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0
-    (no shrinkage, no box) it ends as SEPARATED when (capped = 1, logistic) every class is predicted without error, or when |eta - offset| > 30 and the curvature along some
-    direction has vanished; (b, b0) is then the last iterate with |eta - offset| <= 30.
+    (no shrinkage) it ends as SEPARATED when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta - offset| > 30 (poisson: 20) and the curvature
+    along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back to |eta - offset| <= 30.
     """
     n, k = y.size, S.size
     m = k + 1 if intercept else k
@@ -265,22 +265,26 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         reference += _square(Z[S[a]], weights)
     if intercept:
         x[k] = b0
-        held[k] = b0
     F = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta)
-    damping, scale, violation, status, far = 0.0, 0.0, np.inf, MAX_ITER, 0.0
+    damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
+    far, margin = _reach(y, eta, offset)
+    if far <= ETA_CAP:
+        for a in range(m):
+            held[a] = x[a]
     for _it in range(max_iter):
         derivatives(loss, y, eta, weights, slopes, curvatures)
         trace = max(local_model(Z, S, slopes, curvatures, lambda2, intercept, x, H, grad, K, h0, work), 1e-300)
         unit = max(trace, reference) / max(m, 1)
-        violation, size = 0.0, lambda1
+        violation, size, level = 0.0, lambda1, abs(F) + 1e-300  # level: the size of what F is summed from, which may cancel (poisson, large y)
         for i in range(n):
             size = max(size, abs(slopes[i]))
+            level += abs(slopes[i] * eta[i])
         for a in range(m):
             violation = max(violation, _violation(-grad[a], x[a], l1[a], lo[a], hi[a]))
         scale = max(scale, size)
         for i in range(n):
             work[i] = eta[i]
-        outcome, value, promised, damping = _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, work, eta, F, target, damping, trace / max(m, 1), unit)
+        outcome, value, promised, damping = _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, work, eta, F, target, damping, trace / max(m, 1), unit, level)
         if outcome == REJECTED:
             return REJECTED, F, b0, violation
         if outcome == MAX_ITER:
@@ -296,19 +300,21 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(y, eta, offset)
-            if capped == 1 and margin > 0.0:
+            if capped == 1 and margin > 0.0 and _unbounded(x, 0.0, held, lo, hi):
                 status = SEPARATED
                 break
             if far <= ETA_CAP:
                 for a in range(m):
                     held[a] = x[a]
-        if gain <= 1e-15 * abs(F) and (violation <= 1e-11 * scale or (promised <= 1e-14 * abs(F) and damping == 0.0)):
+        if gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)):
             status = CONVERGED
             break
-    if capped > 0 and status != SEPARATED and far > ETA_CAP and _diverged(H, m):
+    if capped > 0 and status != SEPARATED and far > (ETA_CAP if capped == 1 else FAR_RATE) and _unbounded(x, 1.0, held, lo, hi) and _diverged(H, m):
         status = SEPARATED
+        predictor(Z, S, held[:k], held[k] if intercept else b0, offset, work)
+        share = _share(work, eta, offset)
         for a in range(m):
-            x[a] = held[a]
+            x[a] = held[a] + share * (x[a] - held[a])
         F = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta)
     for a in range(k):
         b[a] = x[a]
@@ -316,7 +322,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
 
 
 @njit
-def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, start, eta, F, target, damping, mean_curvature, unit):
+def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, start, eta, F, target, damping, mean_curvature, unit, level):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised, damping)."""
     value, promised = F, 0.0
     for _attempt in range(30):
@@ -324,8 +330,8 @@ def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0,
         if F - 2.0 * promised > target and damping == 0.0:
             return REJECTED, F, promised, damping
         value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
-        accepted = value <= F - 1e-4 * promised or (promised <= 1e-13 * (abs(F) + 1e-300) and value <= F + 1e-15 * abs(F))
-        if not accepted and damping == 0.0 and promised > 1e-13 * abs(F):
+        accepted = value <= F - 1e-4 * promised or (promised <= 1e-13 * level and value <= F + 1e-15 * level)
+        if not accepted and damping == 0.0 and promised > 1e-13 * level:
             k = S.size
             length = line_minimum(loss, y, weights, start, eta, x[:k], new[:k], lambda1, lambda2)
             for a in range(x.size):
@@ -349,12 +355,33 @@ def _square(z, weights):
 
 @njit
 def _reach(y, eta, offset):
-    """Largest |eta - offset| and least margin y eta."""
+    """Largest |eta - offset| and least margin y (eta - offset)."""
     far, margin = 0.0, np.inf
     for i in range(y.size):
         far = max(far, abs(eta[i] - offset[i]))
-        margin = min(margin, y[i] * eta[i])
+        margin = min(margin, y[i] * (eta[i] - offset[i]))
     return far, margin
+
+
+@njit
+def _unbounded(x, share, held, lower, upper):
+    """Whether the box lets one go on for ever in the direction x - share held."""
+    for a in range(x.size):
+        d = x[a] - share * held[a]
+        if (d > 0.0 and upper[a] < np.inf) or (d < 0.0 and lower[a] > -np.inf):
+            return False
+    return True
+
+
+@njit
+def _share(start, end, offset):
+    """How far one may go from the predictor `start` to `end` with |eta - offset| <= 30; 1 at most."""
+    share = 1.0
+    for i in range(end.size):
+        to, here = end[i] - offset[i], start[i] - offset[i]
+        if abs(to) > ETA_CAP:
+            share = min(share, max((math.copysign(ETA_CAP, to) - here) / (to - here), 0.0))
+    return share
 
 
 @njit
