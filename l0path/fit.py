@@ -16,7 +16,7 @@ from .losses import Huber, Poisson, SmoothedHinge, canonical_name, mean_loss, na
 from .paths import Model, Path
 from .paths.records import Meta, Solution, Source
 from .problem import Fit, effective_rows, pose, row_weights
-from .solvers.local_search import LocalSearch
+from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, make_model, null_gradient
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
@@ -385,6 +385,8 @@ class _Run:
         flags = list(fit.flags)
         if np.count_nonzero(beta) < support.size:
             flags.append("fewer_nonzeros")
+        if optimality == "refit_swap_m" and isinstance(self.plan.settings, LocalSearch):
+            flags.append(f"m={pairs_tried(self.plan.settings, X.n, support.size)}")
         status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
         on_grid = not math.isnan(lambda0)
         loose = (beta != 0) & ~np.isin(support, self.problem.forced)

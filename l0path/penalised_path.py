@@ -43,6 +43,7 @@ class PenalisedPath:
         self.settings, self.clock, self.on_point = settings or CoordinateDescent(), clock, on_point or (lambda point: None)
         self.grid = None if lambda0 is None else np.sort(np.asarray(lambda0, dtype=np.float64).ravel())[::-1]
         searches = isinstance(self.settings, LocalSearch)
+        self.n_best = (self.settings.n_best or 20) if searches else 0
         self.mode = "cd" if not searches else "refit" if self.settings.refit else "swap"
         problem = model.problem
         self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
@@ -165,7 +166,7 @@ class PenalisedPath:
         if self.mode == "cd":
             return self.descent.solve(lambda0, start, self.clock.poll)
         if self.mode == "swap":
-            return self.descent.solve_swaps(lambda0, start, self.settings.max_swaps, self.settings.n_best, self.clock.poll)
+            return self.descent.solve_swaps(lambda0, start, self.settings.max_swaps, self.n_best, self.clock.poll)
         fit = self.descent.solve(lambda0, start, self.clock.poll)
         for _ in range(self.settings.max_swaps):
             better = self._exchange(lambda0, fit)
@@ -181,7 +182,7 @@ class PenalisedPath:
         if key in self._failed or "separated" in fit.flags:
             return None
         quadratic, tolerance = model.quadratic(fit, self.lambda2), descent.tolerance(fit)
-        keep, ceiling = (1, -tolerance) if self.exact else (self.settings.n_best, 1e300)
+        keep, ceiling = (1, -tolerance) if self.exact else (self.n_best, 1e300)
         ranked = model.scan(quadratic, fit, lambda1=self.lambda1, lambda2=self.lambda2, lambda0=lambda0, target=0.0, ceiling=ceiling, keep=keep, columns=model.W)
         loose = ~np.isin(fit.support, model.problem.forced)
         change = fit.b**2 / (2.0 * np.diagonal(quadratic.B)) - lambda0 * descent.factor_all[fit.support]
@@ -305,7 +306,7 @@ class PenalisedPath:
         self.model.grow(np.array(sorted({into for pairs in found for _, _, into in pairs}), dtype=np.int64))
         if self.model.problem.quadratic:
             return self._settle(todo, stage, [bool(pairs) for pairs in found])
-        return self._settle(todo, stage, [self.descent.swap(price, fit, self.settings.n_best) is not None for fit, price in zip(fits, prices, strict=True)])
+        return self._settle(todo, stage, [self.descent.swap(price, fit, self.n_best) is not None for fit, price in zip(fits, prices, strict=True)])
 
     def _swaps_gram(self, fits, prices):
         """Improving swaps of each fit over all columns, the TAKEN best columns each."""
@@ -343,10 +344,10 @@ class PenalisedPath:
                 for i, (slopes, rho, total) in enumerate(sides):
                     k, block, a = len(slopes), slice(left, right), total * p.square[left:right]
                     sides_of_fit, penalty = (pulls[at : at + k], np.arange(k), np.ones(k), np.zeros(right - left), a, rho, block), descent.penalty(prices[start + i])
-                    ranked[i] += descent.table(penalty, fits[start + i], *sides_of_fit, 1e300, self.settings.n_best)
+                    ranked[i] += descent.table(penalty, fits[start + i], *sides_of_fit, 1e300, self.n_best)
                     at += k
             model.reads += 1
-            found += [sorted(pairs)[: self.settings.n_best] for pairs in ranked]
+            found += [sorted(pairs)[: self.n_best] for pairs in ranked]
             start = stop
         return found
 
@@ -357,8 +358,8 @@ class PenalisedPath:
             self.clock.poll()
             point = self.points[i]
             tolerance = self.descent.tolerance(point.fit)
-            ceiling, keep = (-tolerance, TAKEN) if self.exact else (1e300, self.settings.n_best)
-            found += self.model.violators([point.fit], [tolerance], lambda1=self.lambda1, lambda2=self.lambda2, lambda0=point.lambda0, ceilings=[ceiling], keep=keep)
+            ceiling, keep = (-tolerance, TAKEN) if self.exact else (1e300, self.n_best)
+            found += self.model.violators([point.fit], [tolerance], lambda1=self.lambda1, lambda2=self.lambda2, lambda0=point.lambda0, ceilings=[ceiling], keep=[keep])
         self.model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
         if self.exact:
             return self._settle(todo, stage, [bool(candidates) for candidates in found])

@@ -94,9 +94,14 @@ class SupportPath:
         for support in self.supports:
             self.offer_support(support)
         done, escapes = set(), 2 if self.settings.effort == "high" else 0
+        overshoots = 2 if self.exact and self.settings.effort != "fast" else 0
         while True:
             started = time.perf_counter()
             local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+            if overshoots == 2:
+                overshoots -= 1
+                if local_search.overshoot(self.store, self.mover, self.clock.poll):
+                    local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
             searched = time.perf_counter()
             todo = [k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].support.tobytes()]
             grew = self.verify(todo) if todo else False
@@ -107,7 +112,11 @@ class SupportPath:
                                 "search_seconds": searched - started, "verify_seconds": time.perf_counter() - searched})
             if any(self.verified.get(k) != f.support.tobytes() for k, f in self.store.fits.items()):
                 continue
-            if escapes:
+            if overshoots:
+                overshoots -= 1
+                local_search.overshoot(self.store, self.mover, self.clock.poll)
+                local_search.kick(self.store, self.mover, self.rng, 4, self.clock.poll, done, self.settings)
+            elif escapes:
                 escapes -= 1
                 self.escape(done)
             elif self.settings.swap_size == 2 and self.settings.effort != "high" and local_search.double_swaps(self.store, self.mover, 4, self.clock.poll):
@@ -174,7 +183,7 @@ class SupportPath:
         if self.exact:
             checked = [self.model.refit(fits[k].support, 0.0, self.lambda2) for k in sizes]
             ceilings = [-self.store.tolerance(fit.value) for fit in checked]
-            found = self.model.violators(checked, targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=10)
+            found = self.model.violators(checked, targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[10] * len(sizes))
             for k, candidates in zip(sizes, found, strict=True):
                 if not any(self._relevant(c) for c in candidates):
                     self._settle(k)
@@ -184,7 +193,8 @@ class SupportPath:
                 for k, candidates in zip(sizes, found, strict=True):
                     self._take(k, candidates)
             return grew
-        found = self.model.violators([fits[k] for k in sizes], targets, lambda1=self.lambda1, lambda2=self.lambda2, ceilings=[1e300] * len(sizes), keep=self.settings.n_best)
+        found = self.model.violators([fits[k] for k in sizes], targets, lambda1=self.lambda1, lambda2=self.lambda2, ceilings=[1e300] * len(sizes),
+                                     keep=[local_search.pairs_tried(self.settings, self.model.problem.X.n, fits[k].support.size) for k in sizes])
         grew = self.model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
         for k, candidates in zip(sizes, found, strict=True):
             self.clock.poll()

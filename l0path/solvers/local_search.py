@@ -14,16 +14,18 @@ from . import exchange
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSearch:
-    """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap (False: frozen, as CDPSI); swap_size 1 or 2; n_best: pairs confirmed by a refit where the table only ranks.
+    """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap (False: frozen, as CDPSI); swap_size 1 or 2; n_best: pairs
+    refuted by a refit where the table only ranks (None: 20, and up to 500 where refits cost next to nothing).
 
-    effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves; "high" adds kicks (drop some, add the best, polish) and double swaps, up to 50 times the work.
+    effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves, for the squared loss with an overshoot beyond max_k and a few kicks (drop some, add the best,
+    polish); "high" adds many kicks and double swaps, up to 50 times the work.
     tol: moves that lower F by less than tol / 100, relative, are not taken.
     """
 
     effort: str = "default"
     refit: bool = True
     swap_size: int = 1
-    n_best: int = 20
+    n_best: int | None = None
     max_swaps: int = 100
     tol: float = 1e-8
 
@@ -32,13 +34,20 @@ class LocalSearch:
             raise ValueError(f"effort={self.effort!r} is not known; choose 'fast', 'default' or 'high'")
         if self.swap_size not in (1, 2):
             raise ValueError(f"swap_size={self.swap_size!r} must be 1 or 2")
-        if self.n_best < 1 or self.max_swaps < 1:
+        if (self.n_best is not None and self.n_best < 1) or self.max_swaps < 1:
             raise ValueError(f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1")
 
 
 def flat(value, scale, tol):
     """The change of F at `value` that counts as none: tol / 100 relative, but not below rounding of the null value `scale`."""
     return 0.01 * tol * max(abs(value), 1e-6 * scale)
+
+
+def pairs_tried(settings, n, k):
+    """How many of the ranked exchanges of a support of size k a refit must refute: n_best, by default 20 or as many (up to 500) as cost about 2 million operations."""
+    if settings.n_best is not None:
+        return settings.n_best
+    return int(np.clip(2e6 / (n * (k + 2.0) ** 2), 20, 500))
 
 
 class Store:
@@ -83,7 +92,7 @@ class ExactMover:
 
     def __init__(self, model, lambda2, max_k, scale, settings):
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings
-        self.width, self.capacity = -1, max_k + model.problem.forced.size + 1
+        self.width, self.capacity = -1, max_k + beyond(max_k) + model.problem.forced.size + 1
         self.at = None  # support (bytes) that the state holds
 
     def _load(self, fit):
@@ -228,7 +237,8 @@ class ConfirmedMover:
 
     def polish(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`, GLANCE on the way. A support polished before is tried with the columns that are new since."""
-        keep, trail = self.settings.n_best if thorough else min(GLANCE, self.settings.n_best), []
+        most = pairs_tried(self.settings, self.model.problem.X.n, fit.support.size)
+        keep, trail = most if thorough else min(GLANCE, most), []
         for _ in range(self.settings.max_swaps):
             key = fit.support.tobytes()
             end, width, depth = self.polished.get(key, (fit, 0, 0))
@@ -303,6 +313,31 @@ def search(store, mover, settings, done, poll):
             return
 
 
+def beyond(max_k):
+    """How far past max_k an overshoot goes."""
+    return max_k + 20
+
+
+def overshoot(store, mover, poll):
+    """Add columns far beyond the last size, then remove the cheapest down to it: blocks of columns that only pay together (collinear ones) come in whole and stay. True if any size improved."""
+    fit, improved = store.fits.get(store.last), False
+    if fit is None or store.end:
+        return False
+    top = min(store.last + beyond(store.last), mover.model.width - store.n_forced, int(0.9 * mover.model.problem.X.n) - store.n_forced - 1)
+    while store.size(fit) < top:
+        poll()
+        new = mover.forward(fit, polish=False)
+        if new is None:
+            break
+        fit = new
+    while store.size(fit) > 1:
+        poll()
+        fit = mover.backward(fit, polish=store.size(fit) <= store.last + 1)
+        if store.size(fit) <= store.last:
+            improved |= store.offer(fit)
+    return improved
+
+
 def kick(store, mover, rng, rounds, poll, done, settings):
     """Escape: from the best fit of a size drop a few members, add the best ones instead, polish; sweeps spread what improves. Every visited size is offered."""
     for _ in range(rounds):
@@ -315,8 +350,9 @@ def kick(store, mover, rng, rounds, poll, done, settings):
             forced = np.isin(fit.support, mover.model.problem.forced)
             free = np.flatnonzero(~forced)
             count = int(min(free.size, 2 + rng.integers(max(1, min(k // 3, 6)))))
+            free = free[np.argsort(np.abs(fit.b[free]), kind="stable")]  # chance falls on ranks, not on column numbers: renumbering columns changes nothing
             cost = np.abs(fit.b[free]) * np.exp(0.7 * rng.standard_normal(free.size))  # small coefficients go first, with luck
-            fit = mover.drop_some(fit, free[np.argsort(cost)[:count]])
+            fit = mover.drop_some(fit, free[np.argsort(cost, kind="stable")[:count]])
             for step in range(count):
                 fit = mover.forward(fit, polish=step == count - 1)
                 if fit is None:

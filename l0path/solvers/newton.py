@@ -269,33 +269,28 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
     damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(y, eta, offset)
     if far <= ETA_CAP:
-        for a in range(m):
-            held[a] = x[a]
+        held[:] = x
     for _it in range(max_iter):
         derivatives(loss, y, eta, weights, slopes, curvatures)
         trace = max(local_model(Z, S, slopes, curvatures, lambda2, intercept, x, H, grad, K, h0, work), 1e-300)
         unit = max(trace, reference) / max(m, 1)
-        violation, size, level = 0.0, lambda1, abs(F) + 1e-300  # level: the size of what F is summed from, which may cancel (poisson, large y)
-        for i in range(n):
-            size = max(size, abs(slopes[i]))
-            level += abs(slopes[i] * eta[i])
+        violation = 0.0
+        size, level = _sizes(slopes, eta, lambda1, abs(F) + 1e-300)
         for a in range(m):
             violation = max(violation, _violation(-grad[a], x[a], l1[a], lo[a], hi[a]))
         scale = max(scale, size)
-        for i in range(n):
-            work[i] = eta[i]
-        outcome, value, promised, damping = _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, work, eta, F, target, damping, trace / max(m, 1), unit, level)
+        work[:] = eta
+        outcome, value, promised, damping = _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, work, eta, F, target, damping,
+                                                     trace / max(m, 1), unit, level)
         if outcome == REJECTED:
             return REJECTED, F, b0, violation
         if outcome == MAX_ITER:
-            for i in range(n):
-                eta[i] = work[i]
+            eta[:] = work
             status = CONVERGED if violation <= 1e-7 * scale else MAX_ITER
             break
         gain = F - value
         F = value
-        for a in range(m):
-            x[a] = new[a]
+        x[:] = new
         # where the model foretold the step well, it is trusted again
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
@@ -304,8 +299,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 status = SEPARATED
                 break
             if far <= ETA_CAP:
-                for a in range(m):
-                    held[a] = x[a]
+                held[:] = x
         if gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)):
             status = CONVERGED
             break
@@ -313,8 +307,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         status = SEPARATED
         predictor(Z, S, held[:k], held[k] if intercept else b0, offset, work)
         share = _share(work, eta, offset)
-        for a in range(m):
-            x[a] = held[a] + share * (x[a] - held[a])
+        x[:] = held + share * (x - held)
         F = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta)
     for a in range(k):
         b[a] = x[a]
@@ -323,7 +316,8 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
 
 @njit
 def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, start, eta, F, target, damping, mean_curvature, unit, level):
-    """One step from x to `new` that lowers F: undamped with a line search first, then damped ever more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised, damping)."""
+    """One step from x to `new` that lowers F: undamped with a line search first, then damped ever more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised,
+    damping); `level`: the size that rounding of F is relative to."""
     value, promised = F, 0.0
     for _attempt in range(30):
         promised = newton_step(H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, rhs, new)
@@ -351,6 +345,15 @@ def _square(z, weights):
     for i in range(z.size):
         t += weights[i] * z[i] * z[i]
     return t
+
+
+@njit
+def _sizes(slopes, eta, largest, total):
+    """Largest |slope|, and the size of what the loss is summed from, which may cancel (poisson, large y): sum |slope eta|; counted from `largest` and `total`."""
+    for i in range(slopes.size):
+        largest = max(largest, abs(slopes[i]))
+        total += abs(slopes[i] * eta[i])
+    return largest, total
 
 
 @njit

@@ -178,16 +178,16 @@ class GramModel(_Working):
         return len(new)
 
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
-        """For each fit its best exchanges over all p columns (see `scan`)."""
+        """For each fit its best keep[i] exchanges over all p columns (see `scan`)."""
         self.read([fit.support for fit in fits])
         out = [None] * len(fits)
 
         def check(i):
-            fit, target, ceiling = fits[i], targets[i], ceilings[i]
+            fit, target, ceiling, most = fits[i], targets[i], ceilings[i], keep[i]
             index = np.array([self.row_of[j] for j in fit.support.tolist()], dtype=np.int64)
             B = self.inverse(fit, lambda2)
             bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
-            out[i] = self.scan(Quadratic(self.rows, self.q_all, self.problem.square, B), fit, index=index, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target, ceiling=ceiling, keep=keep, bound=bound, split=len(fits) == 1)
+            out[i] = self.scan(Quadratic(self.rows, self.q_all, self.problem.square, B), fit, index=index, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target, ceiling=ceiling, keep=most, bound=bound, split=len(fits) == 1)
 
         threads.run_each(check, len(fits))
         return out
@@ -293,7 +293,7 @@ class RowModel(_Working):
             while stop < len(fits) and entries + n * (fits[stop].support.size + 1) <= self.BATCH:
                 entries += n * (fits[stop].support.size + 1)
                 stop += 1
-            out += self._violators(fits[start:stop], targets[start:stop], lambda1, lambda2, lambda0, ceilings[start:stop], keep)
+            out += self._violators(fits[start:stop], targets[start:stop], lambda1, lambda2, lambda0, ceilings[start:stop], keep[start:stop])
             start = stop
         return out
 
@@ -312,8 +312,8 @@ class RowModel(_Working):
                 at, k = offsets[i], fits[i].support.size
                 block = np.ascontiguousarray(C[:, at : at + k + 1].T)
                 quadratic = Quadratic(block[1:], block[0], parts[i][1].sum() * p.square[left:right], parts[i][3])
-                found[i] += self.scan(quadratic, fits[i], lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=targets[i], ceiling=ceilings[i], keep=keep, first=left)
+                found[i] += self.scan(quadratic, fits[i], lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=targets[i], ceiling=ceilings[i], keep=keep[i], first=left)
 
             threads.run_each(rank, len(fits))
         self.reads += 1
-        return [sorted(c, key=lambda x: (x.change, x.into, x.out))[:keep] for c in found]
+        return [sorted(c, key=lambda x: (x.change, x.into, x.out))[:most] for c, most in zip(found, keep, strict=True)]
