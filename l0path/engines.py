@@ -2,6 +2,7 @@
 import numpy as np
 
 from .penalised_path import PenalisedPath
+from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.local_search import LocalSearch, Store
 from .working_set import SupportPath
 
@@ -14,11 +15,23 @@ def make_engine(model, plan, *, lambda1, lambda2, max_k, clock, rng, supports, l
     even = np.unique(problem.factor[free]).size <= 1
     if isinstance(settings, LocalSearch) and settings.refit and (plan.grid == "support" or even):
         engine = SupportPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock, rng=rng, supports=supports)
+        if settings.effort == "high":
+            engine.harvest = lambda: harvest(model, lambda1, lambda2, max_k, clock)
         engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
         return engine
     path = PenalisedPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, n_lambda0=plan.n_lambda0, lambda0=plan.lambda0 if plan.grid == "lambda0" else None, settings=settings, clock=clock)
     path.on_point = lambda point: listener(path.size(point.fit), point.fit, point.optimality, point.lambda0)
     return path if plan.grid == "lambda0" else FilledSizes(path, max_k)
+
+
+def harvest(model, lambda1, lambda2, max_k, clock):
+    """Supports that coordinate descent, and coordinate descent with partial swaps, visit on their lambda0 paths."""
+    supports = []
+    for settings in (CoordinateDescent(), LocalSearch(refit=False)):
+        path = PenalisedPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock)
+        path.run()
+        supports += [fit.support for fit in path.fill(max_k).values()]
+    return supports
 
 
 class FilledSizes:

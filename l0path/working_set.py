@@ -73,7 +73,7 @@ class SupportPath:
         self.scale = max(null.value - problem.floor, 1e-300)
         self.store = Store(null, problem.forced.size, max_k, self.scale, settings.tol, problem.perfect)
         self.verified, self.rounds = {0: null.support.tobytes()}, []
-        self.supports = supports
+        self.supports, self.harvest = supports, tuple  # harvest(): more supports that effort "high" lets compete
         self.mover = ExactMover(model, lambda2, max_k, self.scale, settings) if self.exact else ConfirmedMover(model, lambda1, lambda2, self.scale, settings)
 
     def run(self):
@@ -158,8 +158,12 @@ class SupportPath:
         return [fit.support for k, fit in self.store.fits.items() if k]
 
     def escape(self, done):
-        """Effort "high": kicks and double swaps from every size."""
-        local_search.kick(self.store, self.mover, self.rng, 30 if self.exact else 5, self.clock.poll, done, self.settings)
+        """Effort "high": supports of other algorithms, kicks and double swaps from every size."""
+        for support in self.harvest():
+            self.offer_support(support)
+        self.harvest = tuple
+        local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+        local_search.kick(self.store, self.mover, self.rng, 30 if self.exact else 10, self.clock.poll, done, self.settings)
         if local_search.double_swaps(self.store, self.mover, 5, self.clock.poll):
             local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
 

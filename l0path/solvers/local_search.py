@@ -171,7 +171,7 @@ class ConfirmedMover:
         self.failed = {}  # support -> pairs (out, into) that a refit refused
         self.polished = {}  # support a polish started from -> its end, the width of W it knew, the number of pairs it tried
         self.last_ranked = {}  # support, number of pairs -> change foretold for the last of them
-        self.additions, self.removals = {}, {}  # support -> width known, the three first additions, the best of them; the best removal
+        self.additions, self.removals = {}, {}  # support -> width known, the first additions, the best of them; the best removal
 
     def _refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`."""
@@ -187,11 +187,12 @@ class ConfirmedMover:
         return flat(value, self.scale, self.settings.tol)
 
     def forward(self, fit, polish=True):
-        """One size up: the best of the three additions ranked first, then swaps."""
+        """One size up: the best of the additions ranked first (three, more where refits are cheap), then swaps."""
         key, width = fit.support.tobytes(), self.model.width
         known, top, best = self.additions.get(key, (0, [], None))
         if known < width:
-            ranked = sorted(top + self._ranked_additions(fit, known))[:3]
+            most = max(3, pairs_tried(self.settings, self.model.problem.X.n, fit.support.size) // 4)
+            ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
                 top, best = ranked, None
                 for _, j in top:
@@ -201,8 +202,8 @@ class ConfirmedMover:
             self.additions[key] = (width, top, best)
         return self.polish(best) if polish and best is not None else best
 
-    def _ranked_additions(self, fit, first):
-        """The three best (-gain, column) among the working columns from position `first` on."""
+    def _ranked_additions(self, fit, first, most):
+        """The `most` best (-gain, column) among the working columns from position `first` on."""
         q = self.model.quadratic(fit, self.lambda2, first)
         self.model.tables += 1
         W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
@@ -210,7 +211,7 @@ class ConfirmedMover:
         ok = (s > exchange.COLLINEAR * A) & (A > 0) & self.model.problem.usable[W] & ~np.isin(W, fit.support)
         gain = np.maximum(np.abs(q.c[ok]) - self.lambda1, 0.0) ** 2 / (2.0 * s[ok])
         W = W[ok]
-        best = np.argpartition(-gain, 3)[:3] if W.size > 3 else range(W.size)
+        best = np.argpartition(-gain, most)[:most] if W.size > most else range(W.size)
         return [(-float(gain[j]), int(W[j])) for j in best]
 
     def backward(self, fit, polish=True):
