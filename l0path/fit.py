@@ -232,7 +232,7 @@ class _Run:
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress = on_solution, progress
         self.clock = Clock(plan.time_limit)
-        self.solutions, self.rounds, self.end, self.separated = [], [], "", None
+        self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
         self.weights = row_weights(data, keep)
 
     def prepare(self, slices, columns):
@@ -286,7 +286,7 @@ class _Run:
         except Stop as stop:
             self.end = str(stop)
         except KeyboardInterrupt:
-            self.end = "interrupted (Ctrl-C)"
+            self.end, self.torn = "interrupted (Ctrl-C)", True
         if engine is None:
             return supports
         if hasattr(engine, "points"):
@@ -345,7 +345,8 @@ class _Run:
     def intervals(self, engine, points, x):
         """Hull intervals; one column beyond max_k, by its best addition, bounds the last from below."""
         F = [p.loss + p.shrinkage for p in points]
-        beyond = engine.next_value() if points and points[-1].k == engine.store.last == self.max_k else None
+        # an interrupt may fall where the working columns are half updated: no kernel may run on them after it
+        beyond = engine.next_value() if not self.torn and points and points[-1].k == engine.store.last == self.max_k else None
         if beyond is None:
             return hull(x, F)
         return [piece for piece in hull([*x, x[-1] + 1.0], [*F, beyond]) if piece[0] < len(points)]

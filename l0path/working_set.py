@@ -115,7 +115,7 @@ class SupportPath:
             if overshoots:
                 overshoots -= 1
                 local_search.overshoot(self.store, self.mover, self.clock.poll)
-                local_search.kick(self.store, self.mover, self.rng, 4, self.clock.poll, done, self.settings)
+                local_search.kick(self.store, self.mover, np.random.default_rng(0), 4, self.clock.poll, done, self.settings)  # the default path depends on the data only
             elif escapes:
                 escapes -= 1
                 self.escape(done)

@@ -243,15 +243,14 @@ def test_loaded_paths_take_the_data_again(squared, tmp_path):
         loaded.summary(k=2, X=X + 1.0, y=y)
 
 
-def test_loaded_paths_keep_forced_columns_and_refuse_boxes_that_are_lost(squared, tmp_path):
+def test_loaded_paths_keep_forced_columns_and_boxes(squared, tmp_path):
     X, y, _ = squared
     path = l0path.fit(X, y, always_include=["c0"], max_k=2)
     path.save(tmp_path / "forced")
     pd.testing.assert_frame_equal(l0path.load(tmp_path / "forced").summary(k=2, X=X, y=y).table, path.summary(k=2).table)
     boxed = l0path.fit(X, y, upper=0.5, max_k=2)
     boxed.save(tmp_path / "boxed")
-    with pytest.raises(ValueError, match="bounds"):
-        l0path.load(tmp_path / "boxed").summary(k=2, X=X, y=y)
+    pd.testing.assert_frame_equal(l0path.load(tmp_path / "boxed").summary(k=2, X=X, y=y).table, boxed.summary(k=2).table)
 
 
 # ------------------------------------------------------------------------------------------------------------------ score

@@ -20,7 +20,7 @@ class Problem:
 
     def __init__(self, seed, loss, wide=False):
         rng = np.random.default_rng(seed)
-        n, p = int(rng.integers(40, 61)), 130 if wide else int(rng.integers(5, 10))
+        n, p = int(rng.integers(40, 61)), 1200 if wide else int(rng.integers(5, 10))
         self.n, self.p, self.loss = n, p, loss
         self.X = (rng.normal(size=(n, p)) + 0.5 * rng.normal(size=(n, 1))) * rng.uniform(0.3, 3, p) + rng.normal(size=p)
         signal = ((self.X - self.X.mean(axis=0)) / self.X.std(axis=0))[:, :4] @ [1.0, -0.8, 0.6, -0.4]

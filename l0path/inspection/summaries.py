@@ -6,9 +6,9 @@ import pandas as pd
 
 from .neighbours import Neighbours, Pairs
 
-FEW = 5  # exchanges of a feature that refits decide where the table only ranks
-SPARE = 20  # exchanges refitted beyond those asked for, likewise
-EVERY = 200  # so many exchanges or fewer are all refitted, likewise
+FEW = 20  # exchanges of a feature that refits decide where the table only ranks
+SPARE = 100  # exchanges refitted beyond those asked for, likewise
+EVERY, COST = 20_000, 5e8  # where so many exchanges or fewer, of at most COST operations in all, are all refitted, likewise
 
 NOTE = ("loss_if_dropped: increase of loss + shrinkage when the feature is left out and the rest is fitted again; best_exchange: the column outside that could best stand in for it, and "
         "exchange_change what that does to the objective (negative: it would improve).")
@@ -62,7 +62,8 @@ def summary(self, rule=None, *, X=None, y=None, **selector):
         loss_if_dropped       increase of loss + shrinkage when the feature is left out and all others are fitted again. Also for forced columns (what forcing is worth); NaN if its box leaves out 0
         best_exchange         the column outside whose exchange for the feature, all others fitted again, gives the least objective; None for forced columns, or when no column is left
         exchange_change       what that exchange does to the objective: > 0 worse, < 0 it would improve the model
-    The exchanges are those of all p columns. Squared loss without lambda1 and box: exact. Else the local quadratic ranks them and refits decide among the best five of each feature.
+    The exchanges are those of all p columns. Squared loss without lambda1 and box: exact. Else the local quadratic ranks them and refits decide among the best 20 of each feature, or all
+    of them where that is cheap.
 
     A selector as in `Path.model`. X, y: the data of the fit, needed after loading a path; an X or y that differs is refused.
     """
@@ -77,6 +78,11 @@ def summary(self, rule=None, *, X=None, y=None, **selector):
     return Summary(table, {"loss_name": self.meta.loss, "penalty": self.penalty, "n": self.n, "p": self.p, **{key: getattr(model, key) for key in keys}})
 
 
+def _all_refitted(near):
+    """Whether the exchanges, where a table only ranks them, are so few and cheap that each is refitted."""
+    return not near.exact and near.total <= EVERY and near.total * near.problem.X.n * (near.fit.support.size + 2.0) ** 2 <= COST
+
+
 def _dropped(near, i):
     """Increase of loss + shrinkage without member i."""
     j = near.fit.support[i]
@@ -88,7 +94,7 @@ def _dropped(near, i):
 def _best_exchanges(near):
     """For each member the best column to exchange it for (-1: none), and the change of the objective: two lists."""
     exchange, change = [], []
-    if not near.exact and near.total <= EVERY:
+    if _all_refitted(near):
         pairs = near.every()
         each = [Pairs(*(part[pairs.out == j] for part in pairs)) for j in near.fit.support]
     else:
@@ -114,7 +120,7 @@ def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
 
     A DataFrame: dropped, added (names); loss: the objective after the exchange, all coefficients fitted again; relative: its difference to the model's objective, divided by that (negative: better
     than the model); proven: True where no single exchange better than those listed was missed: squared loss without lambda1 and box, where the table of exchanges is exact, or where every exchange
-    was refitted (200 or fewer). Else the local quadratic ranks all exchanges, n + 20 are refitted, and proven is False. Forced columns stay. One exchange only: nothing is searched beyond.
+    was refitted (20 000 or fewer, on few rows). Else the local quadratic ranks all exchanges, n + 100 are refitted, and proven is False. Forced columns stay. One exchange only: nothing is searched beyond.
 
     A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed after loading a path.
     """
@@ -123,7 +129,7 @@ def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
     index = self.index(rule, **selector)
     near = Neighbours(self, index, X, y)
     base = self.solutions[index].objective
-    every = not near.exact and near.total <= EVERY
+    every = _all_refitted(near)
     rows, kept, sound = [], [], True
     pairs = near.every() if every or not near.total else near.ranked(n if near.exact else n + SPARE)
     for out, into, _ in zip(*pairs, strict=True):

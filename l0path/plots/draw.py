@@ -200,7 +200,7 @@ def _gap(path, ax, frame, x, title, new, standardized):
     _axis(ax, x)
     missing = len(frame) - len(known)
     if missing:
-        style.message(ax, f"{missing} of {len(frame)} models carry no lower bound;\npath.certify(k=...) finds one")
+        style.message(ax, f"{missing} of {len(frame)} models carry no lower bound")
 
 
 def _support(path, ax, frame, x, title, new, standardized):
