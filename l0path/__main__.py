@@ -142,7 +142,10 @@ def write(path, cv, index, options, say):
         import matplotlib
 
         matplotlib.use("Agg")
-        for name, axes in (("coefficients.png", lambda: path.plot("coef", mark=index)), ("loss.png", lambda: path.plot("loss", mark=index)), *([("cv.png", lambda: cv.plot())] if cv is not None else [])):
+        plots = {"coefficients.png": lambda: path.plot("coef", mark=index), "loss.png": lambda: path.plot("loss", mark=index)}
+        if cv is not None:
+            plots["cv.png"] = cv.plot
+        for name, axes in plots.items():
             ax = axes()
             ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")
             files.append(name)

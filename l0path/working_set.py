@@ -3,7 +3,10 @@
 A size is *verified* when no exchange with refit, and no addition that would beat the next size, exists among all p columns: for the squared loss without lambda1 and box by the
 exact table ("refit_swap"), otherwise among the n_best pairs of the ranking, each refuted by a refit ("refit_swap_m").
 """
+import signal
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -20,14 +23,36 @@ class Stop(Exception):
 
 
 class Clock:
-    """Ends a run by raising Stop: at the time limit, or when a callback asked for it."""
+    """Ends a run where its state is whole: Stop at the time limit, KeyboardInterrupt after Ctrl-C (`pressed`)."""
 
     def __init__(self, time_limit=None):
-        self.started, self.limit = time.perf_counter(), time_limit
+        self.started, self.limit, self.pressed = time.perf_counter(), time_limit, False
 
     def poll(self):
+        if self.pressed:
+            raise KeyboardInterrupt
         if self.limit is not None and time.perf_counter() - self.started > self.limit:
             raise Stop(f"time_limit of {self.limit:g} s reached")
+
+
+@contextmanager
+def deferred_interrupts(clock):
+    """Ctrl-C inside waits for the next poll: an exception in the middle of an update or of the thread pool would leave arrays or locks half changed. A second Ctrl-C acts at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+
+    def handler(number, frame):
+        if clock.pressed:
+            before(number, frame)
+        clock.pressed = True
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def make_model(problem):

@@ -10,8 +10,10 @@ import pandas as pd
 
 from ..designs import threads
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..fit import default_max_k, fit, solve
+from ..fit import fit
 from ..losses import canonical_name
+from ..plan import default_max_k
+from ..solve import solve
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 from .splits import check_arguments, make_splits

@@ -120,7 +120,8 @@ def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
 
     A DataFrame: dropped, added (names); loss: the objective after the exchange, all coefficients fitted again; relative: its difference to the model's objective, divided by that (negative: better
     than the model); proven: True where no single exchange better than those listed was missed: squared loss without lambda1 and box, where the table of exchanges is exact, or where every exchange
-    was refitted (20 000 or fewer, on few rows). Else the local quadratic ranks all exchanges, n + 100 are refitted, and proven is False. Forced columns stay. One exchange only: nothing is searched beyond.
+    was refitted (20 000 or fewer, on few rows). Else the local quadratic ranks all exchanges, n + 100 are refitted, and proven is False.
+    Forced columns stay. One exchange only: nothing is searched beyond.
 
     A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed after loading a path.
     """

@@ -97,7 +97,8 @@ def _scan_ranges(quadratic, index, products, fit, skip, locked, price, paid, lam
 
     def task(start, stop):
         change, column, position = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
-        count = scan(quadratic.rows, index, quadratic.B, fit.b, quadratic.c, products, quadratic.a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, start, stop, change, column, position)
+        count = scan(quadratic.rows, index, quadratic.B, fit.b, quadratic.c, products, quadratic.a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling,
+                     start, stop, change, column, position)
         found.append((change[:count], column[:count], position[:count]))
 
     threads.run(task, edges)
@@ -187,7 +188,8 @@ class GramModel(_Working):
             index = np.array([self.row_of[j] for j in fit.support.tolist()], dtype=np.int64)
             B = self.inverse(fit, lambda2)
             bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
-            out[i] = self.scan(Quadratic(self.rows, self.q_all, self.problem.square, B), fit, index=index, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target, ceiling=ceiling, keep=most, bound=bound, split=len(fits) == 1)
+            out[i] = self.scan(Quadratic(self.rows, self.q_all, self.problem.square, B), fit, index=index, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target,
+                               ceiling=ceiling, keep=most, bound=bound, split=len(fits) == 1)
 
         threads.run_each(check, len(fits))
         return out
@@ -221,7 +223,8 @@ class RowModel(_Working):
         capped = (1 if self.name == "logistic" else 2 if self.name == "poisson" else 0) if free else 0
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
-        status, value, b0, _ = newton.refit(p.loss, p.y, p.weights, p.offset, self.Z, at, float(lambda1), float(lambda2), lower, upper, p.intercept, b, b0, float(target), capped, min(self.max_iter, 1000), eta)
+        status, value, b0, _ = newton.refit(p.loss, p.y, p.weights, p.offset, self.Z, at, float(lambda1), float(lambda2), lower, upper, p.intercept, b, b0, float(target), capped,
+                                            min(self.max_iter, 1000), eta)
         if status == newton.REJECTED:
             return None
         flags = ("not_converged",) if status == newton.MAX_ITER else ()

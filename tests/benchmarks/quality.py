@@ -35,7 +35,8 @@ def main():
         r = np.array(list(ratios.values())) - 1
         total += r.tolist()
         if r.size:
-            print(f"{name:10s} {seconds:8.2f} {r.size:6d} {(r <= 1e-6).mean():10.1%} {(r < -1e-6).mean():8.1%} {r.max():+10.1e} {np.log1p(r).mean():+15.5f}   worse at k = {[k for k, v in ratios.items() if v - 1 > 1e-6]}")
+            worse = [k for k, v in ratios.items() if v - 1 > 1e-6]
+            print(f"{name:10s} {seconds:8.2f} {r.size:6d} {(r <= 1e-6).mean():10.1%} {(r < -1e-6).mean():8.1%} {r.max():+10.1e} {np.log1p(r).mean():+15.5f}   worse at k = {worse}")
         else:
             print(f"{name:10s} {seconds:8.2f}   no peer figures in {args.reference}")
     total = np.array(total)

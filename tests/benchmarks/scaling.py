@@ -1,4 +1,6 @@
 """Time of a squared support path against n, p, K and, for sparse X, density: each doubled in turn."""
+import itertools
+
 import scipy.sparse as sp
 from common import arguments, in_turn, instance
 
@@ -14,7 +16,7 @@ def main():
             size = {"n": args.n, "p": args.p, "K": args.k, what: value}
             X, y = instance(seed=1, loss="squared", n=size["n"], p=size["p"], k=10)
             times.append(in_turn({"path": lambda X=X, y=y, K=size["K"]: l0path.fit(X, y, max_k=K)}, args.repeats)["path"][0])
-        print(f"{what:8s} {values}: " + "  ".join(f"{t:.3f} s" for t in times) + "   growth " + " ".join(f"{b / a:.2f}" for a, b in zip(times, times[1:], strict=False)))
+        print(f"{what:8s} {values}: " + "  ".join(f"{t:.3f} s" for t in times) + "   growth " + " ".join(f"{b / a:.2f}" for a, b in itertools.pairwise(times)))
     times, densities = [], [0.001, 0.002, 0.004]
     for density in densities:
         X = sp.random(10 * args.n, 2 * args.p, density, format="csc", random_state=1)

@@ -1,0 +1,266 @@
+"""From a plan and data to a path: one engine run for every (lambda1, lambda2), and whatever ends it, what was solved is kept."""
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from . import inputs
+from .engines import make_engine
+from .errors import ConvergenceWarning, SeparationWarning
+from .grids import hull, hull_grid, shrink_grid
+from .losses import Huber, Poisson, SmoothedHinge, mean_loss, name_of, smoothness
+from .paths import Model, Path
+from .paths.records import Meta, Solution, Source
+from .plan import PENALTIES, default_max_k
+from .problem import Fit, effective_rows, pose, row_weights
+from .solvers.local_search import LocalSearch, pairs_tried
+from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
+
+
+def slices_of(problem, model, plan):
+    """(lambda1, lambda2) pairs, largest shrinkage first; default grids where the penalty names a term that is not given."""
+    named = PENALTIES[plan.penalty]
+    null = model.null(0.0, 0.0)
+    lambda1, lambda2 = plan.lambda1, plan.lambda2
+    if lambda1 is None:
+        lambda1 = shrink_grid(max(float(np.abs(null_gradient(model, null)).max(initial=0.0)), 1e-300), plan.n_shrink) if 1 in named else np.zeros(1)
+    if lambda2 is None:
+        top = smoothness(problem.loss)
+        if not math.isfinite(top):  # the Poisson curvature has no bound: its mean at the null model stands in
+            top = float(model.derivatives(null)[2].sum())
+        lambda2 = shrink_grid(top, plan.n_shrink) if 2 in named else np.zeros(1)
+    return [(float(a), float(b)) for a in lambda1 for b in lambda2]
+
+
+def solve(data, plan, *, keep=None, slices=None, columns=(), notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False):
+    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices, columns: (lambda1, lambda2) pairs and starting working columns from an earlier fit."""
+    notes, clock = list(notes), Clock(plan.time_limit)
+    with deferred_interrupts(clock):
+        problem = pose(data, keep)
+        if check_columns:
+            more, equal = inputs.column_notes(data, problem.usable)
+            notes += more
+            equal = np.setdiff1d(equal, problem.forced)
+            if equal.size:
+                excluded = data.excluded.copy()
+                excluded[equal] = True
+                data, problem = replace(data, excluded=excluded), replace(problem, usable=problem.usable & ~excluded)
+        run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
+        run.prepare(slices, columns)
+        run.all_slices()
+        return run.path(by_name, response)
+
+
+class _Run:
+    """One call's progress: solutions so far survive whatever ends it."""
+
+    def __init__(self, data, problem, plan, keep, notes, on_solution, progress, clock):
+        self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
+        self.on_solution, self.progress, self.clock = on_solution, progress, clock
+        self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
+        self.weights = row_weights(data, keep)
+
+    def prepare(self, slices, columns):
+        p, plan = self.problem, self.plan
+        free = int(p.usable.sum()) - p.forced.size
+        want = default_max_k(self.data, p.n_eff) if plan.max_k is None else plan.max_k
+        self.max_k = max(min(want, free), 0)
+        if plan.max_k is not None and self.max_k < want:
+            self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable columns")
+        self.model = make_model(p)
+        self.model.max_iter = plan.max_iter
+        self.model.grow(p.forced)
+        self.model.grow(np.asarray(columns, dtype=np.int64))
+        self.slices = slices if slices is not None else slices_of(p, self.model, plan)
+        self.meta = None
+
+    def all_slices(self):
+        bar = None
+        if self.progress:
+            from tqdm.auto import tqdm
+
+            bar = tqdm(total=len(self.slices) * (self.max_k + 1), desc="l0path", unit="model")
+        supports = []
+        try:
+            for number, (lambda1, lambda2) in enumerate(self.slices):
+                supports = self.one_slice(number, lambda1, lambda2, supports, bar)
+                if self.end:
+                    break
+        finally:
+            if bar is not None:
+                bar.close()
+
+    def one_slice(self, number, lambda1, lambda2, supports, bar):
+        """Solve a slice; whatever stops it, keep its solutions."""
+        engine = None
+        seen = set()
+
+        def listener(k, fit, optimality, lambda0):
+            if bar is not None and k not in seen:
+                bar.update(1)
+            seen.add(k)
+            if self.on_solution is not None:
+                point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0)
+                if self.on_solution(Model(Path(self.describe(), [point], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
+                    raise Stop("stopped by on_solution")
+
+        rng = self.plan.random_state if isinstance(self.plan.random_state, np.random.Generator) else np.random.default_rng(0 if self.plan.random_state is None else self.plan.random_state)
+        try:
+            engine = make_engine(self.model, self.plan, lambda1=lambda1, lambda2=lambda2, max_k=self.max_k, clock=self.clock, rng=rng, supports=supports, listener=listener)
+            engine.run()
+        except Stop as stop:
+            self.end = str(stop)
+        except KeyboardInterrupt:
+            self.end, self.torn = "interrupted (Ctrl-C)", True
+        if engine is None:
+            return supports
+        if hasattr(engine, "points"):
+            self.collect_points(number, engine, lambda1, lambda2)
+        else:
+            self.collect(number, engine, lambda1, lambda2)
+        self.rounds += [{"slice": number, "round": r, **row} for r, row in enumerate(engine.rounds)]
+        return engine.supports_found() if hasattr(engine, "supports_found") else []
+
+    def collect(self, number, engine, lambda1, lambda2):
+        """Solutions of a slice, by size or by lambda0."""
+        rows = [(k, engine.store.fits[k], engine.optimality(k)) for k in sorted(engine.store.fits)]
+        points = [self.solution(number, k, fit, lambda1, lambda2, optimality) for k, fit, optimality in rows]
+        x = [self.cost(p) for p in points]
+        intervals = self.intervals(engine, points, x)
+        for i, low, high in intervals:
+            points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
+        if not self.note_separation(points) and engine.store.end == "saturated" and engine.store.last < self.max_k:
+            self.notes.append(f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect or no column is independent of the support")
+        if self.plan.grid == "lambda0":
+            points = self.on_lambda0(points, intervals, x)
+        elif self.plan.sizes is not None:
+            kept = [p for p in points if p.k in self.plan.sizes]
+            lost = [k for k in self.plan.sizes if k not in {p.k for p in kept}]
+            if lost and not self.end:
+                self.notes.append(f"k = {', '.join(map(str, lost))} {'are' if len(lost) > 1 else 'is'} beyond the largest size that could be fitted, {points[-1].k}")
+                kept = kept if points[-1] in kept else [*kept, points[-1]]
+            points = kept
+        self.solutions += points
+
+    def collect_points(self, number, engine, lambda1, lambda2):
+        """Solutions of a lambda0 path, one per value."""
+        points = [self.solution(number, engine.size(p.fit), p.fit, lambda1, lambda2, p.optimality, p.lambda0) for p in engine.points]
+        null = self.solution(number, 0, engine.null, lambda1, lambda2, "")  # intervals start from it even where no lambda0 of the grid shows it
+        ends = [null, *points]
+        for i, low, high in hull([self.cost(p) for p in ends], [p.loss + p.shrinkage for p in ends]):
+            if low == 0.0 and engine.points and engine.points[-1].lambda_lo > 0.0:
+                low = min(engine.points[-1].lambda_lo, high)  # below it another column enters
+            for at in [i - 1] if i else [t for t, p in enumerate(points) if p.k == 0]:
+                points[at] = points[at]._replace(lambda0_low=low, lambda0_high=high)
+        self.note_separation(points)
+        self.notes += engine.notes
+        self.solutions += points
+
+    def cost(self, point):
+        """sum f_j over the unforced columns of a solution: what lambda0 multiplies."""
+        return float(self.data.factor[point.support[~np.isin(point.support, self.problem.forced)]].sum())
+
+    def note_separation(self, points):
+        """Remember the first separated size for the status and the one warning."""
+        sizes = [p.k for p in points if "separated" in p.flags]
+        if sizes:
+            self.separated = min(sizes) if self.separated is None else min(self.separated, *sizes)
+        return bool(sizes)
+
+    def intervals(self, engine, points, x):
+        """Hull intervals; one column beyond max_k, by its best addition, bounds the last from below."""
+        F = [p.loss + p.shrinkage for p in points]
+        # an interrupt raised by something else than Ctrl-C may fall where the working columns are half updated: no kernel may run on them after it
+        beyond = engine.next_value() if not self.torn and points and points[-1].k == engine.store.last == self.max_k else None
+        if beyond is None:
+            return hull(x, F)
+        return [piece for piece in hull([*x, x[-1] + 1.0], [*F, beyond]) if piece[0] < len(points)]
+
+    def on_lambda0(self, points, intervals, x):
+        """Rows for lambda0 values: the dynamic grid of the hull, or the user's, each with the stored model of least loss + shrinkage + lambda0 sum f."""
+        F = np.array([p.loss + p.shrinkage for p in points])
+        dynamic = self.plan.lambda0 is None
+        values = hull_grid(intervals, self.plan.n_lambda0) if dynamic else self.plan.lambda0
+        out, short = [], 0
+        checked = "refit_swap" if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1 else "refit_swap_m"  # the only model of a size need not be the best for a lambda0
+        floor = intervals[-1][1] if intervals else 0.0
+        for value in values:
+            i = intervals[len(out)][0] if dynamic else int(np.argmin(F + value * np.asarray(x)))
+            point = points[i]
+            flags = point.flags
+            if not dynamic and value < floor and not self.end:
+                flags, short = (*flags, "max_k"), short + 1
+            out.append(point._replace(lambda0=float(value), objective=float(F[i] + value * x[i]), flags=flags, lower_bound=float("nan"),
+                                      optimality=checked if point.optimality == "global" else point.optimality))
+        if short:
+            self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} columns; their rows show the best model up to that size and carry the flag max_k")
+        return out
+
+    def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan")):
+        """A Fit in the user's units; its loss is computed from the coefficients as returned."""
+        X, data = self.problem.X, self.data
+        support = fit.support
+        beta = fit.b / X.scale[support]
+        intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
+        eta = intercept + data.design.dot(support, beta) if support.size else np.full(data.y.size, intercept)
+        if data.offset is not None:
+            eta = eta + data.offset
+        loss = float(mean_loss(data.loss, data.y, eta, self.weights))
+        b = beta * X.scale[support]
+        shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
+        flags = list(fit.flags)
+        if np.count_nonzero(beta) < support.size:
+            flags.append("fewer_nonzeros")
+        if optimality == "refit_swap_m" and isinstance(self.plan.settings, LocalSearch):
+            flags.append(f"m={pairs_tried(self.plan.settings, X.n, support.size)}")
+        status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
+        on_grid = not math.isnan(lambda0)
+        loose = (beta != 0) & ~np.isin(support, self.problem.forced)
+        objective = loss + shrinkage + (lambda0 * float(data.factor[support[loose]].sum()) if on_grid else 0.0)
+        alone = k == 0 and not self.problem.forced.size and not on_grid
+        if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(self.problem.usable.sum()) - self.problem.forced.size)):
+            optimality = "global"  # the only support of its size
+        return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
+                        lower_bound=objective if alone else float("nan"), status=status, optimality=optimality, flags=tuple(flags))
+
+    def describe(self, by_name=False, response=None):
+        """The path's Meta."""
+        if self.meta is not None:
+            return self.meta
+        data, X = self.data, self.problem.X
+        bare = make_model(replace(self.problem, forced=np.empty(0, dtype=np.int64))) if not self.problem.quadratic else self.model
+        empty = np.empty(0, dtype=np.int64)
+        start = self.problem.shift if self.problem.quadratic else bare.refit(empty, 0.0, 0.0).b0
+        null = self.solution(0, 0, Fit(empty, np.empty(0), start, 0.0), 0.0, 0.0, "global").loss
+        parameter = data.loss.gamma if isinstance(data.loss, SmoothedHinge) else data.loss.delta if isinstance(data.loss, Huber) else None
+        terms = "L0" + ("L1" if any(a for a, _ in self.slices) else "") + ("L2" if any(b for _, b in self.slices) else "")
+        counted = data.weights if self.keep is None else data.weights * self.keep
+        self.meta = Meta(names=list(data.names), n=data.design.n, p=data.design.p, n_eff=effective_rows(counted), loss=name_of(data.loss), loss_parameter=parameter,
+                         intercept=data.intercept, standardize=data.standardize, null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale,
+                         forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
+                         algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
+                         by_name=by_name, response=response, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
+                         checksum=inputs.checksum(data) if self.keep is None else "",
+                         log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0)
+        return self.meta
+
+    def path(self, by_name, response):
+        """The Path with its status, notes and one warning of each kind."""
+        self.meta = None
+        if self.clock.pressed and not self.end:  # too late to leave anything out
+            self.end = "interrupted (Ctrl-C)"
+        sizes = [s.k for s in self.solutions]
+        reach = f"k = 0..{max(sizes)}" if sizes else "nothing"
+        if self.separated is not None:
+            what = "separate the classes" if self.data.classes is not None else "send the rates of some rows to zero"
+            status = f"ended at k = {self.separated}: its columns {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
+            warnings.warn(SeparationWarning(f"k = {self.separated} columns {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=4)
+        elif self.end:
+            status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
+        else:
+            status = f"complete: {reach}"
+        bad = [s.k for s in self.solutions if s.status == "not_converged"]
+        if bad:
+            warnings.warn(ConvergenceWarning(f"{len(bad)} of {len(sizes)} models did not converge (first k = {bad[0]}); raise max_iter, or add a little lambda2"), stacklevel=4)
+        return Path(self.describe(by_name, response), self.solutions, status, self.notes, self.rounds, Source(self.data, self.plan, {"slices": self.slices, "columns": self.model.W}))
