@@ -213,7 +213,7 @@ class _Run:
         if np.count_nonzero(beta) < support.size:
             flags.append("fewer_nonzeros")
         if optimality == "refit_swap_m" and isinstance(self.plan.settings, LocalSearch):
-            flags.append(f"m={pairs_tried(self.plan.settings, X.n, support.size)}")
+            flags.append(f"m={pairs_tried(self.plan.settings, self.problem.n_eff, support.size)}")
         status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
         on_grid = not math.isnan(lambda0)
         loose = (beta != 0) & ~np.isin(support, self.problem.forced)

@@ -223,7 +223,7 @@ class SupportPath:
                     self._take(k, candidates)
             return grew
         found = self.model.violators([fits[k] for k in sizes], targets, lambda1=self.lambda1, lambda2=self.lambda2, ceilings=[1e300] * len(sizes),
-                                     keep=[local_search.pairs_tried(self.settings, self.model.problem.X.n, fits[k].support.size) for k in sizes])
+                                     keep=[local_search.pairs_tried(self.settings, self.model.problem.n_eff, fits[k].support.size) for k in sizes])
         grew = self.model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
         for k, candidates in zip(sizes, found, strict=True):
             self.clock.poll()

@@ -50,6 +50,11 @@ def same(a, b, *, column=lambda j: j, slope=lambda j, value: value, intercept=la
     strict = a.loss in ("squared", "logistic", "poisson")
     assert len(a) == len(b)
     for s, t in zip(a.solutions, b.solutions, strict=True):
+        if "fewer_nonzeros" in (*s.flags, *t.flags):  # a column that stays at zero, up to rounding, may be any one: a tie
+            tiny = [1e-12 * np.abs(z.beta).max(initial=0.0) + 1e-16 for z in (s, t)]
+            assert sorted(column(j) for j in s.support[np.abs(s.beta) > tiny[0]]) == t.support[np.abs(t.beta) > tiny[1]].tolist()
+            assert t.objective == pytest.approx(value(s.objective), rel=rtol, abs=rtol * abs(value(a.meta.null_loss)))
+            continue
         assert sorted(column(j) for j in s.support) == t.support.tolist()
         assert t.objective == pytest.approx(value(s.objective), rel=rtol, abs=rtol * abs(value(a.meta.null_loss)))
         mine = {column(j): slope(j, v) for j, v in zip(s.support.tolist(), s.beta, strict=True)}

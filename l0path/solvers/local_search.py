@@ -191,7 +191,7 @@ class ConfirmedMover:
         key, width = fit.support.tobytes(), self.model.width
         known, top, best = self.additions.get(key, (0, [], None))
         if known < width:
-            most = max(3, pairs_tried(self.settings, self.model.problem.X.n, fit.support.size) // 4)
+            most = max(3, pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size) // 4)
             ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
                 top, best = ranked, None
@@ -238,7 +238,7 @@ class ConfirmedMover:
 
     def polish(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`, GLANCE on the way. A support polished before is tried with the columns that are new since."""
-        most = pairs_tried(self.settings, self.model.problem.X.n, fit.support.size)
+        most = pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
         keep, trail = most if thorough else min(GLANCE, most), []
         for _ in range(self.settings.max_swaps):
             key = fit.support.tobytes()
@@ -324,7 +324,7 @@ def overshoot(store, mover, poll):
     fit, improved = store.fits.get(store.last), False
     if fit is None or store.end:
         return False
-    top = min(store.last + beyond(store.last), mover.model.width - store.n_forced, int(0.9 * mover.model.problem.X.n) - store.n_forced - 1)
+    top = min(store.last + beyond(store.last), mover.model.width - store.n_forced, int(0.9 * mover.model.problem.n_eff) - store.n_forced - 1)
     while store.size(fit) < top:
         poll()
         new = mover.forward(fit, polish=False)
