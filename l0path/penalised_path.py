@@ -156,7 +156,7 @@ class PenalisedPath:
         last = self.points[-1]
         if "separated" in fit.flags or count >= self.n_lambda0 or self.size(fit) >= self.max_k:
             return None
-        if not last.lambda_lo > 1e-9 * self._first or fit.value <= 1e-13 * self.scale:
+        if not last.lambda_lo > 1e-9 * self._first or self.model.problem.perfect(fit.value, self.scale):
             self.notes.append("the lambda0 path ends where no further column lowers the loss")
             return None
         return STEP * min(last.lambda_lo, last.lambda0)

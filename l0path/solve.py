@@ -128,6 +128,8 @@ class _Run:
         points = [self.solution(number, k, fit, lambda1, lambda2, optimality) for k, fit, optimality in rows]
         x = [self.cost(p) for p in points]
         intervals = self.intervals(engine, points, x)
+        if self.end and intervals:  # stopped early: what larger sizes would have taken over is not known
+            intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
         for i, low, high in intervals:
             points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
         if not self.note_separation(points) and engine.store.end == "saturated" and engine.store.last < self.max_k:

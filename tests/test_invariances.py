@@ -11,8 +11,8 @@ from l0path.designs import dense
 from l0path.solvers import restricted
 
 LOSSES = ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson"]
-ANY = settings(max_examples=40)
-FEW = settings(max_examples=15)
+ANY = settings(max_examples=25)
+FEW = settings(max_examples=10)
 
 
 class Problem:
