@@ -217,6 +217,8 @@ class _Run:
         if optimality == "refit_swap_m" and isinstance(self.plan.settings, LocalSearch):
             flags.append(f"m={pairs_tried(self.plan.settings, self.problem.n_eff, support.size)}")
         status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
+        if status == "separated":
+            optimality = "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
         on_grid = not math.isnan(lambda0)
         loose = (beta != 0) & ~np.isin(support, self.problem.forced)
         objective = loss + shrinkage + (lambda0 * float(data.factor[support[loose]].sum()) if on_grid else 0.0)

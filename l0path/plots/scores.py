@@ -37,7 +37,9 @@ def plot_cv(cv, ax=None, mark=("min", "1se"), *, x=None, slice=None):
     many = len(set(number.tolist())) > 1
     shown = path.solutions[np.flatnonzero(number == slice)[0]]
     title = f"slice {slice} of {len(set(number.tolist()))} with bars: {_shrinkage(shown.lambda1, shown.lambda2)}; others grey" if many else None
-    style.tidy(ax, XLABEL[x], f"held-out {getattr(cv, 'scoring', 'score')}", title)
+    scoring = getattr(cv, "scoring", "score")
+    squared = scoring == "deviance" and getattr(getattr(cv, "path", None), "loss", "") == "squared"
+    style.tidy(ax, XLABEL[x], "held-out mean squared error" if squared else f"held-out {scoring}", title)
     _choices(ax, table, chosen, x)
     return ax
 
