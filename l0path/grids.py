@@ -29,12 +29,6 @@ def hull(x, F):
         if chain and F[i] >= F[chain[-1]]:
             continue
         chain.append(i)
-    while len(chain) >= 2:  # a point added late may have hidden a flat piece before it
-        slopes = [(F[a] - F[b]) / (x[b] - x[a]) for a, b in itertools.pairwise(chain)]
-        worse = [t for t in range(1, len(slopes)) if slopes[t] >= slopes[t - 1]]
-        if not worse:
-            break
-        del chain[worse[0]]
     edges = [np.inf, *((F[a] - F[b]) / (x[b] - x[a]) for a, b in itertools.pairwise(chain)), 0.0]
     return [(i, float(edges[t + 1]), float(edges[t])) for t, i in enumerate(chain)]
 

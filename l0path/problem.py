@@ -3,13 +3,13 @@
     minimise over (b0, b):  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper       (P)
     z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
 """
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .designs import Standardized
-from .losses import CLASSIFICATION, Huber, Poisson, Squared, name_of
+from .losses import Huber, Poisson, Squared
 
 EPS = float(np.finfo(float).eps)
 
@@ -159,13 +159,3 @@ def weighted_median(x, weights):
     tie = abs(cumulative[at] - half) <= 1e-12 * cumulative[-1]
     later = np.flatnonzero(cumulative > half * (1 + 1e-12))
     return 0.5 * (x[at] + x[later[0]]) if tie and later.size else x[at]
-
-
-def is_classification(loss):
-    """Whether y has two classes."""
-    return name_of(loss) in CLASSIFICATION
-
-
-def with_delta(data, delta):
-    """Data with the Huber threshold set."""
-    return replace(data, loss=Huber(float(delta)))

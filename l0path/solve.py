@@ -33,8 +33,8 @@ def slices_of(problem, model, plan):
     return [(float(a), float(b)) for a in lambda1 for b in lambda2]
 
 
-def solve(data, plan, *, keep=None, slices=None, columns=(), notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False):
-    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices, columns: (lambda1, lambda2) pairs and starting working columns from an earlier fit."""
+def solve(data, plan, *, keep=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False):
+    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit."""
     notes, clock = list(notes), Clock(plan.time_limit)
     with deferred_interrupts(clock):
         problem = pose(data, keep)
@@ -47,7 +47,7 @@ def solve(data, plan, *, keep=None, slices=None, columns=(), notes=(), by_name=F
                 excluded[equal] = True
                 data, problem = replace(data, excluded=excluded), replace(problem, usable=problem.usable & ~excluded)
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
-        run.prepare(slices, columns)
+        run.prepare(slices)
         run.all_slices()
         return run.path(by_name, response)
 
@@ -61,7 +61,7 @@ class _Run:
         self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
         self.weights = row_weights(data, keep)
 
-    def prepare(self, slices, columns):
+    def prepare(self, slices):
         p, plan = self.problem, self.plan
         free = int(p.usable.sum()) - p.forced.size
         want = default_max_k(self.data, p.n_eff) if plan.max_k is None else plan.max_k
@@ -71,7 +71,6 @@ class _Run:
         self.model = make_model(p)
         self.model.max_iter = plan.max_iter
         self.model.grow(p.forced)
-        self.model.grow(np.asarray(columns, dtype=np.int64))
         self.slices = slices if slices is not None else slices_of(p, self.model, plan)
         self.meta = None
 
@@ -267,4 +266,4 @@ class _Run:
         bad = [s.k for s in self.solutions if s.status == "not_converged"]
         if bad:
             warnings.warn(ConvergenceWarning(f"{len(bad)} of {len(sizes)} models did not converge (first k = {bad[0]}); raise max_iter, or add a little lambda2"), stacklevel=4)
-        return Path(self.describe(by_name, response), self.solutions, status, self.notes, self.rounds, Source(self.data, self.plan, {"slices": self.slices, "columns": self.model.W}))
+        return Path(self.describe(by_name, response), self.solutions, status, self.notes, self.rounds, Source(self.data, self.plan))

@@ -214,7 +214,7 @@ class SupportPath:
             ceilings = [-self.store.tolerance(fit.value) for fit in checked]
             found = self.model.violators(checked, targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[10] * len(sizes))
             for k, candidates in zip(sizes, found, strict=True):
-                if not any(self._relevant(c) for c in candidates):
+                if not candidates:
                     self._settle(k)
             # a violator already in W was left by a search that ended early (max_swaps, "fast"): that size stays unverified unless W grows
             grew = self.model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
@@ -229,9 +229,6 @@ class SupportPath:
             self.clock.poll()
             self._confirm(k, candidates)
         return grew
-
-    def _relevant(self, candidate):
-        return True
 
     def _settle(self, k):
         """Mark a size verified and tell the listener."""
