@@ -11,9 +11,11 @@ import numpy as np
 
 from .designs import threads
 from .problem import Fit
+from .solvers.confirmed_mover import ConfirmedMover
 from .solvers.coordinate_descent import CoordinateDescent, entry_gains, make_descent
-from .solvers.local_search import ConfirmedMover, ExactMover, LocalSearch
-from .solvers.restricted import READ, Candidate
+from .solvers.exact_mover import ExactMover
+from .solvers.local_search import LocalSearch
+from .solvers.working_columns import READ, Candidate
 from .working_set import seed
 
 STEP = 0.99  # the next lambda0 is this share of lambda_lo

@@ -14,8 +14,11 @@ import numpy as np
 from .designs import threads
 from .losses import Squared
 from .solvers import local_search
-from .solvers.local_search import ConfirmedMover, ExactMover, LocalSearch, Store
-from .solvers.restricted import GramModel, RowModel
+from .solvers.confirmed_mover import ConfirmedMover
+from .solvers.exact_mover import ExactMover
+from .solvers.gram_model import GramModel
+from .solvers.local_search import LocalSearch, Store
+from .solvers.row_model import RowModel
 
 
 class Stop(Exception):
