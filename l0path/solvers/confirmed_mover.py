@@ -4,6 +4,12 @@ import numpy as np
 from . import exchange
 from .local_search import flat, pairs_tried
 
+
+def exchanged(support, out, into):
+    """The sorted support without `out` and with `into` (-1: none)."""
+    return np.sort(np.append(support[support != out], [into] if into >= 0 else []).astype(np.int64))
+
+
 GLANCE = 5  # pairs that a ranked search tries at a support on its way; all n_best are tried when a size is verified
 
 
@@ -12,6 +18,7 @@ class ConfirmedMover:
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
         self.model, self.lambda1, self.lambda2, self.scale, self.settings = model, float(lambda1), float(lambda2), scale, settings
+        self.chords = not model.problem.quadratic and lambda1 == 0 and not model.problem.boxed  # no sign or bound to respect: exchanges are tried by chord steps first
         self.failed = {}  # support -> pairs (out, into) that a refit refused
         self.polished = {}  # support a polish started from -> its end, the width of W it knew, the number of pairs it tried
         self.last_ranked = {}  # support, number of pairs -> change foretold for the last of them
@@ -38,11 +45,7 @@ class ConfirmedMover:
             most = max(3, pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size) // 4)
             ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
-                top, best = ranked, None
-                for _, j in top:
-                    new = self._refit(np.sort(np.append(fit.support, j)), fit, np.inf if best is None else best.value)
-                    if new is not None and (best is None or new.value < best.value):
-                        best = new
+                top, best = ranked, self._lowest(fit, [(-1, j) for _, j in ranked])
             self.additions[key] = (width, top, best)
         return self.polish(best) if polish and best is not None else best
 
@@ -68,17 +71,38 @@ class ConfirmedMover:
 
     def _remove(self, fit):
         """The best of the three removals ranked first; None when only forced columns are left."""
-        forced, best = np.isin(fit.support, self.model.problem.forced), None
-        if forced.all():
-            return None
+        forced = np.isin(fit.support, self.model.problem.forced)
         cost = np.where(forced, np.inf, fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2)))
-        for i in np.argsort(cost, kind="stable")[:3]:
-            if not np.isfinite(cost[i]):
-                break
-            new = self._refit(np.delete(fit.support, i), fit, np.inf if best is None else best.value)
+        return self._lowest(fit, [(int(fit.support[i]), -1) for i in np.argsort(cost, kind="stable")[:3] if np.isfinite(cost[i])])
+
+    def _lowest(self, fit, pairs):
+        """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without pairs."""
+        if self.chords and pairs:
+            found = self.model.attempt(fit, pairs, self.lambda2, 0, False, np.inf)
+            return None if found is None else self.model.refit(found[1], 0.0, self.lambda2, found[2])
+        best = None
+        for out, into in pairs:
+            new = self._refit(exchanged(fit.support, out, into), fit, np.inf if best is None else best.value)
             if new is not None and (best is None or new.value < best.value):
                 best = new
         return best
+
+    def _first(self, fit, pairs, target):
+        """The first exchange of `pairs` with a fit below target, or None."""
+        at = 0
+        while at < len(pairs):
+            if self.chords:
+                found = self.model.attempt(fit, pairs, self.lambda2, at, True, target)
+                if found is None:
+                    return None
+                at, support, start = found
+                new = self.model.refit(support, 0.0, self.lambda2, start, target)
+            else:
+                new = self._refit(exchanged(fit.support, *pairs[at]), fit, target)
+            if new is not None and new.value < target:
+                return new
+            at += 1
+        return None
 
     def polish(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`, GLANCE on the way. A support polished before is tried with the columns that are new since."""
@@ -108,15 +132,11 @@ class ConfirmedMover:
         ranked = self.model.scan(self.model.quadratic(fit, self.lambda2, first), fit, lambda1=self.lambda1, lambda2=self.lambda2, ceiling=1e300, keep=keep, columns=self.model.W[first:])
         target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf  # columns that came later must beat the first pairs of before
-        for candidate in ranked:
-            pair = (candidate.out, candidate.into)
-            if candidate.out < 0 or pair in failed or candidate.change > last:
-                continue
-            support = np.sort(np.append(fit.support[fit.support != candidate.out], candidate.into))
-            new = self._refit(support, fit, target)
-            if new is not None and new.value < target:
-                return new
-            failed.add(pair)
+        pairs = [(c.out, c.into) for c in ranked if c.out >= 0 and c.change <= last and (c.out, c.into) not in failed]
+        better = self._first(fit, pairs, target)
+        if better is not None:
+            return better
+        failed.update(pairs)
         if len(ranked) == keep:
             self.last_ranked[key, keep] = min(last, ranked[-1].change)
         return None

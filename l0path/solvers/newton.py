@@ -245,13 +245,13 @@ def value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0,
 
 
 @njit
-def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, intercept, b, b0, target, capped, max_iter, eta):
+def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, intercept, b, b0, target, capped, smooth, max_iter, eta):
     """Solve (R) on the working columns S from the start (b, b0), in place: returns (status, F, b0, violation) and leaves eta at the solution.
 
     Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after
     a refused step, tenfold less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0
     (no shrinkage) it ends as SEPARATED when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta - offset| > 30 (poisson: 20) and the curvature
-    along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back to |eta - offset| <= 30.
+    along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back to |eta - offset| <= 30. smooth: the curvature of the loss has no jumps.
     """
     n, k = y.size, S.size
     m = k + 1 if intercept else k
@@ -300,7 +300,9 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 break
             if far <= ETA_CAP:
                 held[:] = x
-        if gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)):
+        # after an undamped step that promised next to nothing a smooth loss is quadratically closer: what is left is its square
+        settled = smooth and damping == 0.0 and promised <= 1e-11 * level
+        if settled or (gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))):
             status = CONVERGED
             break
     if capped > 0 and status != SEPARATED and far > (ETA_CAP if capped == 1 else FAR_RATE) and _unbounded(x, 1.0, held, lo, hi) and _diverged(H, m):

@@ -1,18 +1,38 @@
 """Every loss but the squared one on the working columns: restricted optima by Newton on their rows, and the quadratic that ranks exchanges."""
+from dataclasses import replace
+from typing import NamedTuple
+
 import numpy as np
 
 from ..designs import threads
-from ..losses import derivatives, name_of, smoothness
+from ..losses import Squared, derivatives, name_of, smoothness
 from ..problem import Fit
 from . import newton
+from .chord import chord
+from .gram_model import GramModel
 from .linear_algebra import invert
+from .outside import foretold
+from .weighted_grams import WeightedGram, WeightedGrams
 from .working_columns import READ, Quadratic, WorkingColumns
+
+STEPS = 6  # chord steps after which a refit decides
+
+
+class Local(NamedTuple):
+    """F near a fit, on the working columns: a weighted Gram matrix with close curvatures, to be multiplied by `scale`; slopes (n,); c (width,) = -dF/db; B (k, k)."""
+
+    gram: WeightedGram
+    scale: float
+    slopes: np.ndarray
+    c: np.ndarray
+    B: np.ndarray
 
 
 class RowModel(WorkingColumns):
     """Every loss but the squared one: restricted optima by Newton on the rows, exchanges ranked on the quadratic with weights w_i loss''(eta_i)."""
 
     BATCH = 1 << 22  # entries of the right-hand sides of one read: 32 MB
+    NEAR = 4  # columns a fit may propose from outside W for each pair that is asked for
 
     def __init__(self, problem):
         super().__init__(problem)
@@ -20,6 +40,28 @@ class RowModel(WorkingColumns):
         floor = {"squared_hinge": 0.02, "smoothed_hinge": 0.1, "huber": 0.02}.get(self.name, 0.0)
         # losses with flat pieces: a small share of the largest curvature keeps the ranking informed where no row is curved at present
         self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
+        self.grams, self.locals, self._flat = WeightedGrams(problem.intercept), {}, None
+
+    def flat(self):
+        """The squared loss of the pseudo-response -loss'(null) on the same working columns: its exact path is a scout, its Gram rows screen all p columns for every fit."""
+        if self._flat is None:
+            p = self.problem
+            _, slopes, _ = self.derivatives(self.null(0.0, 0.0))
+            y = -slopes / p.weights
+            y -= p.weights @ y if p.intercept else 0.0
+            none = np.full(p.X.p, np.inf)
+            self._flat = GramModel(replace(p, loss=Squared(), y=y, offset=np.zeros_like(y), lower=-none, upper=none, floor=0.0, noise=0.0))
+            self.reads += self._flat.reads
+            self._flat.share(self)
+        return self._flat
+
+    def grow(self, J):
+        """Add columns J (indices, new ones only are taken) to W; True if any was new."""
+        if self._flat is None:
+            return super().grow(J)
+        grew = self._flat.grow(J)
+        self.share(self._flat)
+        return grew
 
     def null(self, lambda1, lambda2):
         """The fit with forced columns only."""
@@ -38,7 +80,7 @@ class RowModel(WorkingColumns):
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
         status, value, b0, _ = newton.refit(p.loss, p.y, p.weights, p.offset, self.Z, at, float(lambda1), float(lambda2), lower, upper, p.intercept, b, b0, float(target), capped,
-                                            min(self.max_iter, 1000), eta)
+                                            self.name in ("logistic", "poisson"), min(self.max_iter, 1000), eta)
         if status == newton.REJECTED:
             return None
         flags = ("not_converged",) if status == newton.MAX_ITER else ()
@@ -89,48 +131,105 @@ class RowModel(WorkingColumns):
         invert(H, fit.support.size, B)
         return slopes, v, ZV, B
 
+    def local(self, fit, lambda2):
+        """The Local model of a restricted optimum on all working columns; kept, because sweeps come back."""
+        key, w = (fit.support.tobytes(), fit.value), self.width
+        local = self.locals.get(key)
+        if local is None:
+            _, slopes, v = self.derivatives(fit)
+            gram = self.grams.near(v, self.Z, w)
+            scale, at = v.sum() / gram.total, self.where[fit.support]
+            H = scale * gram.G[np.ix_(at, at)]
+            H[np.diag_indices_from(H)] += 2.0 * lambda2 + 1e-10 * np.trace(H) / max(at.size, 1) + 1e-300
+            B = np.empty_like(H)
+            invert(H, at.size, B)
+            local = Local(gram, scale, slopes, np.empty(0), B)
+            for old in list(self.locals)[: len(self.locals) - max(8, (1 << 21) // slopes.size)]:
+                del self.locals[old]
+        if local.c.size < w:
+            local.gram.extend(self.Z, w)
+            local = local._replace(c=np.append(local.c, -(self.Z[local.c.size : w] @ local.slopes)))
+            self.locals[key] = local
+        return local
+
     def inverse(self, fit, lambda2):
         """B of a fit."""
-        return self.weighted(fit, lambda2)[3]
+        return self.local(fit, lambda2).B
 
     def quadratic(self, fit, lambda2, first=0):
-        """On the working columns from position `first` on, exact to second order in all of them."""
-        slopes, v, ZV, B = self.weighted(fit, lambda2)
-        Z = self.Z[first : self.width]
-        a = np.empty(Z.shape[0])
-        newton.weighted_squares(Z, v, self.problem.intercept, a)
-        return Quadratic(ZV @ Z.T, -(Z @ slopes), a, B)
+        """On the working columns from position `first` on: exact gradient, curvatures of a fit close by."""
+        local = self.local(fit, lambda2)
+        rows = local.gram.G[self.where[fit.support], first : self.width] * local.scale
+        return Quadratic(rows, local.c[first:], local.gram.diagonal[first:] * local.scale, local.B)
+
+    def attempt(self, fit, pairs, lambda2, first, any_below, target):
+        """Try exchanges (out, into) of column indices, -1 for none, by chord steps from number `first` on: (number, support, start) of the one to refit, or None (see `chord`)."""
+        p, local, S = self.problem, self.local(fit, lambda2), np.ascontiguousarray(self.where[fit.support])
+        out = np.array([np.searchsorted(fit.support, i) if i >= 0 else -1 for i, _ in pairs], dtype=np.int64)
+        into = np.array([self.where[j] if j >= 0 else -1 for _, j in pairs], dtype=np.int64)
+        best = np.empty(S.size + 1)
+        e, value, b0 = chord(p.loss, p.y, p.weights, p.offset, self.Z, S, fit.b, float(fit.b0), float(lambda2), p.intercept, local.B, local.c, local.gram.G, local.gram.mean, local.scale,
+                             local.scale * local.gram.total, out, into, first, any_below, float(target), STEPS, best)
+        if e < 0:
+            return None
+        i, j = pairs[e]
+        stay = fit.support != i
+        support, b = fit.support[stay], best[:-1][stay]
+        if j >= 0:
+            at = np.searchsorted(support, j)
+            support, b = np.insert(support, at, j), np.insert(b, at, best[-1])
+        return e, support, (b, b0)
 
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
-        """For each fit its best exchanges over all p columns. Reads X once per 32 MB of right-hand sides; the diagonal is taken as mean curvature times mean square."""
-        p, out, start = self.problem, [], 0
-        n = p.X.n
-        while start < len(fits):
-            stop, entries = start + 1, n * (fits[start].support.size + 1)
-            while stop < len(fits) and entries + n * (fits[stop].support.size + 1) <= self.BATCH:
-                entries += n * (fits[stop].support.size + 1)
-                stop += 1
-            out += self._violators(fits[start:stop], targets[start:stop], lambda1, lambda2, lambda0, ceilings[start:stop], keep[start:stop])
-            start = stop
-        return out
-
-    def _violators(self, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
-        p = self.problem
-        parts = [self.weighted(fit, lambda2) for fit in fits]
-        R = np.column_stack([np.column_stack([-slopes, ZV.T]) for slopes, _, ZV, _ in parts])
-        offsets = np.cumsum([0] + [fit.support.size + 1 for fit in fits])
+        """For each fit its best exchanges over all p columns, by two quadratics: with unweighted Gram rows, one set for all fits, NEAR keep columns outside W are proposed; these and W are then ranked
+        with the curvatures of the fit itself. One read of X for the gradients, one for new Gram rows, one counted for the columns proposed."""
+        p, flat = self.problem, self.flat()
+        held = flat.reads
+        flat.read([fit.support for fit in fits])
+        self.reads += 2 + flat.reads - held
+        slopes = [self.derivatives(fit)[1:] for fit in fits]
+        R = -np.column_stack([s for s, _ in slopes])
+        sides, near = [], [self.NEAR * most for most in keep]
+        for fit, (_, v), most, target, ceiling in zip(fits, slopes, near, targets, ceilings, strict=True):
+            total = max(float(v.sum()), 1e-300)
+            B = flat.inverse(fit, lambda2 / total)
+            bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
+            sides.append((total, B, bound, [flat.row_of[j] for j in fit.support.tolist()], most, target / total, ceiling / total))
         found = [[] for _ in fits]
         step = max(512, READ // R.shape[1])
         for left in range(0, p.X.p, step):
-            right = min(left + step, p.X.p)
-            C = p.X.correlate(R, left, right)
+            block = slice(left, min(left + step, p.X.p))
+            C = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T)
 
-            def rank(i, C=C, left=left, right=right):
-                at, k = offsets[i], fits[i].support.size
-                block = np.ascontiguousarray(C[:, at : at + k + 1].T)
-                quadratic = Quadratic(block[1:], block[0], parts[i][1].sum() * p.square[left:right], parts[i][3])
-                found[i] += self.scan(quadratic, fits[i], lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=targets[i], ceiling=ceilings[i], keep=keep[i], first=left)
+            def propose(i, C=C, block=block):
+                found[i] = self._proposed(fits[i], sides[i], C[i], block, lambda0, lambda1, lambda2, found[i])
 
-            threads.run_each(rank, len(fits))
-        self.reads += 1
-        return [sorted(c, key=lambda x: (x.change, x.into, x.out))[:most] for c, most in zip(found, keep, strict=True)]
+            threads.run_each(propose, len(fits))
+
+        out = [None] * len(fits)
+
+        def rank(i):
+            fit, J = fits[i], np.array([j for _, j in found[i] if self.where[j] < 0], dtype=np.int64)
+            options = {"lambda1": lambda1, "lambda2": lambda2, "lambda0": lambda0, "target": targets[i], "ceiling": ceilings[i], "keep": keep[i]}
+            ranked = self.scan(self.quadratic(fit, lambda2), fit, **options, columns=self.W)
+            if J.size:
+                s, v, ZV, B = self.weighted(fit, lambda2)
+                Z = np.ascontiguousarray(p.X.columns(J).T)
+                a = np.empty(J.size)
+                newton.weighted_squares(Z, v, p.intercept, a)
+                ranked = sorted(ranked + self.scan(Quadratic(ZV @ Z.T, -(Z @ s), a, B), fit, **options, columns=J), key=lambda x: (x.change, x.into, x.out))
+            out[i] = ranked[: keep[i]]
+
+        for i in range(len(fits)):
+            rank(i)
+        return out
+
+    def _proposed(self, fit, side, c, block, lambda0, lambda1, lambda2, found):
+        """The lowest (change, column) of a fit among `found` and the columns of `block`, by the unweighted quadratic times the mean curvature."""
+        total, B, bound, rows, most, target, ceiling = side
+        skip, locked, price, paid = self.terms(fit, np.arange(block.start, block.stop), lambda0 / total)
+        ceiling = found[-1][0] if len(found) == most else ceiling
+        change, column, position = np.empty(most), np.empty(most, np.int64), np.empty(most, np.int64)
+        count = foretold(self._flat.rows[:, block], np.array(rows, dtype=np.int64), B, fit.b, c / total, self.problem.square[block], skip, locked, price, paid, lambda1 / total, lambda2 / total,
+                         bound, target, ceiling, 0, c.size, change, column, position)
+        return sorted(found + [(float(v), block.start + int(j)) for v, j in zip(change[:count], column[:count], strict=True)])[:most]

@@ -66,18 +66,29 @@ class WorkingColumns:
         """Box of a support, two (k,) arrays."""
         return self.problem.lower[support], self.problem.upper[support]
 
-    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0, bound=np.inf, index=None, split=False):
-        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate. split: use the thread pool.
+    def share(self, other):
+        """Use the working columns of another model, which has all of this one's."""
+        old = self.width
+        self.Z, self.W, self.where, self.width = other.Z, other.W, other.where, other.width
+        self._extend(old, self.width)
 
-        index: where the support's rows stand in quadratic.rows; quadratic.c then holds the products q with y instead of those with the residual.
-        """
+    def terms(self, fit, J, lambda0):
+        """What an exchange of a fit with columns J has to know of them: skip (m,) unusable or in the support, locked (k,) forced, price (m,) and paid (k,) lambda0 f."""
         p = self.problem
-        J = np.arange(first, first + quadratic.c.size) if columns is None else columns
         skip = ~p.usable[J]
         locked = np.isin(fit.support, p.forced, assume_unique=True)
         skip[np.isin(J, fit.support)] = True
         price = np.where(np.isfinite(p.factor[J]), lambda0 * np.minimum(p.factor[J], 1e300), 1e300) if lambda0 else np.zeros(J.size)
         paid = np.where(locked, 0.0, lambda0 * p.factor[fit.support]) if lambda0 else np.zeros(fit.support.size)
+        return skip, locked, price, paid
+
+    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0, bound=np.inf, index=None, split=False):
+        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate. split: use the thread pool.
+
+        index: where the support's rows stand in quadratic.rows; quadratic.c then holds the products q with y instead of those with the residual.
+        """
+        J = np.arange(first, first + quadratic.c.size) if columns is None else columns
+        skip, locked, price, paid = self.terms(fit, J, lambda0)
         products = index is not None
         index = np.arange(fit.support.size) if index is None else index
         self.tables += 1

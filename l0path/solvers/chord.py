@@ -1,0 +1,156 @@
+"""Exchanges tried by chord steps: Newton steps with the inverse Hessian that the table of exchanges has at hand, so that a trial costs gradients, O(n k) each, and no Hessian, O(n k^2).
+
+From the restricted optimum b of a support S (B the inverse of its Hessian) the quadratic foretells the optimum after "drop i, add j". There the loss F and the gradient g are exact, and
+F - 2 (g'B'g / 2), with B' the inverse after the exchange, is what no further descent is expected to pass: the rule by which `newton.refit` gives up, without its Hessian.
+"""
+import numpy as np
+
+from .._generic import njit
+from ..losses import mean_loss, slope
+from .exchange import COLLINEAR
+from .newton import predictor
+
+
+@njit
+def chord(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, G, mean, scale, total, out, into, first, any_below, target, max_steps, best):
+    """Try the exchanges first, first + 1, ... of a fit with support S (k,) working positions, b (k,), b0: drop position out[e] (-1: none), add the working column into[e] (-1: none).
+
+    Z (w, n); c (w,) = -dF/db at the fit; G (w, w), mean (w,): a weighted Gram matrix and its means, to be multiplied by `scale`; total: its weights' sum, scaled; B (k, k) = (scale G_SS + 2 lambda2)^-1.
+    any_below: stop at the first exchange that comes below target, or is undecided after max_steps steps; else go through all and keep the lowest below target.
+    Returns (e, F, intercept), e = -1 if there is none, and leaves in best (k + 1,) the coefficients of S, 0 at the one dropped, and that of the column added.
+    """
+    k, n = b.size, y.size
+    x, u, r, z, g = np.empty(k + 1), np.zeros(k), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k)
+    eta, slopes = np.empty(n), np.empty(n)
+    found, lowest, intercept_found = -1, target, b0
+    for e in range(first, out.size):
+        i, j = out[e], into[e]
+        s = _foretell(S, b, lambda2, B, c, G, scale, i, j, x, u, g)
+        if not s > 0.0:
+            continue
+        level = b0
+        if intercept:
+            for l in range(k):
+                level -= mean[S[l]] * (x[l] - b[l])
+            level -= mean[j] * x[k] if j >= 0 else 0.0
+        for step in range(max_steps):
+            F, g0 = _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r)
+            _direction(B, u, s, r, i, j, z)
+            promised = 0.5 * g0 * g0 / total
+            for l in range(k + 1):
+                promised += 0.5 * r[l] * z[l]
+            last = step == max_steps - 1
+            if F - 2.0 * promised > lowest:
+                break
+            if F < lowest or (last and any_below):
+                found, lowest, intercept_found = e, F, level
+                for l in range(k + 1):
+                    best[l] = x[l]
+                if any_below:
+                    return found, lowest, intercept_found
+            if last or promised <= 1e-13 * abs(F):
+                break
+            for l in range(k + 1):
+                x[l] -= z[l]
+            if intercept:
+                level -= g0 / total
+                for l in range(k):
+                    level += mean[S[l]] * z[l]
+                level += mean[j] * z[k] if j >= 0 else 0.0
+    return found, lowest, intercept_found
+
+
+@njit
+def _foretell(S, b, lambda2, B, c, G, scale, i, j, x, u, g):
+    """x (k + 1,): the quadratic's optimum without member i and with working column j; u = B_T g for T = S without i, g = G_Tj. Returns j's curvature given T, 0 where it is a combination of T."""
+    k = b.size
+    for l in range(k):
+        x[l] = b[l]
+        u[l] = 0.0
+    x[k] = 0.0
+    if i >= 0:
+        theta = b[i] / B[i, i]
+        for l in range(k):
+            x[l] -= theta * B[l, i]
+        x[i] = 0.0
+    if j < 0:
+        return 1.0
+    A = scale * G[j, j] + 2.0 * lambda2
+    pull = c[j]
+    for l in range(k):
+        t = scale * G[j, S[l]]
+        pull -= t * (x[l] - b[l])
+        g[l] = t if l != i else 0.0
+    for l in range(k):
+        t = 0.0
+        for m in range(k):
+            t += B[l, m] * g[m]
+        u[l] = t
+    _without(B, i, u)
+    s = A
+    for l in range(k):
+        s -= u[l] * g[l]
+    if not s > COLLINEAR * A:
+        return 0.0
+    x[k] = pull / s
+    for l in range(k):
+        x[l] -= u[l] * x[k]
+    return s
+
+
+@njit
+def _without(B, i, z):
+    """Turn z = B r (r_i = 0) into B_T r for T = S without i; nothing to do for i = -1."""
+    if i >= 0:
+        t = z[i] / B[i, i]
+        for l in range(B.shape[0]):
+            z[l] -= t * B[l, i]
+        z[i] = 0.0
+
+
+@njit
+def _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r):
+    """F at x (k + 1,) and the intercept `level`; r: its gradient along the centred columns (0 for what is not in the support). Returns (F, derivative in the intercept)."""
+    k, n = S.size, y.size
+    predictor(Z, S, x[:k], level, offset, eta)
+    if j >= 0:
+        column, t = Z[j], x[k]
+        for m in range(n):
+            eta[m] += t * column[m]
+    F, g0 = mean_loss(loss, y, eta, weights), 0.0
+    for m in range(n):
+        slopes[m] = weights[m] * slope(loss, y[m], eta[m])
+        g0 += slopes[m]
+    if not intercept:
+        g0 = 0.0
+    for l in range(k + 1):
+        at = S[l] if l < k else j
+        r[l] = 0.0
+        if l == i or at < 0:
+            continue
+        column, t = Z[at], 0.0
+        for m in range(n):
+            t += slopes[m] * column[m]
+        r[l] = t + 2.0 * lambda2 * x[l] - mean[at] * g0
+        F += lambda2 * x[l] * x[l]
+    return F, g0
+
+
+@njit
+def _direction(B, u, s, r, i, j, z):
+    """z (k + 1,) = B' r, the chord step, from B_T and j's u and s."""
+    k = B.shape[0]
+    for l in range(k):
+        t = 0.0
+        for m in range(k):
+            t += B[l, m] * r[m]
+        z[l] = t
+    _without(B, i, z[:k])
+    z[k] = 0.0
+    if j >= 0:
+        t = r[k]
+        for l in range(k):
+            t -= u[l] * r[l]
+        z[k] = t / s
+        for l in range(k):
+            z[l] -= u[l] * z[k]

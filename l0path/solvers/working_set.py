@@ -1,0 +1,262 @@
+"""The working-set layer: solve the whole path on a few columns, check every size over all p columns in one batched read, take in the violators, repeat.
+
+A size is *verified* when no exchange with refit, and no addition that would beat the next size, exists among all p columns: for the squared loss without lambda1 and box by the
+exact table ("refit_swap"), otherwise among the n_best pairs of the ranking, each refuted by a refit ("refit_swap_m").
+"""
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+
+from .designs import threads
+from .solvers import local_search
+from .solvers.confirmed_mover import ConfirmedMover
+from .solvers.exact_mover import ExactMover
+from .solvers.gram_model import GramModel
+from .solvers.local_search import LocalSearch, Store
+from .solvers.row_model import RowModel
+
+
+class Stop(Exception):
+    """The path ends here; the message is the reason that `path.status` shows."""
+
+
+class Clock:
+    """Ends a run where its state is whole: Stop at the time limit, KeyboardInterrupt after Ctrl-C (`pressed`)."""
+
+    def __init__(self, time_limit=None):
+        self.started, self.limit, self.pressed = time.perf_counter(), time_limit, False
+
+    def poll(self):
+        if self.pressed:
+            raise KeyboardInterrupt
+        if self.limit is not None and time.perf_counter() - self.started > self.limit:
+            raise Stop(f"time_limit of {self.limit:g} s reached")
+
+
+@contextmanager
+def deferred_interrupts(clock):
+    """Ctrl-C inside waits for the next poll: an exception in the middle of an update or of the thread pool would leave arrays or locks half changed. A second Ctrl-C acts at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+
+    def handler(number, frame):
+        if clock.pressed:
+            before(number, frame)
+        clock.pressed = True
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def make_model(problem):
+    """The working-column model of the problem's loss."""
+    return GramModel(problem) if problem.quadratic else RowModel(problem)
+
+
+def null_gradient(model, null):
+    """-d loss / d b_j at the null fit, (p,): what seeds the working set."""
+    problem = model.problem
+    if problem.quadratic and not null.support.size:
+        return model.q_all
+    if problem.quadratic:
+        residual = problem.y - problem.X.dot(null.support, null.b)
+        slopes = -problem.weights * residual
+    else:
+        return model.flat().q_all
+    model.reads += 1
+    return np.where(problem.usable, -problem.X.correlate(slopes), 0.0)
+
+
+def seed(model, null, max_k, lambda1, extra=()):
+    """Put the forced columns, `extra` and the most correlated columns into W."""
+    problem = model.problem
+    g = np.abs(null_gradient(model, null)) / np.sqrt(np.maximum(problem.square, 1e-300))
+    g[~problem.usable] = -1.0
+    count = min(int(problem.usable.sum()), max(100, 4 * max_k))
+    top = np.argpartition(-g, count - 1)[:count] if 0 < count < g.size else np.flatnonzero(problem.usable)
+    model.grow(np.concatenate([np.asarray(extra, dtype=np.int64), top]))
+
+
+class SupportPath:
+    """Every size 0..max_k for one (lambda1, lambda2): `run` fills `store`, `verified` and `rounds`; what is there when it is interrupted stays."""
+
+    def __init__(self, model, *, lambda1, lambda2, max_k, settings, clock, on_verified=None, rng=None, supports=()):
+        self.model, self.lambda1, self.lambda2, self.settings, self.clock = model, float(lambda1), float(lambda2), settings, clock
+        problem = model.problem
+        self.exact = problem.quadratic and lambda1 == 0 and not problem.boxed
+        self.on_verified = on_verified or (lambda k, fit: None)
+        self.rng = np.random.default_rng(0) if rng is None else rng
+        model.grow(problem.forced)
+        null = model.null(self.lambda1, self.lambda2)
+        self.scale = max(null.value - problem.floor, 1e-300)
+        self.store = Store(null, problem.forced.size, max_k, self.scale, settings.tol, problem.perfect)
+        self.verified, self.rounds = {0: null.support.tobytes()}, []
+        self.supports, self.harvest = supports, tuple  # harvest(): more supports that effort "high" lets compete
+        self.mover = ExactMover(model, lambda2, max_k, self.scale, settings) if self.exact else ConfirmedMover(model, lambda1, lambda2, self.scale, settings)
+
+    def run(self):
+        """Rounds of search on W and verification over all columns, until every size is verified."""
+        with threads.one_blas_thread():  # products on W are small; full-width ones use the design's own threads
+            self._run()
+
+    def _run(self):
+        self.on_verified(0, self.store.fits[0])
+        if "separated" in self.store.fits[0].flags or self.store.last == 0 or self.store.perfect(self.store.fits[0].value, self.scale):
+            self.store.finish(0, "separated" if "separated" in self.store.fits[0].flags else "saturated")
+            return
+        if not self.model.width > self.model.problem.forced.size:
+            if self.model.problem.quadratic:
+                seed(self.model, self.store.fits[0], self.store.last, self.lambda1)
+            else:
+                self.scout()
+        for support in self.supports:
+            self.offer_support(support)
+        done, escapes = set(), 2 if self.settings.effort == "high" else 0
+        overshoots = 2 if self.exact and self.settings.effort != "fast" else 0
+        while True:
+            started = time.perf_counter()
+            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+            if overshoots == 2:
+                overshoots -= 1
+                if local_search.overshoot(self.store, self.mover, self.clock.poll):
+                    local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+            searched = time.perf_counter()
+            todo = [k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].support.tobytes()]
+            grew = self.verify(todo) if todo else False
+            if grew:
+                done.clear()
+            self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": len(getattr(self.model, "row_of", ())), "tables": self.model.tables, "refits": self.model.refits,
+                                "checked": len(todo), "verified": sum(self.verified.get(k) == f.support.tobytes() for k, f in self.store.fits.items()),
+                                "search_seconds": searched - started, "verify_seconds": time.perf_counter() - searched})
+            if any(self.verified.get(k) != f.support.tobytes() for k, f in self.store.fits.items()):
+                continue
+            if overshoots:
+                overshoots -= 1
+                local_search.overshoot(self.store, self.mover, self.clock.poll)
+                local_search.kick(self.store, self.mover, np.random.default_rng(0), 4, self.clock.poll, done, self.settings)  # the default path depends on the data only
+            elif escapes:
+                escapes -= 1
+                self.escape(done)
+            elif self.settings.swap_size == 2 and self.settings.effort != "high" and local_search.double_swaps(self.store, self.mover, 4, self.clock.poll):
+                done.clear()
+            else:
+                return
+
+    def scout(self):
+        """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next to nothing: its supports enter W and compete for their sizes."""
+        null, proxy = self.store.fits[0], self.model.flat()
+        curvature = max(float(self.model.derivatives(null)[2].sum()), 1e-12)
+        path = SupportPath(proxy, lambda1=0.0, lambda2=self.lambda2 / curvature, max_k=self.store.last, settings=LocalSearch(effort="fast", tol=self.settings.tol), clock=self.clock)
+        held = proxy.reads
+        path.run()
+        found = path.supports_found()
+        self.model.share(proxy)
+        self.model.reads += proxy.reads - held
+        seed(self.model, null, max(self.store.last // 2, 10), self.lambda1, extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])))
+        for support in found:
+            self.offer_support(support)
+
+    def optimality(self, k):
+        """The class that was checked for the best model of size k."""
+        if self.verified.get(k) != self.store.fits[k].support.tobytes():
+            return "unverified"
+        return "refit_swap" if self.exact else "refit_swap_m"
+
+    def next_value(self):
+        """Value of one more column than the last size, by its best addition; None when there is none."""
+        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
+        return None if new is None else new.value
+
+    def supports_found(self):
+        """Supports worth offering to another slice."""
+        return [fit.support for k, fit in self.store.fits.items() if k]
+
+    def escape(self, done):
+        """Effort "high": supports of other algorithms, kicks and double swaps from every size."""
+        for support in self.harvest():
+            self.offer_support(support)
+        self.harvest = tuple
+        local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+        local_search.kick(self.store, self.mover, self.rng, 30 if self.exact else 10, self.clock.poll, done, self.settings)
+        if local_search.double_swaps(self.store, self.mover, 5, self.clock.poll):
+            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+
+    def offer_support(self, support):
+        """Let a support from elsewhere (another slice, loss or algorithm) compete for its size."""
+        k = support.size - self.model.problem.forced.size
+        if 0 < k <= self.store.last:
+            self.model.grow(support)
+            self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
+
+    def verify(self, sizes):
+        """Check these sizes over all columns; violators enter W. True if W grew."""
+        fits = self.store.fits
+        sizes = [k for k in sizes if "separated" not in fits[k].flags]
+        for k in [k for k in fits if "separated" in fits[k].flags]:
+            self._settle(k)
+        if not sizes:
+            return False
+        self.clock.poll()
+        targets = [max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value) if k + 1 in fits else 1e300 for k in sizes]
+        if self.exact:
+            checked = [self.model.refit(fits[k].support, 0.0, self.lambda2) for k in sizes]
+            ceilings = [-self.store.tolerance(fit.value) for fit in checked]
+            found = self.model.violators(checked, targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[10] * len(sizes))
+            for k, candidates in zip(sizes, found, strict=True):
+                if not candidates:
+                    self._settle(k)
+            # a violator already in W was left by a search that ended early (max_swaps, "fast"): that size stays unverified unless W grows
+            grew = self.model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
+            if not grew:
+                for k, candidates in zip(sizes, found, strict=True):
+                    self._take(k, candidates)
+            return grew
+        found = self.model.violators([fits[k] for k in sizes], targets, lambda1=self.lambda1, lambda2=self.lambda2, ceilings=[1e300] * len(sizes),
+                                     keep=[local_search.pairs_tried(self.settings, self.model.problem.n_eff, fits[k].support.size) for k in sizes])
+        grew = self.model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
+        for k, candidates in zip(sizes, found, strict=True):
+            self.clock.poll()
+            self._confirm(k, candidates)
+        return grew
+
+    def _settle(self, k):
+        """Mark a size verified and tell the listener."""
+        key = self.store.fits[k].support.tobytes()
+        if self.verified.get(k) != key:
+            self.verified[k] = key
+            self.on_verified(k, self.store.fits[k])
+
+    def _take(self, k, candidates):
+        """Carry out the best exchange of a size directly."""
+        fit = self.store.fits.get(k)
+        for c in candidates[:1]:
+            support = np.sort(np.append(fit.support[fit.support != c.out], c.into))
+            if not self.store.offer(self.model.refit(support, self.lambda1, self.lambda2)) and k in self.store.fits:
+                self._settle(k)  # the table and the refit agree to rounding: no real improvement
+
+    def _confirm(self, k, candidates):
+        """Refits decide what the ranking of a size proposed; verified when none improves."""
+        fit = self.store.fits.get(k)
+        if fit is None:
+            return
+        improved = False
+        for c in candidates:
+            if c.out < 0 and k + 1 in self.store.fits:
+                held = self.store.fits[k + 1]
+                new = self.mover._refit(np.sort(np.append(fit.support, c.into)), fit, held.value - self.store.tolerance(held.value))
+                if new is not None and self.store.offer(new):
+                    improved = True
+                break
+        better = self.mover.polish(fit, thorough=True)
+        if better is not fit and self.store.offer(better):
+            improved = True
+        if not improved and self.store.fits.get(k) is fit:
+            self._settle(k)
