@@ -7,7 +7,6 @@ from numba import njit as _njit
 from numba.core import event
 from numba.extending import overload
 
-
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
 

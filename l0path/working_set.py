@@ -14,6 +14,7 @@ import numpy as np
 from .designs import threads
 from .losses import Squared
 from .solvers import local_search
+from .solvers.chord_mover import ChordMover
 from .solvers.confirmed_mover import ConfirmedMover
 from .solvers.exact_mover import ExactMover
 from .solvers.gram_model import GramModel
@@ -63,6 +64,13 @@ def make_model(problem):
     return GramModel(problem) if problem.quadratic else RowModel(problem)
 
 
+def make_mover(model, lambda1, lambda2, max_k, scale, settings):
+    """What takes steps over the supports of a model: the exact table, chord steps, or refits where signs or bounds have to be respected."""
+    if lambda1 or model.problem.boxed:
+        return ConfirmedMover(model, lambda1, lambda2, scale, settings)
+    return ExactMover(model, lambda2, max_k, scale, settings) if model.problem.quadratic else ChordMover(model, lambda1, lambda2, scale, settings)
+
+
 def null_gradient(model, null):
     """-d loss / d b_j at the null fit, (p,): what seeds the working set."""
     problem = model.problem
@@ -102,7 +110,7 @@ class SupportPath:
         self.store = Store(null, problem.forced.size, max_k, self.scale, settings.tol, problem.perfect)
         self.verified, self.rounds = {0: null.support.tobytes()}, []
         self.supports, self.harvest = supports, tuple  # harvest(): more supports that effort "high" lets compete
-        self.mover = ExactMover(model, lambda2, max_k, self.scale, settings) if self.exact else ConfirmedMover(model, lambda1, lambda2, self.scale, settings)
+        self.mover = make_mover(model, lambda1, lambda2, max_k, self.scale, settings)
 
     def run(self):
         """Rounds of search on W and verification over all columns, until every size is verified."""

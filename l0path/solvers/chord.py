@@ -10,20 +10,24 @@ from ..losses import mean_loss, slope
 from .exchange import COLLINEAR
 from .newton import predictor
 
+TRIES = 6  # chord steps after which an exchange that is not refuted is taken for better
+CLOSING = 20  # chord steps that bring the exchange taken to its optimum
+SETTLED = 1e-12  # share of F that descent may still promise there
 
 @njit
-def chord(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, G, mean, scale, total, out, into, first, any_below, target, max_steps, best):
-    """Try the exchanges first, first + 1, ... of a fit with support S (k,) working positions, b (k,), b0: drop position out[e] (-1: none), add the working column into[e] (-1: none).
+def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, G, mean, scale, total, out, into, any_below, target, best):
+    """Try exchanges of a fit with support S (k,) working positions, b (k,), b0: number e drops position out[e] (-1: none) and adds the working column into[e] (-1: none).
 
-    Z (w, n); c (w,) = -dF/db at the fit; G (w, w), mean (w,): a weighted Gram matrix and its means, to be multiplied by `scale`; total: its weights' sum, scaled; B (k, k) = (scale G_SS + 2 lambda2)^-1.
-    any_below: stop at the first exchange that comes below target, or is undecided after max_steps steps; else go through all and keep the lowest below target.
-    Returns (e, F, intercept), e = -1 if there is none, and leaves in best (k + 1,) the coefficients of S, 0 at the one dropped, and that of the column added.
+    Z (w, n); c (w,) = -dF/db at the fit; G (w, w), mean (w,): a weighted Gram matrix and its means, to be multiplied by `scale`; total: the sum of its weights, scaled;
+    B (k, k) = (scale G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or is undecided after TRIES steps; else go through all and take the lowest below target.
+    Returns (e, F, intercept, promised, reach), e = -1 if there is none; what descent from there still promises, and max |eta - offset|.
+    best (k + 1,) has the coefficients of S, 0 at the one dropped, and that of the column added.
     """
     k, n = b.size, y.size
     x, u, r, z, g = np.empty(k + 1), np.zeros(k), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k)
     eta, slopes = np.empty(n), np.empty(n)
-    found, lowest, intercept_found = -1, target, b0
-    for e in range(first, out.size):
+    found, lowest, level_found = -1, target, b0
+    for e in range(out.size):
         i, j = out[e], into[e]
         s = _foretell(S, b, lambda2, B, c, G, scale, i, j, x, u, g)
         if not s > 0.0:
@@ -33,31 +37,51 @@ def chord(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, G, me
             for l in range(k):
                 level -= mean[S[l]] * (x[l] - b[l])
             level -= mean[j] * x[k] if j >= 0 else 0.0
-        for step in range(max_steps):
+        for step in range(TRIES):
             F, g0 = _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r)
-            _direction(B, u, s, r, i, j, z)
-            promised = 0.5 * g0 * g0 / total
-            for l in range(k + 1):
-                promised += 0.5 * r[l] * z[l]
-            last = step == max_steps - 1
+            promised = _direction(B, u, s, r, i, j, g0, total, z)
+            last = step == TRIES - 1
             if F - 2.0 * promised > lowest:
                 break
             if F < lowest or (last and any_below):
-                found, lowest, intercept_found = e, F, level
-                for l in range(k + 1):
-                    best[l] = x[l]
-                if any_below:
-                    return found, lowest, intercept_found
-            if last or promised <= 1e-13 * abs(F):
+                found, lowest, level_found = e, F, level
+                best[:] = x
                 break
-            for l in range(k + 1):
-                x[l] -= z[l]
-            if intercept:
-                level -= g0 / total
-                for l in range(k):
-                    level += mean[S[l]] * z[l]
-                level += mean[j] * z[k] if j >= 0 else 0.0
-    return found, lowest, intercept_found
+            level = _step(S, mean, intercept, g0, total, j, z, x, level)
+        if found >= 0 and any_below:
+            break
+    if found < 0:
+        return found, lowest, level_found, 0.0, 0.0
+    i, j, level = out[found], into[found], level_found
+    s = _foretell(S, b, lambda2, B, c, G, scale, i, j, x, u, g)
+    x[:] = best
+    F, promised = lowest, np.inf
+    for _step_number in range(CLOSING):
+        F, g0 = _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r)
+        before, promised = promised, _direction(B, u, s, r, i, j, g0, total, z)
+        level_found = level
+        best[:] = x
+        if promised <= SETTLED * abs(F) or not promised < 0.5 * before:
+            break
+        level = _step(S, mean, intercept, g0, total, j, z, x, level)
+    reach = 0.0
+    for m in range(n):
+        reach = max(reach, abs(eta[m] - offset[m]))
+    return found, F, level_found, promised, reach
+
+
+@njit
+def _step(S, mean, intercept, g0, total, j, z, x, level):
+    """Take the chord step x - z; returns the intercept after it."""
+    k = S.size
+    for l in range(k + 1):
+        x[l] -= z[l]
+    if intercept:
+        level -= g0 / total
+        for l in range(k):
+            level += mean[S[l]] * z[l]
+        level += mean[j] * z[k] if j >= 0 else 0.0
+    return level
 
 
 @njit
@@ -137,8 +161,8 @@ def _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean
 
 
 @njit
-def _direction(B, u, s, r, i, j, z):
-    """z (k + 1,) = B' r, the chord step, from B_T and j's u and s."""
+def _direction(B, u, s, r, i, j, g0, total, z):
+    """z (k + 1,) = B' r, the chord step, from B_T and j's u and s; returns the decrease it promises, r'B'r / 2, with the intercept's."""
     k = B.shape[0]
     for l in range(k):
         t = 0.0
@@ -154,3 +178,7 @@ def _direction(B, u, s, r, i, j, z):
         z[k] = t / s
         for l in range(k):
             z[l] -= u[l] * z[k]
+    promised = 0.5 * g0 * g0 / total
+    for l in range(k + 1):
+        promised += 0.5 * r[l] * z[l]
+    return promised

@@ -18,7 +18,6 @@ class ConfirmedMover:
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
         self.model, self.lambda1, self.lambda2, self.scale, self.settings = model, float(lambda1), float(lambda2), scale, settings
-        self.chords = not model.problem.quadratic and lambda1 == 0 and not model.problem.boxed  # no sign or bound to respect: exchanges are tried by chord steps first
         self.failed = {}  # support -> pairs (out, into) that a refit refused
         self.polished = {}  # support a polish started from -> its end, the width of W it knew, the number of pairs it tried
         self.last_ranked = {}  # support, number of pairs -> change foretold for the last of them
@@ -77,32 +76,12 @@ class ConfirmedMover:
 
     def _lowest(self, fit, pairs):
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without pairs."""
-        if self.chords and pairs:
-            found = self.model.attempt(fit, pairs, self.lambda2, 0, False, np.inf)
-            return None if found is None else self.model.refit(found[1], 0.0, self.lambda2, found[2])
         best = None
         for out, into in pairs:
             new = self._refit(exchanged(fit.support, out, into), fit, np.inf if best is None else best.value)
             if new is not None and (best is None or new.value < best.value):
                 best = new
         return best
-
-    def _first(self, fit, pairs, target):
-        """The first exchange of `pairs` with a fit below target, or None."""
-        at = 0
-        while at < len(pairs):
-            if self.chords:
-                found = self.model.attempt(fit, pairs, self.lambda2, at, True, target)
-                if found is None:
-                    return None
-                at, support, start = found
-                new = self.model.refit(support, 0.0, self.lambda2, start, target)
-            else:
-                new = self._refit(exchanged(fit.support, *pairs[at]), fit, target)
-            if new is not None and new.value < target:
-                return new
-            at += 1
-        return None
 
     def polish(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`, GLANCE on the way. A support polished before is tried with the columns that are new since."""
@@ -132,11 +111,14 @@ class ConfirmedMover:
         ranked = self.model.scan(self.model.quadratic(fit, self.lambda2, first), fit, lambda1=self.lambda1, lambda2=self.lambda2, ceiling=1e300, keep=keep, columns=self.model.W[first:])
         target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf  # columns that came later must beat the first pairs of before
-        pairs = [(c.out, c.into) for c in ranked if c.out >= 0 and c.change <= last and (c.out, c.into) not in failed]
-        better = self._first(fit, pairs, target)
-        if better is not None:
-            return better
-        failed.update(pairs)
+        for candidate in ranked:
+            pair = (candidate.out, candidate.into)
+            if candidate.out < 0 or pair in failed or candidate.change > last:
+                continue
+            new = self._refit(exchanged(fit.support, *pair), fit, target)
+            if new is not None and new.value < target:
+                return new
+            failed.add(pair)
         if len(ranked) == keep:
             self.last_ranked[key, keep] = min(last, ranked[-1].change)
         return None

@@ -184,32 +184,40 @@ def line_minimum(loss, y, weights, start, end, b, x, lambda1, lambda2):
 
 
 @njit
-def local_model(Z, S, slopes, curvatures, lambda2, intercept, x, H, grad, K, h0, work):
-    """Gradient and Hessian of the loss + ridge at x = (b, b0); returns the Hessian's trace."""
-    k, m = S.size, x.size
-    total = weighted_gram(Z, S, curvatures, K, h0, work)
-    trace = 0.0
+def gradient(Z, S, slopes, lambda2, intercept, x, grad):
+    """Gradient of the loss + ridge at x = (b, b0)."""
+    k = S.size
     for a in range(k):
         z = Z[S[a]]
         t = 0.0
         for i in range(slopes.size):
             t += slopes[i] * z[i]
         grad[a] = t + 2.0 * lambda2 * x[a]
-        for c in range(k):
-            H[a, c] = K[a, c]
-        H[a, a] += 2.0 * lambda2
-        trace += H[a, a]
     if intercept:
         t = 0.0
         for i in range(slopes.size):
             t += slopes[i]
         grad[k] = t
+
+
+@njit
+def hessian(Z, S, curvatures, lambda2, intercept, H, K, h0, work):
+    """Hessian of the loss + ridge; returns its trace."""
+    k = S.size
+    total = weighted_gram(Z, S, curvatures, K, h0, work)
+    trace = 0.0
+    for a in range(k):
+        for c in range(k):
+            H[a, c] = K[a, c]
+        H[a, a] += 2.0 * lambda2
+        trace += H[a, a]
+    if intercept:
         for a in range(k):
             H[a, k] = h0[a]
             H[k, a] = h0[a]
         H[k, k] = total
         trace += total
-    return trace if m > 0 else 0.0
+    return trace
 
 
 @njit
@@ -268,11 +276,14 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
     F = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta)
     damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(y, eta, offset)
+    trace, near = 1e-300, False
     if far <= ETA_CAP:
         held[:] = x
     for _it in range(max_iter):
         derivatives(loss, y, eta, weights, slopes, curvatures)
-        trace = max(local_model(Z, S, slopes, curvatures, lambda2, intercept, x, H, grad, K, h0, work), 1e-300)
+        gradient(Z, S, slopes, lambda2, intercept, x, grad)
+        if not near:
+            trace = max(hessian(Z, S, curvatures, lambda2, intercept, H, K, h0, work), 1e-300)
         unit = max(trace, reference) / max(m, 1)
         violation = 0.0
         size, level = _sizes(slopes, eta, lambda1, abs(F) + 1e-300)
@@ -292,6 +303,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         F = value
         x[:] = new
         # where the model foretold the step well, it is trusted again
+        near = smooth and damping == 0.0 and promised <= 1e-6 * level  # so close that the Hessian stays as it is
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(y, eta, offset)

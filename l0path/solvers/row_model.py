@@ -8,21 +8,21 @@ from ..designs import threads
 from ..losses import Squared, derivatives, name_of, smoothness
 from ..problem import Fit
 from . import newton
-from .chord import chord
+from .chord import SETTLED, attempt
+from .exchange import scan
 from .gram_model import GramModel
 from .linear_algebra import invert
 from .outside import foretold
 from .weighted_grams import WeightedGram, WeightedGrams
 from .working_columns import READ, Quadratic, WorkingColumns
 
-STEPS = 6  # chord steps after which a refit decides
-
 
 class Local(NamedTuple):
-    """F near a fit, on the working columns: a weighted Gram matrix with close curvatures, to be multiplied by `scale`; slopes (n,); c (width,) = -dF/db; B (k, k)."""
+    """F near a fit, on the working columns: a weighted Gram matrix with close curvatures, to be multiplied by `scale`; at (k,) positions of the support; slopes (n,); c (width,) = -dF/db; B (k, k)."""
 
     gram: WeightedGram
     scale: float
+    at: np.ndarray
     slopes: np.ndarray
     c: np.ndarray
     B: np.ndarray
@@ -32,6 +32,7 @@ class RowModel(WorkingColumns):
     """Every loss but the squared one: restricted optima by Newton on the rows, exchanges ranked on the quadratic with weights w_i loss''(eta_i)."""
 
     BATCH = 1 << 22  # entries of the right-hand sides of one read: 32 MB
+    REACH = 10.0  # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
     NEAR = 4  # columns a fit may propose from outside W for each pair that is asked for
 
     def __init__(self, problem):
@@ -133,17 +134,18 @@ class RowModel(WorkingColumns):
 
     def local(self, fit, lambda2):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come back."""
-        key, w = (fit.support.tobytes(), fit.value), self.width
+        key, w = (fit.support.tobytes(), f"{fit.value:.9e}"), self.width
         local = self.locals.get(key)
         if local is None:
             _, slopes, v = self.derivatives(fit)
-            gram = self.grams.near(v, self.Z, w)
-            scale, at = v.sum() / gram.total, self.where[fit.support]
-            H = scale * gram.G[np.ix_(at, at)]
-            H[np.diag_indices_from(H)] += 2.0 * lambda2 + 1e-10 * np.trace(H) / max(at.size, 1) + 1e-300
+            gram, at = self.grams.near(v, self.Z, w), np.ascontiguousarray(self.where[fit.support])
+            scale = v.sum() / gram.total
+            H = scale * gram.G[at[:, None], at]
+            diagonal = H.ravel()[:: at.size + 1]
+            diagonal += 2.0 * lambda2 + 1e-10 * diagonal.sum() / max(at.size, 1) + 1e-300
             B = np.empty_like(H)
             invert(H, at.size, B)
-            local = Local(gram, scale, slopes, np.empty(0), B)
+            local = Local(gram, scale, at, slopes, np.empty(0), B)
             for old in list(self.locals)[: len(self.locals) - max(8, (1 << 21) // slopes.size)]:
                 del self.locals[old]
         if local.c.size < w:
@@ -159,26 +161,37 @@ class RowModel(WorkingColumns):
     def quadratic(self, fit, lambda2, first=0):
         """On the working columns from position `first` on: exact gradient, curvatures of a fit close by."""
         local = self.local(fit, lambda2)
-        rows = local.gram.G[self.where[fit.support], first : self.width] * local.scale
-        return Quadratic(rows, local.c[first:], local.gram.diagonal[first:] * local.scale, local.B)
+        return Quadratic(local.gram.G[local.at, first : self.width] * local.scale, local.c[first:], local.gram.diagonal[first : self.width] * local.scale, local.B)
 
-    def attempt(self, fit, pairs, lambda2, first, any_below, target):
-        """Try exchanges (out, into) of column indices, -1 for none, by chord steps from number `first` on: (number, support, start) of the one to refit, or None (see `chord`)."""
-        p, local, S = self.problem, self.local(fit, lambda2), np.ascontiguousarray(self.where[fit.support])
-        out = np.array([np.searchsorted(fit.support, i) if i >= 0 else -1 for i, _ in pairs], dtype=np.int64)
-        into = np.array([self.where[j] if j >= 0 else -1 for _, j in pairs], dtype=np.int64)
-        best = np.empty(S.size + 1)
-        e, value, b0 = chord(p.loss, p.y, p.weights, p.offset, self.Z, S, fit.b, float(fit.b0), float(lambda2), p.intercept, local.B, local.c, local.gram.G, local.gram.mean, local.scale,
-                             local.scale * local.gram.total, out, into, first, any_below, float(target), STEPS, best)
+    def swaps(self, fit, lambda2, first, keep):
+        """The `keep` swaps with working columns from position `first` on that the quadratic ranks first: (change, position dropped, working position added), ascending."""
+        quadratic, p = self.quadratic(fit, lambda2, first), self.problem
+        skip, none = ~p.usable[self.W[first:]], np.zeros(quadratic.c.size)
+        inside = self.where[fit.support]
+        skip[inside[inside >= first] - first] = True
+        locked = np.isin(fit.support, p.forced, assume_unique=True) if p.forced.size else np.zeros(fit.support.size, dtype=bool)
+        change, column, position = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
+        self.tables += 1
+        count = scan(quadratic.rows, quadratic.B, fit.b, quadratic.c, quadratic.a, skip, locked, none, np.zeros(fit.support.size), 0.0, float(lambda2), 1e300, 1e300, change, column, position)
+        return change[:count], position[:count], column[:count] + first
+
+    def attempt(self, fit, out, into, lambda2, any_below, target):
+        """Try exchanges (position dropped, working position added), -1 for none, by chord steps: (Fit, number) of the first below target, or with any_below=False of the lowest; number -1 if none."""
+        p, local, k = self.problem, self.local(fit, lambda2), fit.support.size
+        best = np.empty(k + 1)
+        e, value, b0, promised, reach = attempt(p.loss, p.y, p.weights, p.offset, self.Z, local.at, fit.b, float(fit.b0), float(lambda2), p.intercept, local.B, local.c, local.gram.G, local.gram.mean,
+                                                local.scale, local.scale * local.gram.total, out, into, any_below, float(target), best)
         if e < 0:
-            return None
-        i, j = pairs[e]
-        stay = fit.support != i
+            return None, e
+        stay = np.arange(k) != out[e]
         support, b = fit.support[stay], best[:-1][stay]
-        if j >= 0:
+        if into[e] >= 0:
+            j = self.W[into[e]]
             at = np.searchsorted(support, j)
-            support, b = np.insert(support, at, j), np.insert(b, at, best[-1])
-        return e, support, (b, b0)
+            support, b = np.concatenate([support[:at], [j], support[at:]]), np.concatenate([b[:at], best[-1:], b[at:]])
+        if promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
+            return Fit(support, b, b0, value), e
+        return self.refit(support, 0.0, lambda2, (b, b0), target), e
 
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
         """For each fit its best exchanges over all p columns, by two quadratics: with unweighted Gram rows, one set for all fits, NEAR keep columns outside W are proposed; these and W are then ranked

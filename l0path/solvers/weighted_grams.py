@@ -4,7 +4,7 @@ import numpy as np
 from ..designs import threads
 
 BLOCK = 64  # working columns weighted at a time
-CLOSE = 0.4  # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
+CLOSE = 0.5  # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
 BYTES = 64 << 20  # what the kept matrices may take together
 
 
@@ -42,22 +42,22 @@ class WeightedGram:
 
 
 class WeightedGrams:
-    """The matrices that were made; `near` gives one whose curvatures are close, the last used first, and makes it where there is none."""
+    """The matrices that were made; `near` gives the closest, or makes one where none is close; the oldest go when memory is short."""
 
     def __init__(self, centred):
-        self.centred, self.kept = centred, []
+        self.centred, self.kept, self.shares = centred, [], np.empty((0, 0))
 
     def near(self, v, Z, width):
         """A WeightedGram of the first `width` rows of Z whose shape of curvatures lies within CLOSE of that of v."""
         share = v / max(float(v.sum()), 1e-300)
-        distances = [float(np.abs(share - gram.v / gram.total).sum()) for gram in self.kept]
-        best = int(np.argmin(distances)) if distances else -1
+        distances = np.abs(self.shares - share).sum(axis=1) if self.kept else np.empty(0)
+        best = int(distances.argmin()) if distances.size else -1
         if best >= 0 and distances[best] <= CLOSE:
-            gram = self.kept.pop(best)
+            gram = self.kept[best]
         else:
             gram = WeightedGram(v.copy(), self.centred)
-        self.kept.insert(0, gram)
-        most = max(2, BYTES // (8 * max(width, 1) ** 2 + 8 * v.size))
-        del self.kept[most:]
+            most = max(2, BYTES // (8 * max(width, 1) ** 2 + 16 * v.size))
+            self.kept = [*self.kept[max(0, len(self.kept) + 1 - most) :], gram]
+            self.shares = np.stack([kept.v / kept.total for kept in self.kept])
         gram.extend(Z, width)
         return gram

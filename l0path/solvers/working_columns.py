@@ -76,8 +76,9 @@ class WorkingColumns:
         """What an exchange of a fit with columns J has to know of them: skip (m,) unusable or in the support, locked (k,) forced, price (m,) and paid (k,) lambda0 f."""
         p = self.problem
         skip = ~p.usable[J]
-        locked = np.isin(fit.support, p.forced, assume_unique=True)
-        skip[np.isin(J, fit.support)] = True
+        if fit.support.size:  # np.isin would sort both
+            skip |= fit.support[np.minimum(np.searchsorted(fit.support, J), fit.support.size - 1)] == J
+        locked = np.isin(fit.support, p.forced, assume_unique=True) if p.forced.size else np.zeros(fit.support.size, dtype=bool)
         price = np.where(np.isfinite(p.factor[J]), lambda0 * np.minimum(p.factor[J], 1e300), 1e300) if lambda0 else np.zeros(J.size)
         paid = np.where(locked, 0.0, lambda0 * p.factor[fit.support]) if lambda0 else np.zeros(fit.support.size)
         return skip, locked, price, paid
