@@ -125,11 +125,11 @@ class SupportPath:
         overshoots = 2 if self.exact and self.settings.effort != "fast" else 0
         while True:
             started = time.perf_counter()
-            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+            self._search(done)
             if overshoots == 2:
                 overshoots -= 1
-                if local_search.overshoot(self.store, self.mover, self.clock.poll):
-                    local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+                if self.mover.overshoot(self.store, self.clock.poll):
+                    self._search(done)
             searched = time.perf_counter()
             todo = [k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].support.tobytes()]
             grew = self.verify(todo) if todo else False
@@ -142,8 +142,8 @@ class SupportPath:
                 continue
             if overshoots:
                 overshoots -= 1
-                local_search.overshoot(self.store, self.mover, self.clock.poll)
-                local_search.kick(self.store, self.mover, np.random.default_rng(0), 4, self.clock.poll, done, self.settings)  # the default path depends on the data only
+                self.mover.overshoot(self.store, self.clock.poll)
+                self.mover.kick(self.store, np.random.default_rng(0), 4, self.clock.poll)  # the default path depends on the data only
             elif escapes:
                 escapes -= 1
                 self.escape(done)
@@ -151,6 +151,13 @@ class SupportPath:
                 done.clear()
             else:
                 return
+
+    def _search(self, done):
+        """Sweeps over the sizes until nothing improves; the exact table runs them in kernels."""
+        if self.exact:
+            self.mover.search(self.store, self.clock.poll)
+        else:
+            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
 
     def scout(self):
         """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next to nothing: its supports enter W and compete for their sizes."""
@@ -178,7 +185,10 @@ class SupportPath:
 
     def next_value(self):
         """Value of one more column than the last size, by its best addition; None when there is none."""
-        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
+        last = self.store.fits[self.store.last]
+        if self.exact:
+            return self.mover.value_beyond(last)
+        new = self.mover.forward(last, polish=False)
         return None if new is None else new.value
 
     def supports_found(self):
@@ -190,10 +200,13 @@ class SupportPath:
         for support in self.harvest():
             self.offer_support(support)
         self.harvest = tuple
-        local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
-        local_search.kick(self.store, self.mover, self.rng, 30 if self.exact else 10, self.clock.poll, done, self.settings)
+        self._search(done)
+        if self.exact:
+            self.mover.kick(self.store, self.rng, 30, self.clock.poll)
+        else:
+            local_search.kick(self.store, self.mover, self.rng, 10, self.clock.poll, done, self.settings)
         if local_search.double_swaps(self.store, self.mover, 5, self.clock.poll):
-            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+            self._search(done)
 
     def offer_support(self, support):
         """Let a support from elsewhere (another slice, loss or algorithm) compete for its size."""

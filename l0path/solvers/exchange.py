@@ -15,10 +15,12 @@ from .._generic import njit
 from .linear_algebra import invert
 
 COLLINEAR = 1e-9  # a column keeps less than this share of its length outside the support: it counts as a combination of it
+REFRESH = 40  # rank-one changes after which a state is built anew, so that rounding does not pile up
 
 
 class State(NamedTuple):
-    """One support on the working columns: S (capacity k), member (w,), inverse B (k, k), coefficients b (k,), V (w, k), c (w,), s (w,), scratch (3, max(w, k))."""
+    """One support on the working columns: S (capacity,), member (w,), inverse B (capacity, capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w, capacity)),
+    count = (size k, rank-one changes since the last `build`)."""
 
     S: np.ndarray
     member: np.ndarray
@@ -28,19 +30,33 @@ class State(NamedTuple):
     c: np.ndarray
     s: np.ndarray
     scratch: np.ndarray
+    count: np.ndarray
+
+
+class Columns(NamedTuple):
+    """The quadratic on the w working columns: G (w, w) at least, q (w,), 2 lambda2 = `twice`; locked (w,): never dropped; price (w,): what a column costs by being in (1e300: it may not enter)."""
+
+    G: np.ndarray
+    q: np.ndarray
+    twice: float
+    w: int
+    locked: np.ndarray
+    price: np.ndarray
 
 
 def new_state(width, capacity):
     """An empty state for `width` working columns and supports up to `capacity`."""
     capacity = max(capacity, 1)
-    return State(np.zeros(capacity, np.int64), np.zeros(width, np.bool_), np.zeros((capacity, capacity)), np.zeros(capacity),
-                 np.zeros((width, capacity)), np.zeros(width), np.zeros(width), np.zeros((4, max(width, capacity))))
+    return State(np.zeros(capacity, np.int64), np.zeros(width, np.bool_), np.zeros((capacity, capacity)), np.zeros(capacity), np.zeros((width, capacity)), np.zeros(width), np.zeros(width),
+                 np.zeros((5, max(width, capacity))), np.zeros(2, np.int64))
 
 
 @njit
-def build(state, G, q, lambda2, w, k):
-    """Fill the state anew for the support state.S[:k]: O(k^2 w). Returns the number of collinear members (their coefficients are zero)."""
+def build(state, columns, k):
+    """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient zero."""
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    G, q, w = columns.G, columns.q, columns.w
+    state.count[0], state.count[1] = k, 0
     for j in range(w):
         state.member[j] = False
     H = np.empty((k, k))
@@ -48,8 +64,8 @@ def build(state, G, q, lambda2, w, k):
         state.member[S[i]] = True
         for l in range(k):
             H[i, l] = G[S[i], S[l]]
-        H[i, i] += 2.0 * lambda2
-    weak = invert(H, k, B)
+        H[i, i] += columns.twice
+    invert(H, k, B)
     for i in range(k):
         t = 0.0
         for l in range(k):
@@ -57,7 +73,7 @@ def build(state, G, q, lambda2, w, k):
         b[i] = t
     g = np.empty(k)
     for j in range(w):
-        cj, sj = q[j], G[j, j] + 2.0 * lambda2
+        cj, sj = q[j], G[j, j] + columns.twice
         for l in range(k):
             g[l] = G[j, S[l]]
             cj -= g[l] * b[l]
@@ -68,13 +84,13 @@ def build(state, G, q, lambda2, w, k):
             V[j, i] = t
             sj -= t * g[i]
         c[j], s[j] = cj, sj
-    return weak
 
 
 @njit
-def add(state, G, w, k, j0):
-    """Add working column j0 to the support of size k by rank one: O(k w)."""
+def add(state, columns, j0):
+    """Add working column j0 to the support by rank one: O(k w)."""
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    G, k = columns.G, state.count[0]
     u, g = state.scratch[0], state.scratch[1]
     sigma = s[j0]
     t0 = c[j0] / sigma
@@ -89,7 +105,7 @@ def add(state, G, w, k, j0):
         B[k, i] = -u[i] / sigma
     B[k, k] = 1.0 / sigma
     b[k] = t0
-    for j in range(w):
+    for j in range(columns.w):
         rho = G[j0, j]
         for i in range(k):
             rho -= V[j, i] * g[i]
@@ -101,13 +117,15 @@ def add(state, G, w, k, j0):
         s[j] -= rho * share
     S[k] = j0
     state.member[j0] = True
+    state.count[0] += 1
+    state.count[1] += 1
 
 
 @njit
-def drop(state, w, k, i0):
-    """Remove position i0 from the support of size k by rank one; the last position takes its place. O(k w)."""
+def drop(state, columns, i0):
+    """Remove position i0 from the support by rank one; the last position takes its place. O(k w)."""
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
-    u = state.scratch[0]
+    u, k = state.scratch[0], state.count[0]
     last = k - 1
     pivot = B[i0, i0]
     t0 = b[i0] / pivot
@@ -115,7 +133,7 @@ def drop(state, w, k, i0):
         u[i] = B[i0, i] / pivot
     for i in range(k):
         b[i] -= t0 * B[i0, i]
-    for j in range(w):
+    for j in range(columns.w):
         v = V[j, i0]
         c[j] += t0 * v
         s[j] += v * v / pivot
@@ -134,41 +152,42 @@ def drop(state, w, k, i0):
     b[i0] = b[last]
     state.member[S[i0]] = False
     S[i0] = S[last]
+    state.count[0] -= 1
+    state.count[1] += 1
 
 
 @njit
-def best_addition(state, G, w, lambda2, price):
+def best_addition(state, columns):
     """The working column whose addition lowers F + price most, and by how much; (-1, 0) when none is independent of the support."""
     best, where = 0.0, -1
-    for j in range(w):
-        if not state.member[j] and state.s[j] > COLLINEAR * (G[j, j] + 2.0 * lambda2) and state.s[j] > 0.0 and price[j] < 1e299:
-            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - price[j]
+    for j in range(columns.w):
+        if not state.member[j] and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.twice) and state.s[j] > 0.0 and columns.price[j] < 1e299:
+            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.price[j]
             if gain > best or where < 0:
                 best, where = gain, j
     return where, best
 
 
 @njit
-def cheapest_drop(state, k, locked, price):
-    """The unlocked position whose removal raises F + price least, and by how much; (-1, inf) when all are locked."""
+def cheapest_drop(state, columns):
+    """The unlocked position whose removal raises F + price least, -1 when all are locked."""
     best, where = np.inf, -1
-    for i in range(k):
-        if not locked[state.S[i]]:
-            cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - price[state.S[i]]
+    for i in range(state.count[0]):
+        if not columns.locked[state.S[i]]:
+            cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.price[state.S[i]]
             if cost < best:
                 best, where = cost, i
-    return where, best
+    return where
 
 
 @njit
-def polish(state, G, q, lambda2, w, k, locked, price, tolerance, max_swaps):
-    """Take the best improving swap until none improves by more than `tolerance`; returns the number of swaps, negative when max_swaps stopped it.
-
-    price (w,): what a column costs by being in (lambda0 f_j; zeros on a support grid).
+def polish(state, columns, tolerance, max_swaps):
+    """Take the best improving swap until none improves by more than `tolerance`; returns the number of tables of swaps looked at, negative when max_swaps stopped it.
 
     Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the scan over i is a vector loop, and the exact change is computed only for the few that pass.
     """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    locked, price, k = columns.locked, columns.price, state.count[0]
     theta, inverse, limit = state.scratch[1], state.scratch[2], state.scratch[3]
     swaps = 0
     while True:
@@ -178,12 +197,12 @@ def polish(state, G, q, lambda2, w, k, locked, price, tolerance, max_swaps):
             theta[i] = b[i] / B[i, i] if free else 0.0
             inverse[i] = 1.0 / B[i, i]
             limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + price[S[i]]) if free else 1e300
-        for j in range(w):
+        for j in range(columns.w):
             if state.member[j]:
                 continue
             cj, sj = c[j], s[j]
             extra = 2.0 * price[j]
-            floor = COLLINEAR * (G[j, j] + 2.0 * lambda2)
+            floor = COLLINEAR * (columns.G[j, j] + columns.twice)
             hits = 0
             for i in range(k):
                 v = V[j, i]
@@ -204,22 +223,22 @@ def polish(state, G, q, lambda2, w, k, locked, price, tolerance, max_swaps):
                     if limit[i] < 1e299:
                         limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + price[S[i]])
         if best_j < 0:
-            return swaps
+            return swaps + 1
         if swaps >= max_swaps:
             return -swaps
-        drop(state, w, k, best_i)
-        add(state, G, w, k - 1, best_j)
+        drop(state, columns, best_i)
+        add(state, columns, best_j)
         swaps += 1
-        if swaps % 20 == 0:
-            build(state, G, q, lambda2, w, k)
+        if state.count[1] > REFRESH:
+            build(state, columns, k)
 
 
 @njit
-def fitted_part(state, q, k):
+def fitted_part(state, columns):
     """q_S'b_S / 2: how far the support's optimum lies below the empty quadratic."""
     t = 0.0
-    for i in range(k):
-        t += q[state.S[i]] * state.b[i]
+    for i in range(state.count[0]):
+        t += columns.q[state.S[i]] * state.b[i]
     return 0.5 * t
 
 
