@@ -226,9 +226,8 @@ class SupportPath:
         self.clock.poll()
         targets = [max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value) if k + 1 in fits else 1e300 for k in sizes]
         if self.exact:
-            checked = [self.model.refit(fits[k].support, 0.0, self.lambda2) for k in sizes]
-            ceilings = [-self.store.tolerance(fit.value) for fit in checked]
-            found = self.model.violators(checked, targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[10] * len(sizes))
+            ceilings = [-self.store.tolerance(fits[k].value) for k in sizes]
+            found = self.model.violators([fits[k] for k in sizes], targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[10] * len(sizes))
             for k, candidates in zip(sizes, found, strict=True):
                 if not candidates:
                     self._settle(k)

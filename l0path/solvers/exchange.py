@@ -243,38 +243,22 @@ def fitted_part(state, columns):
 
 
 @njit
-def scan(rows, index, B, b, c, products, a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, start, stop, change, column, position):
-    """The best exchanges and additions of one support among columns start..stop, by the exact change on the quadratic; returns how many were kept.
+def scan(rows, B, b, c, a, skip, locked, price, paid, lambda1, lambda2, target, ceiling, change, column, position):
+    """The best exchanges and additions of one support among m columns, by the exact change on the quadratic; returns how many were kept.
 
-    rows (r, p) with rows[index[i], j - start_of_rows] = G_{S_i, j}; B (k, k), b (k,) of the support; c (columns,) residual
-    products, or with `products` the plain products q, from which b'g is taken here in the same read; a, price, skip (columns,); locked, paid (k,): positions that stay, prices of the members.
+    rows (k, m) = G_{S, columns}; B (k, k), b (k,) of the support; c (m,) residual products; a, price, skip (m,); locked, paid (k,): positions that stay, prices of the members.
     Kept are the len(change) lowest of: swaps with change < ceiling, and additions (position -1) that lower F by more than target + price_j, entered as change = target + price_j - gain.
     One entry a column when ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
-    bound >= ||B||_2 prunes, where ceiling <= 0: with A_j = a_j + 2 lambda2, h = bound sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii), no swap improves if |c_j| <= t (sqrt(A_j) - sqrt(h)).
     """
     k, kept, room = b.size, 0, change.size
     g, u = np.empty(k), np.empty(k)
-    t, dearest = np.inf, 0.0
-    for i in range(k):
-        if not locked[i]:
-            t = min(t, abs(b[i]) / np.sqrt(B[i, i]))
-            dearest = max(dearest, paid[i])
-    prune = ceiling <= 0.0
-    for j in range(start, stop):
+    for j in range(c.size):
         if skip[j]:
             continue
         A = a[j] + 2.0 * lambda2
-        h, cj = 0.0, c[j]
         for i in range(k):
-            g[i] = rows[index[i], j]
-            h += g[i] * g[i]
-            cj -= b[i] * g[i]
-        h *= bound
-        if not products:
-            cj = c[j]
-        size = max(abs(cj) - lambda1, 0.0)
-        if prune and h < A and price[j] >= dearest and size <= t * (np.sqrt(A) - np.sqrt(h)) and size * size <= 2.0 * (target + price[j]) * (A - h):
-            continue
+            g[i] = rows[i, j]
+        size = max(abs(c[j]) - lambda1, 0.0)
         s = A
         for i in range(k):
             x = 0.0
@@ -294,7 +278,7 @@ def scan(rows, index, B, b, c, products, a, skip, locked, price, paid, lambda1, 
             den = s + u[i] * u[i] / B[i, i]
             if den <= COLLINEAR * A:
                 continue
-            num = max(abs(cj + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
+            num = max(abs(c[j] + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
             d = 0.5 * (b[i] * b[i] / B[i, i] - num * num / den) + price[j] - paid[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:
