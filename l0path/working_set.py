@@ -185,10 +185,7 @@ class SupportPath:
 
     def next_value(self):
         """Value of one more column than the last size, by its best addition; None when there is none."""
-        last = self.store.fits[self.store.last]
-        if self.exact:
-            return self.mover.value_beyond(last)
-        new = self.mover.forward(last, polish=False)
+        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
 
     def supports_found(self):

@@ -54,10 +54,8 @@ class ExactMover:
     def forward(self, fit, polish=True):
         """One size up: the best addition, then swaps. None when no column is independent of the support."""
         self._load(fit)
-        j, _ = exchange.best_addition(self.state, self.columns)
-        if j < 0:
+        if not exchange.add_best(self.state, self.columns):
             return None
-        exchange.add(self.state, self.columns, j)
         return self._polish() if polish else self._fit()
 
     def backward(self, fit, polish=True):
@@ -77,12 +75,6 @@ class ExactMover:
     def drop_some(self, fit, positions):
         """The fit of the support without some of its members (positions in the sorted support)."""
         return self.model.refit(np.delete(fit.support, positions), 0.0, self.lambda2)
-
-    def value_beyond(self, fit):
-        """F after the best addition to a fit; None when no column is independent of it."""
-        self._load(fit)
-        j, gain = exchange.best_addition(self.state, self.columns)
-        return None if j < 0 else float(fit.value - gain)
 
     # ------------------------------------------------------------------------------------------------------------ whole sweeps
 

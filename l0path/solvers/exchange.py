@@ -15,6 +15,7 @@ from .._generic import njit
 from .linear_algebra import invert
 
 COLLINEAR = 1e-9  # a column keeps less than this share of its length outside the support: it counts as a combination of it
+NONE, START = np.int64(-1), np.int64(0)  # typed: a plain number would compile a second kernel for the constant
 REFRESH = 40  # rank-one changes after which a state is built anew, so that rounding does not pile up
 
 
@@ -157,21 +158,23 @@ def drop(state, columns, i0):
 
 
 @njit
-def best_addition(state, columns):
-    """The working column whose addition lowers F + price most, and by how much; (-1, 0) when none is independent of the support."""
-    best, where = 0.0, -1
+def add_best(state, columns):
+    """Add the column that lowers F + price most, whatever it gains; False when none is independent of the support."""
+    best, where = 0.0, NONE
     for j in range(columns.w):
         if not state.member[j] and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.twice) and state.s[j] > 0.0 and columns.price[j] < 1e299:
             gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.price[j]
             if gain > best or where < 0:
                 best, where = gain, j
-    return where, best
+    if where >= 0:
+        add(state, columns, where)
+    return where >= 0
 
 
 @njit
 def cheapest_drop(state, columns):
     """The unlocked position whose removal raises F + price least, -1 when all are locked."""
-    best, where = np.inf, -1
+    best, where = np.inf, NONE
     for i in range(state.count[0]):
         if not columns.locked[state.S[i]]:
             cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.price[state.S[i]]
@@ -191,7 +194,7 @@ def polish(state, columns, tolerance, max_swaps):
     theta, inverse, limit = state.scratch[1], state.scratch[2], state.scratch[3]
     swaps = 0
     while True:
-        best, best_i, best_j = -tolerance, -1, -1
+        best, best_i, best_j = -tolerance, NONE, NONE
         for i in range(k):
             free = not locked[S[i]]
             theta[i] = b[i] / B[i, i] if free else 0.0
@@ -250,7 +253,7 @@ def scan(rows, B, b, c, a, skip, locked, price, paid, lambda1, lambda2, target, 
     Kept are the len(change) lowest of: swaps with change < ceiling, and additions (position -1) that lower F by more than target + price_j, entered as change = target + price_j - gain.
     One entry a column when ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
     """
-    k, kept, room = b.size, 0, change.size
+    k, kept, room = b.size, START, change.size
     g, u = np.empty(k), np.empty(k)
     for j in range(c.size):
         if skip[j]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._generic import njit
-from .exchange import COLLINEAR, REFRESH, add, build, drop, _keep
+from .exchange import COLLINEAR, REFRESH, START, _keep, add, build, drop
 
 BUILD, ADD, DROP, CHECK = range(4)
 
@@ -56,7 +56,7 @@ def record(state, members, supports, follow, tape):
 
     state, members: a `State` and the `Columns` of the r members.
     """
-    T = 0
+    T = START
     for e in range(supports.size.size):
         k, strange = supports.size[e], 0
         for i in range(k):
@@ -136,11 +136,21 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
         k = supports.size[e]
         for j in range(m):
             h[j], c[j] = 0.0, q[j]
-        for i in range(k):
-            row, b = rows[supports.row[supports.S[e, i]], start:stop], supports.b[e, i]
+        S, b = supports.S[e], supports.b[e]
+        i = 0
+        while i + 4 <= k:
+            g0, g1, g2, g3 = rows[supports.row[S[i]], start:stop], rows[supports.row[S[i + 1]], start:stop], rows[supports.row[S[i + 2]], start:stop], rows[supports.row[S[i + 3]], start:stop]
+            b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
             for j in range(m):
-                h[j] += row[j] * row[j]
-                c[j] -= b * row[j]
+                h[j] += g0[j] * g0[j] + g1[j] * g1[j] + g2[j] * g2[j] + g3[j] * g3[j]
+                c[j] -= b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
+            i += 4
+        while i < k:
+            g0, b0 = rows[supports.row[S[i]], start:stop], b[i]
+            for j in range(m):
+                h[j] += g0[j] * g0[j]
+                c[j] -= b0 * g0[j]
+            i += 1
         t, bound, target = supports.b[e, -1], supports.norm[e], supports.target[e]
         for j in range(m):
             A = a[j] + twice
@@ -236,7 +246,7 @@ def replay(rows, q, a, price, supports, tape, T, twice, lambda1, columns, m, cha
 @njit
 def _best(V, A, c, s, score, extra, supports, e, k, theta, inverse, limit, lambda1, columns, m, change, column, position):
     """The best exchanges of support e among m columns. One vector pass finds the columns where some pair may count, without division; these few are then looked at pair by pair."""
-    ceiling, target, room, kept = supports.ceiling[e], supports.target[e], change.size, 0
+    ceiling, target, room, kept = supports.ceiling[e], supports.target[e], change.size, START
     for j in range(m):
         size = max(abs(c[j]) - lambda1, 0.0)
         score[j] = size * size - (2.0 * target + extra[j]) * s[j]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._generic import njit
-from .exchange import REFRESH, add, best_addition, build, cheapest_drop, drop, fitted_part, polish
+from .exchange import REFRESH, add, add_best, build, cheapest_drop, drop, fitted_part, polish
 
 BUDGET = 2e7  # entries of V touched before a kernel returns: some 20 ms
 IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in Held.note
@@ -76,6 +76,7 @@ def load(state, held, columns, limits, k):
 def settle(state, held, columns, limits, polished):
     """Polish the state if `polished`, and keep it if it is the best of its size."""
     size = state.count[0]
+    held.note[WORK] += 3.0 * size * columns.w  # the step that led here
     value = limits.empty - fitted_part(state, columns)
     if polished:
         tables = polish(state, columns, max(limits.relative * abs(value), limits.least), limits.max_swaps)
@@ -99,17 +100,6 @@ def settle(state, held, columns, limits, polished):
 
 
 @njit
-def ascend(state, held, columns):
-    """Add the best column; False when none is independent of the support."""
-    j, _ = best_addition(state, columns)
-    if j < 0:
-        return False
-    add(state, columns, j)
-    held.note[WORK] += 3.0 * state.count[0] * columns.w
-    return True
-
-
-@njit
 def sweep(state, held, columns, limits, up, start):
     """Steps from sizes `start` on, up (best addition) or down (cheapest removal), each polished and kept if it improves; only from supports whose step was not taken before.
 
@@ -126,7 +116,7 @@ def sweep(state, held, columns, limits, up, start):
             held.fresh[side, k] = False
             moved = False
             if up:
-                moved = ascend(state, held, columns)
+                moved = add_best(state, columns)
                 if not moved and held.value[k + 1] == np.inf:
                     held.note[LAST], held.note[SATURATED] = k, 1
                     return -1
@@ -135,9 +125,8 @@ def sweep(state, held, columns, limits, up, start):
                 moved = i >= 0
                 if moved:
                     drop(state, columns, i)
-                    held.note[WORK] += 2.0 * state.count[0] * columns.w
             if moved:
-                settle(state, held, columns, limits, True)
+                settle(state, held, columns, limits, moved)  # not True: a constant would compile a second kernel
         k += 1 if up else -1
     return -1
 
@@ -150,8 +139,9 @@ def overshoot(state, held, columns, limits, top):
     if top > 0:
         load(state, held, columns, limits, last)
     while state.count[0] - limits.forced < top:
-        if not ascend(state, held, columns):
+        if not add_best(state, columns):
             break
+        held.note[WORK] += 3.0 * state.count[0] * columns.w
     while state.count[0] - limits.forced > 1:
         if held.note[WORK] > BUDGET:
             return True
@@ -162,7 +152,7 @@ def overshoot(state, held, columns, limits, top):
         drop(state, columns, i)
         held.note[WORK] += 2.0 * state.count[0] * columns.w
         if polished:
-            settle(state, held, columns, limits, True)
+            settle(state, held, columns, limits, polished)
     return False
 
 
@@ -206,7 +196,7 @@ def kick(state, held, columns, limits, counts, noise, start):
                     break
         held.note[WORK] += 2.0 * dropped * state.count[0] * columns.w
         for step in range(dropped):
-            if not ascend(state, held, columns):
+            if not add_best(state, columns):
                 break
             settle(state, held, columns, limits, step == dropped - 1)
     return -1
