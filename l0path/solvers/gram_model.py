@@ -5,8 +5,9 @@ from ..designs import threads
 from ..problem import Fit
 from . import exchange, newton, replay
 from .linear_algebra import invert
-from .working_columns import READ, Quadratic, WorkingColumns, candidates
+from .working_columns import Quadratic, WorkingColumns, candidates
 
+STRIP = 64  # rows of G made at a time
 RANGE = 512  # columns of one task of a check: V of 50 members fits the cache
 PRUNE = 4096  # columns from which on a bound is worth its price
 
@@ -31,9 +32,19 @@ class GramModel(WorkingColumns):
             G = np.empty((capacity, capacity))
             G[:old, :old] = self.G[:old, :old]
             self.G = G
-        block = (self.Z[old:new] * self.problem.weights) @ self.Z[:new].T
-        self.G[old:new, :new] = block
-        self.G[:new, old:new] = block.T
+        weights = self.problem.weights
+        even = weights[0] if (weights == weights[0]).all() else None
+
+        def part(top, bottom):
+            """The rows top..bottom up to the diagonal, and their mirror image."""
+            Z = self.Z[top:bottom]
+            block = (Z if even is not None else Z * weights) @ self.Z[:bottom].T
+            if even is not None:
+                block *= even
+            self.G[top:bottom, :bottom] = block
+            self.G[:bottom, top:bottom] = block.T
+
+        threads.run(part, [*range(old, new, STRIP), new])
         self.q = self.q_all[self.W]
 
     def null(self, lambda1, lambda2):
@@ -70,14 +81,12 @@ class GramModel(WorkingColumns):
             return 0
         have, p = len(self.row_of), self.problem.X.p
         if have + len(new) > self.rows.shape[0]:
-            rows = np.empty((max(have + len(new) + 64, 2 * self.rows.shape[0]), p))
+            rows = np.empty((max(have + len(new), 4 * self.rows.shape[0]), p))  # memory that is not written costs nothing
             rows[:have] = self.rows[:have]
             self.rows = rows
-        R = (self.Z[self.where[new]] * self.problem.weights).T
-        step = max(256, READ // len(new))
-        for left in range(0, p, step):
-            right = min(left + step, p)
-            self.rows[have : have + len(new), left:right] = self.problem.X.correlate(R, left, right).T
+        A = self.Z[self.where[new]]
+        A *= self.problem.weights
+        self.problem.X.correlate_into(A, self.rows[have : have + len(new)])
         self.row_of.update({j: have + i for i, j in enumerate(new)})
         self.reads += 1
         return len(new)

@@ -86,9 +86,28 @@ def settle(state, held, columns, limits, polished):
     k = size - limits.forced
     if k > held.note[LAST]:
         return
-    old = held.value[k]
-    if old < np.inf and not value < old - max(limits.relative * abs(old), limits.least):
+    bar = held.value[k] - max(limits.relative * abs(held.value[k]), limits.least) if held.value[k] < np.inf else np.inf
+    if not value < bar:
         return
+    if state.count[1] > 0:  # rounding of the walk: one step of refinement, or anew where that is not small
+        residual, off, length = state.scratch[1], 0.0, 0.0
+        for i in range(size):
+            t = columns.q[state.S[i]] - columns.twice * state.b[i]
+            for l in range(size):
+                t -= columns.G[state.S[i], state.S[l]] * state.b[l]
+            residual[i] = t
+        for i in range(size):
+            t = 0.0
+            for l in range(size):
+                t += state.B[i, l] * residual[l]
+            length = max(length, abs(state.b[i]))
+            off = max(off, abs(t))
+            state.b[i] += t
+        if not off <= 1e-9 * length:
+            build(state, columns, size)
+        value = limits.empty - fitted_part(state, columns)
+        if not value < bar:
+            return
     held.value[k] = value
     for i in range(size):
         held.S[k, i], held.b[k, i] = state.S[i], state.b[i]

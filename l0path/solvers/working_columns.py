@@ -48,10 +48,10 @@ class WorkingColumns:
             return False
         old, new = self.width, self.width + J.size
         if new > self.Z.shape[0]:
-            Z = np.empty((max(new, int(1.5 * self.Z.shape[0])), self.problem.X.n))
+            Z = np.empty((max(new, 4 * self.Z.shape[0]), self.problem.X.n))  # memory that is not written costs nothing
             Z[:old] = self.Z[:old]
             self.Z = Z
-        self.Z[old:new] = self.problem.X.columns(J).T
+        self.problem.X.columns(J, self.Z[old:new].T)
         self.where[J] = np.arange(old, new)
         self.W = np.concatenate([self.W, J])
         self.width = new
