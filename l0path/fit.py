@@ -66,7 +66,7 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         raise TypeError(f"n_jobs={n_jobs!r} must be None, -1 or a whole number >= 1")
     data, notes, by_name, response = inputs.parse(X, y, loss=loss, fit_intercept=fit_intercept, standardize=standardize, sample_weight=sample_weight, class_weight=class_weight, offset=offset,
                                                   lower=lower, upper=upper, always_include=always_include, exclude=exclude, penalty_factor=penalty_factor, feature_names=feature_names,
-                                                  gamma=gamma, delta=delta)
+                                                  gamma=gamma, delta=delta, read=False)
     plan = make_plan(algorithm=algorithm, penalty=penalty, grid=grid, k=k, max_k=max_k, n_lambda0=n_lambda0, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, n_shrink=n_shrink, tol=tol,
                      max_iter=max_iter, time_limit=time_limit, random_state=random_state)
     plan, more = scaled(plan, data, lambda_scale, sample_weight)

@@ -202,17 +202,20 @@ def class_weights(value, classes, loss):
     return pair
 
 
-def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight, offset, lower, upper, always_include, exclude, penalty_factor, feature_names, gamma, delta):
-    """(Data, notes, by_name, response name) of the arguments of `fit`."""
+def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight, offset, lower, upper, always_include, exclude, penalty_factor, feature_names, gamma, delta, read=True):
+    """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0."""
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)
     if feature_names is not None and (isinstance(feature_names, (str, bytes)) or not np.iterable(feature_names)):
         raise TypeError(f"feature_names={feature_names!r} must be a sequence of names, one per column of X")
     design, names, _, notes = as_design(X, feature_names)
-    check_finite(design, names)
+    if read:
+        check_finite(design, names)
     target, classes, more = response(y, design.n, loss)
     notes = [*notes, *more]
     weights = sample_weights(sample_weight, design.n)
+    if not read and not weights.all():
+        check_finite(design, names)
     shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
     record = make_loss(loss, number(gamma, "gamma"), 1.0 if delta is None else number(delta, "delta"))
     factor = np.ones(design.p) if penalty_factor is None else vector(penalty_factor, design.p, "penalty_factor", "column of X").copy()
@@ -259,13 +262,13 @@ def _check_box(low, high, forced, excluded, names):
         raise ValueError(f"the box of {names[j]} is [{low[j]:g}, {high[j]:g}] and leaves out 0, so the column could not be left out; widen it, or put the column into always_include")
 
 
-def column_notes(data, usable):
-    """Notes about constant, equal and excluded columns."""
+def column_notes(data, usable, second):
+    """Notes about constant, equal and excluded columns; second (p,): moments, equal for equal columns."""
     notes = []
     constant = np.flatnonzero(~usable & ~data.excluded)
     if constant.size:
         notes.append(f"{constant.size} constant column{'s' if constant.size > 1 else ''}, never chosen: {_some(constant, data.names)}")
-    pairs = duplicates(data.design)
+    pairs = duplicates(data.design, second)
     if pairs:
         notes.append(f"{len(pairs)} column{'s' if len(pairs) > 1 else ''} equal to an earlier one, which stays usable: " + _some([j for j, _ in pairs], data.names))
     return notes, np.array([j for j, _ in pairs], dtype=np.int64)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .designs import Standardized
+from .designs import Standardized, check_finite
 from .losses import Huber, Poisson, Squared
 
 EPS = float(np.finfo(float).eps)
@@ -114,6 +114,7 @@ def pose(data, keep=None):
         mean, second = data.design.moments(full, data.intercept)
     wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if wild.size:
+        check_finite(data.design, data.names)
         raise ValueError(f"X has entries too large to be squared in {wild.size} columns, the first {data.names[wild[0]]}; rescale them")
     # without an intercept columns keep their origin, and the scale is their root mean square
     usable = (second > 0) & ~data.excluded

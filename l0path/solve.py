@@ -39,7 +39,7 @@ def solve(data, plan, *, keep=None, slices=None, notes=(), by_name=False, respon
     with deferred_interrupts(clock):
         problem = pose(data, keep)
         if check_columns:
-            more, equal = inputs.column_notes(data, problem.usable)
+            more, equal = inputs.column_notes(data, problem.usable, problem.square * problem.X.scale**2)
             notes += more
             equal = np.setdiff1d(equal, problem.forced)
             if equal.size:

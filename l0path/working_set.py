@@ -7,12 +7,10 @@ import signal
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 
 from .designs import threads
-from .losses import Squared
 from .solvers import local_search
 from .solvers.chord_mover import ChordMover
 from .solvers.confirmed_mover import ConfirmedMover
@@ -80,7 +78,7 @@ def null_gradient(model, null):
         residual = problem.y - problem.X.dot(null.support, null.b)
         slopes = -problem.weights * residual
     else:
-        _, slopes, _ = model.derivatives(null)
+        return model.flat().q_all
     model.reads += 1
     return np.where(problem.usable, -problem.X.correlate(slopes), 0.0)
 
@@ -133,11 +131,11 @@ class SupportPath:
         overshoots = 2 if self.exact and self.settings.effort != "fast" else 0
         while True:
             started = time.perf_counter()
-            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+            self._search(done)
             if overshoots == 2:
                 overshoots -= 1
-                if local_search.overshoot(self.store, self.mover, self.clock.poll):
-                    local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+                if self.mover.overshoot(self.store, self.clock.poll):
+                    self._search(done)
             searched = time.perf_counter()
             todo = [k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].support.tobytes()]
             grew = self.verify(todo) if todo else False
@@ -150,8 +148,8 @@ class SupportPath:
                 continue
             if overshoots:
                 overshoots -= 1
-                local_search.overshoot(self.store, self.mover, self.clock.poll)
-                local_search.kick(self.store, self.mover, np.random.default_rng(0), 4, self.clock.poll, done, self.settings)  # the default path depends on the data only
+                self.mover.overshoot(self.store, self.clock.poll)
+                self.mover.kick(self.store, np.random.default_rng(0), 4, self.clock.poll)  # the default path depends on the data only
             elif escapes:
                 escapes -= 1
                 self.escape(done)
@@ -160,20 +158,23 @@ class SupportPath:
             else:
                 return
 
+    def _search(self, done):
+        """Sweeps over the sizes until nothing improves; the exact table runs them in kernels."""
+        if self.exact:
+            self.mover.search(self.store, self.clock.poll)
+        else:
+            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+
     def scout(self):
         """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next to nothing: its supports enter W and compete for their sizes."""
-        problem, null = self.model.problem, self.store.fits[0]
-        _, slopes, curvatures = self.model.derivatives(null)
-        weights = problem.weights
-        y = -slopes / weights
-        y -= weights @ y if problem.intercept else 0.0
-        none = np.full(problem.X.p, np.inf)
-        proxy = GramModel(replace(problem, loss=Squared(), y=y, offset=np.zeros_like(y), lower=-none, upper=none, floor=0.0, noise=0.0))
-        curvature = max(float(curvatures.sum()), 1e-12)
+        null, proxy = self.store.fits[0], self.model.flat()
+        curvature = max(float(self.model.derivatives(null)[2].sum()), 1e-12)
         path = SupportPath(proxy, lambda1=0.0, lambda2=self.lambda2 / curvature, max_k=self.store.last, settings=LocalSearch(effort="fast", tol=self.settings.tol), clock=self.clock)
+        held = proxy.reads
         path.run()
         found = path.supports_found()
-        self.model.reads += proxy.reads
+        self.model.share(proxy)
+        self.model.reads += proxy.reads - held
         seed(self.model, null, max(self.store.last // 2, 10), self.lambda1, extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])))
         for support in found:
             self.offer_support(support)
@@ -198,10 +199,13 @@ class SupportPath:
         for support in self.harvest():
             self.offer_support(support)
         self.harvest = tuple
-        local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
-        local_search.kick(self.store, self.mover, self.rng, 30 if self.exact else 10, self.clock.poll, done, self.settings)
+        self._search(done)
+        if self.exact:
+            self.mover.kick(self.store, self.rng, 30, self.clock.poll)
+        else:
+            local_search.kick(self.store, self.mover, self.rng, 10, self.clock.poll, done, self.settings)
         if local_search.double_swaps(self.store, self.mover, 5, self.clock.poll):
-            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+            self._search(done)
 
     def offer_support(self, support):
         """Let a support from elsewhere (another slice, loss or algorithm) compete for its size."""
@@ -221,9 +225,8 @@ class SupportPath:
         self.clock.poll()
         targets = [max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value) if k + 1 in fits else 1e300 for k in sizes]
         if self.exact:
-            checked = [self.model.refit(fits[k].support, 0.0, self.lambda2) for k in sizes]
-            ceilings = [-self.store.tolerance(fit.value) for fit in checked]
-            found = self.model.violators(checked, targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[10] * len(sizes))
+            ceilings = [-self.store.tolerance(fits[k].value) for k in sizes]
+            found = self.model.violators([fits[k] for k in sizes], targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[10] * len(sizes))
             for k, candidates in zip(sizes, found, strict=True):
                 if not candidates:
                     self._settle(k)

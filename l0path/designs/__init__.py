@@ -34,7 +34,9 @@ def as_design(X, feature_names=None):
             notes.append("feature_names was not used: X is a DataFrame and its columns name the features")
     else:
         design, names = _from_sparse(X) if sp.issparse(X) else _from_array(X), feature_names
-    names = [f"x{j}" for j in range(design.p)] if names is None else [str(name) for name in names]
+    if names is None:
+        return design, [f"x{j}" for j in range(design.p)], index, notes
+    names = [str(name) for name in names]
     if len(names) != design.p:
         raise ValueError(f"feature_names has {len(names)} names but X has {design.p} columns; pass one name per column")
     names, repeats = _unique(names)
@@ -150,26 +152,32 @@ def check_finite(design, names):
         )
 
 
-def duplicates(design):
+def duplicates(design, second=None):
     """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant columns are left out.
 
-    One read along two random directions finds columns that may be equal, then these are compared exactly (by a 128-bit digest). Pass the unscaled design.
+    Columns that may be equal have the same second moment (p,), where it is known, and look the same along two random directions; these are compared exactly (by a 128-bit digest). Pass the unscaled design.
     """
-    looks = design.correlate(np.random.default_rng(SEED).standard_normal((design.n, 2)))
-    candidate = np.zeros(design.p, dtype=bool)
-    for look in looks.T:  # equal columns may differ here by rounding; with a sum near zero that may be much, but not along both directions
-        order = np.argsort(look, kind="stable")
-        value = look[order]
-        close = np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1]))
-        candidate[order[1:][close]] = candidate[order[:-1][close]] = True
+    J = np.arange(design.p) if second is None else _close(second)
+    if J.size > 64:
+        directions = np.random.default_rng(SEED).standard_normal((design.n, 2))
+        looks = design.correlate(directions)[J]
+        J = J[np.union1d(*(_close(look) for look in looks.T))]  # equal columns may differ here by rounding; with a sum near zero that may be much, but not along both directions
     first, pairs = {}, []
-    indices, width = np.flatnonzero(candidate), max(1, (1 << 21) // design.n)
-    for left in range(0, indices.size, width):
-        J = indices[left : left + width]
-        for j, column in zip(J.tolist(), design.columns(J).T + 0.0, strict=True):  # + 0.0 turns -0.0 into 0.0
+    width = max(1, (1 << 21) // design.n)
+    for left in range(0, J.size, width):
+        block = J[left : left + width]
+        for j, column in zip(block.tolist(), design.columns(block).T + 0.0, strict=True):  # + 0.0 turns -0.0 into 0.0
             if (column == column[0]).all():
                 continue
             earlier = first.setdefault(blake2b(column.tobytes(), digest_size=16).digest(), j)
             if earlier != j:
                 pairs.append((j, earlier))
     return pairs
+
+
+def _close(x):
+    """Positions, sorted, of the entries of x that have another one within 1e-9, relative."""
+    order = np.argsort(x, kind="stable")
+    value = x[order]
+    close = np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1]))
+    return np.union1d(order[1:][close], order[:-1][close])

@@ -105,10 +105,27 @@ class Dense:
         self._in_parts(part, start, stop)
         return out
 
-    def columns(self, J):
-        """X[:, J] as a float64 copy (n, len(J)) in Fortran order."""
+    def correlate_into(self, A, out, start=0):
+        """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
+        stop = start + out.shape[1]
+        if not self._direct:
+            out[:] = self.correlate(A.T, start, stop).T
+            return
+
+        def direct(left, right):
+            for rows in (range(A.shape[0]) if A.shape[0] <= 2 else [slice(None)]):
+                np.matmul(A[rows], self.X[:, left:right], out=out[rows, left - start : right - start])
+
+        if (stop - start) * self.n <= SMALL:
+            direct(start, stop)
+            return
+        with pool.one_blas_thread():
+            pool.run(direct, [*range(start, stop, max(256, -(-(stop - start) // (4 * pool.count())))), stop])
+
+    def columns(self, J, out=None):
+        """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
         J = np.asarray(J, dtype=np.intp)
-        out = np.empty((self.n, J.size), order="F")
+        out = np.empty((self.n, J.size), order="F") if out is None else out
         if abs(self.X.strides[0]) <= abs(self.X.strides[1]):
             for k, j in enumerate(J):
                 out[:, k] = self.X[:, j]
@@ -138,6 +155,11 @@ class Dense:
         positive = None if weights.all() else weights > 0
 
         def part(left, right):
+            with np.errstate(over="ignore", invalid="ignore"):  # threads do not inherit it
+                measure(left, right)
+
+        def measure(left, right):
+            scratch = np.empty(0)
             for rows, cols, tile in self._blocks(left, right, CACHED):
                 w = weights[rows]
                 if positive is not None:
@@ -149,7 +171,10 @@ class Dense:
                     second[cols] += w @ (tile * tile)
                     continue
                 middle = w @ tile / total
-                gap = tile - middle
+                if scratch.size < tile.size:
+                    scratch = np.empty(tile.size)
+                gap = scratch[: tile.size].reshape(tile.shape, order="F" if abs(tile.strides[0]) <= abs(tile.strides[1]) else "C")
+                np.subtract(tile, middle, out=gap)
                 shift = w @ gap / total  # what rounding left in `middle`
                 gap *= gap
                 if not mass[cols.start]:

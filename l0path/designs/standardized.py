@@ -1,8 +1,12 @@
 """Columns centred and scaled on the fly, over all rows or some of them, whatever design lies below."""
 import numpy as np
 
+from l0path.designs import threads as pool
+from l0path.designs.dense import Dense
+
 FAR = 1e4  # columns with |center| beyond this many scales are centred before a product: the short formula would lose 4 digits or more
 BLOCK = 1 << 20  # entries of a block of centred columns: 8 MB
+READ = 1 << 22  # entries of X'R made at a time where they cannot be made in place: 32 MB
 
 
 class Standardized:
@@ -44,17 +48,53 @@ class Standardized:
             out = np.empty((stop - start, R.shape[1]))
         else:
             out = self.design.correlate(self._scatter(R), start, stop)
-            out -= np.multiply.outer(self.center[start:stop], R.sum(axis=0))
-            out /= self.scale[start:stop, None]
+            total, step = R.sum(axis=0), max(1, BLOCK // max(R.shape[1], 1))
+            for left in range(0, stop - start, step):
+                right = min(left + step, stop - start)
+                block = out[left:right]
+                block -= self.center[start + left : start + right, None] * total
+                block /= self.scale[start + left : start + right, None]
         width = max(1, BLOCK // max(self.design.n, 1))
         for left in range(0, far.size, width):
             block = far[left : left + width]
             out[block] = self.columns(start + block).T @ R
         return out
 
-    def columns(self, J):
-        """((X_J - 1 c_J') / s_J)[rows] as a float64 copy (n, len(J)) in Fortran order."""
+    def correlate_into(self, A, out, start=0):
+        """out (m, q) = A ((X - 1c') / s)[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
+        here = slice(start, start + out.shape[1])
+        if not isinstance(self.design, Dense) or self._far[here].any():
+            step = max(256, READ // max(A.shape[0], 1))
+            for left in range(0, out.shape[1], step):
+                right = min(left + step, out.shape[1])
+                out[:, left:right] = self.correlate(A.T, start + left, start + right).T
+            return
+        self.design.correlate_into(A if self.rows is None else np.ascontiguousarray(self._scatter(A.T).T), out, start)
+        center, scale, total = self.center[here], self.scale[here], A.sum(axis=1)
+
+        def finish(i, _):
+            out[i] -= center * total[i]
+            out[i] /= scale
+
+        pool.run(finish, range(A.shape[0] + 1), None if out.size > BLOCK else 1)
+
+    def columns(self, J, out=None):
+        """((X_J - 1 c_J') / s_J)[rows] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
         J = np.asarray(J, dtype=np.intp)
+        if out is not None and self.rows is None and isinstance(self.design, Dense):
+            width = max(1, BLOCK // (8 * max(self.n, 1)))
+
+            def part(left, right):
+                block, j = out[:, left:right], J[left:right]
+                self.design.columns(j, block)
+                block -= self.center[j]
+                block /= self.scale[j]
+
+            pool.run(part, [*range(0, J.size, width), J.size])
+            return out
+        if out is not None:
+            out[:] = self.columns(J)
+            return out
         W = self.design.columns(J)
         if self.rows is not None:
             W = W.T.take(self.rows, axis=1).T

@@ -15,10 +15,13 @@ from .._generic import njit
 from .linear_algebra import invert
 
 COLLINEAR = 1e-9  # a column keeps less than this share of its length outside the support: it counts as a combination of it
+NONE, START = np.int64(-1), np.int64(0)  # typed: a plain number would compile a second kernel for the constant
+REFRESH = 40  # rank-one changes after which a state is built anew, so that rounding does not pile up
 
 
 class State(NamedTuple):
-    """One support on the working columns: S (capacity k), member (w,), inverse B (k, k), coefficients b (k,), V (w, k), c (w,), s (w,), scratch (3, max(w, k))."""
+    """One support on the working columns: S (capacity,), member (w,), inverse B (capacity, capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w, capacity)),
+    count = (size k, rank-one changes since the last `build`)."""
 
     S: np.ndarray
     member: np.ndarray
@@ -28,19 +31,33 @@ class State(NamedTuple):
     c: np.ndarray
     s: np.ndarray
     scratch: np.ndarray
+    count: np.ndarray
+
+
+class Columns(NamedTuple):
+    """The quadratic on the w working columns: G (w, w) at least, q (w,), 2 lambda2 = `twice`; locked (w,): never dropped; price (w,): what a column costs by being in (1e300: it may not enter)."""
+
+    G: np.ndarray
+    q: np.ndarray
+    twice: float
+    w: int
+    locked: np.ndarray
+    price: np.ndarray
 
 
 def new_state(width, capacity):
     """An empty state for `width` working columns and supports up to `capacity`."""
     capacity = max(capacity, 1)
-    return State(np.zeros(capacity, np.int64), np.zeros(width, np.bool_), np.zeros((capacity, capacity)), np.zeros(capacity),
-                 np.zeros((width, capacity)), np.zeros(width), np.zeros(width), np.zeros((4, max(width, capacity))))
+    return State(np.zeros(capacity, np.int64), np.zeros(width, np.bool_), np.zeros((capacity, capacity)), np.zeros(capacity), np.zeros((width, capacity)), np.zeros(width), np.zeros(width),
+                 np.zeros((5, max(width, capacity))), np.zeros(2, np.int64))
 
 
 @njit
-def build(state, G, q, lambda2, w, k):
-    """Fill the state anew for the support state.S[:k]: O(k^2 w). Returns the number of collinear members (their coefficients are zero)."""
+def build(state, columns, k):
+    """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient zero."""
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    G, q, w = columns.G, columns.q, columns.w
+    state.count[0], state.count[1] = k, 0
     for j in range(w):
         state.member[j] = False
     H = np.empty((k, k))
@@ -48,8 +65,8 @@ def build(state, G, q, lambda2, w, k):
         state.member[S[i]] = True
         for l in range(k):
             H[i, l] = G[S[i], S[l]]
-        H[i, i] += 2.0 * lambda2
-    weak = invert(H, k, B)
+        H[i, i] += columns.twice
+    invert(H, k, B)
     for i in range(k):
         t = 0.0
         for l in range(k):
@@ -57,7 +74,7 @@ def build(state, G, q, lambda2, w, k):
         b[i] = t
     g = np.empty(k)
     for j in range(w):
-        cj, sj = q[j], G[j, j] + 2.0 * lambda2
+        cj, sj = q[j], G[j, j] + columns.twice
         for l in range(k):
             g[l] = G[j, S[l]]
             cj -= g[l] * b[l]
@@ -68,13 +85,13 @@ def build(state, G, q, lambda2, w, k):
             V[j, i] = t
             sj -= t * g[i]
         c[j], s[j] = cj, sj
-    return weak
 
 
 @njit
-def add(state, G, w, k, j0):
-    """Add working column j0 to the support of size k by rank one: O(k w)."""
+def add(state, columns, j0):
+    """Add working column j0 to the support by rank one: O(k w)."""
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    G, k = columns.G, state.count[0]
     u, g = state.scratch[0], state.scratch[1]
     sigma = s[j0]
     t0 = c[j0] / sigma
@@ -89,7 +106,7 @@ def add(state, G, w, k, j0):
         B[k, i] = -u[i] / sigma
     B[k, k] = 1.0 / sigma
     b[k] = t0
-    for j in range(w):
+    for j in range(columns.w):
         rho = G[j0, j]
         for i in range(k):
             rho -= V[j, i] * g[i]
@@ -101,13 +118,15 @@ def add(state, G, w, k, j0):
         s[j] -= rho * share
     S[k] = j0
     state.member[j0] = True
+    state.count[0] += 1
+    state.count[1] += 1
 
 
 @njit
-def drop(state, w, k, i0):
-    """Remove position i0 from the support of size k by rank one; the last position takes its place. O(k w)."""
+def drop(state, columns, i0):
+    """Remove position i0 from the support by rank one; the last position takes its place. O(k w)."""
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
-    u = state.scratch[0]
+    u, k = state.scratch[0], state.count[0]
     last = k - 1
     pivot = B[i0, i0]
     t0 = b[i0] / pivot
@@ -115,7 +134,7 @@ def drop(state, w, k, i0):
         u[i] = B[i0, i] / pivot
     for i in range(k):
         b[i] -= t0 * B[i0, i]
-    for j in range(w):
+    for j in range(columns.w):
         v = V[j, i0]
         c[j] += t0 * v
         s[j] += v * v / pivot
@@ -134,56 +153,59 @@ def drop(state, w, k, i0):
     b[i0] = b[last]
     state.member[S[i0]] = False
     S[i0] = S[last]
+    state.count[0] -= 1
+    state.count[1] += 1
 
 
 @njit
-def best_addition(state, G, w, lambda2, price):
-    """The working column whose addition lowers F + price most, and by how much; (-1, 0) when none is independent of the support."""
-    best, where = 0.0, -1
-    for j in range(w):
-        if not state.member[j] and state.s[j] > COLLINEAR * (G[j, j] + 2.0 * lambda2) and state.s[j] > 0.0 and price[j] < 1e299:
-            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - price[j]
+def add_best(state, columns):
+    """Add the column that lowers F + price most, whatever it gains; False when none is independent of the support."""
+    best, where = 0.0, NONE
+    for j in range(columns.w):
+        if not state.member[j] and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.twice) and state.s[j] > 0.0 and columns.price[j] < 1e299:
+            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.price[j]
             if gain > best or where < 0:
                 best, where = gain, j
-    return where, best
+    if where >= 0:
+        add(state, columns, where)
+    return where >= 0
 
 
 @njit
-def cheapest_drop(state, k, locked, price):
-    """The unlocked position whose removal raises F + price least, and by how much; (-1, inf) when all are locked."""
-    best, where = np.inf, -1
-    for i in range(k):
-        if not locked[state.S[i]]:
-            cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - price[state.S[i]]
+def cheapest_drop(state, columns):
+    """The unlocked position whose removal raises F + price least, -1 when all are locked."""
+    best, where = np.inf, NONE
+    for i in range(state.count[0]):
+        if not columns.locked[state.S[i]]:
+            cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.price[state.S[i]]
             if cost < best:
                 best, where = cost, i
-    return where, best
+    return where
 
 
 @njit
-def polish(state, G, q, lambda2, w, k, locked, price, tolerance, max_swaps):
-    """Take the best improving swap until none improves by more than `tolerance`; returns the number of swaps, negative when max_swaps stopped it.
-
-    price (w,): what a column costs by being in (lambda0 f_j; zeros on a support grid).
+def polish(state, columns, tolerance, max_swaps):
+    """Take the best improving swap until none improves by more than `tolerance`; returns the number of tables of swaps looked at, negative when max_swaps stopped it.
 
     Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the scan over i is a vector loop, and the exact change is computed only for the few that pass.
     """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    locked, price, k = columns.locked, columns.price, state.count[0]
     theta, inverse, limit = state.scratch[1], state.scratch[2], state.scratch[3]
     swaps = 0
     while True:
-        best, best_i, best_j = -tolerance, -1, -1
+        best, best_i, best_j = -tolerance, NONE, NONE
         for i in range(k):
             free = not locked[S[i]]
             theta[i] = b[i] / B[i, i] if free else 0.0
             inverse[i] = 1.0 / B[i, i]
             limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + price[S[i]]) if free else 1e300
-        for j in range(w):
+        for j in range(columns.w):
             if state.member[j]:
                 continue
             cj, sj = c[j], s[j]
             extra = 2.0 * price[j]
-            floor = COLLINEAR * (G[j, j] + 2.0 * lambda2)
+            floor = COLLINEAR * (columns.G[j, j] + columns.twice)
             hits = 0
             for i in range(k):
                 v = V[j, i]
@@ -204,58 +226,42 @@ def polish(state, G, q, lambda2, w, k, locked, price, tolerance, max_swaps):
                     if limit[i] < 1e299:
                         limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + price[S[i]])
         if best_j < 0:
-            return swaps
+            return swaps + 1
         if swaps >= max_swaps:
             return -swaps
-        drop(state, w, k, best_i)
-        add(state, G, w, k - 1, best_j)
+        drop(state, columns, best_i)
+        add(state, columns, best_j)
         swaps += 1
-        if swaps % 20 == 0:
-            build(state, G, q, lambda2, w, k)
+        if state.count[1] > REFRESH:
+            build(state, columns, k)
 
 
 @njit
-def fitted_part(state, q, k):
+def fitted_part(state, columns):
     """q_S'b_S / 2: how far the support's optimum lies below the empty quadratic."""
     t = 0.0
-    for i in range(k):
-        t += q[state.S[i]] * state.b[i]
+    for i in range(state.count[0]):
+        t += columns.q[state.S[i]] * state.b[i]
     return 0.5 * t
 
 
 @njit
-def scan(rows, index, B, b, c, products, a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, start, stop, change, column, position):
-    """The best exchanges and additions of one support among columns start..stop, by the exact change on the quadratic; returns how many were kept.
+def scan(rows, B, b, c, a, skip, locked, price, paid, lambda1, lambda2, target, ceiling, change, column, position):
+    """The best exchanges and additions of one support among m columns, by the exact change on the quadratic; returns how many were kept.
 
-    rows (r, p) with rows[index[i], j - start_of_rows] = G_{S_i, j}; B (k, k), b (k,) of the support; c (columns,) residual
-    products, or with `products` the plain products q, from which b'g is taken here in the same read; a, price, skip (columns,); locked, paid (k,): positions that stay, prices of the members.
+    rows (k, m) = G_{S, columns}; B (k, k), b (k,) of the support; c (m,) residual products; a, price, skip (m,); locked, paid (k,): positions that stay, prices of the members.
     Kept are the len(change) lowest of: swaps with change < ceiling, and additions (position -1) that lower F by more than target + price_j, entered as change = target + price_j - gain.
     One entry a column when ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
-    bound >= ||B||_2 prunes, where ceiling <= 0: with A_j = a_j + 2 lambda2, h = bound sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii), no swap improves if |c_j| <= t (sqrt(A_j) - sqrt(h)).
     """
-    k, kept, room = b.size, 0, change.size
+    k, kept, room = b.size, START, change.size
     g, u = np.empty(k), np.empty(k)
-    t, dearest = np.inf, 0.0
-    for i in range(k):
-        if not locked[i]:
-            t = min(t, abs(b[i]) / np.sqrt(B[i, i]))
-            dearest = max(dearest, paid[i])
-    prune = ceiling <= 0.0
-    for j in range(start, stop):
+    for j in range(c.size):
         if skip[j]:
             continue
         A = a[j] + 2.0 * lambda2
-        h, cj = 0.0, c[j]
         for i in range(k):
-            g[i] = rows[index[i], j]
-            h += g[i] * g[i]
-            cj -= b[i] * g[i]
-        h *= bound
-        if not products:
-            cj = c[j]
-        size = max(abs(cj) - lambda1, 0.0)
-        if prune and h < A and price[j] >= dearest and size <= t * (np.sqrt(A) - np.sqrt(h)) and size * size <= 2.0 * (target + price[j]) * (A - h):
-            continue
+            g[i] = rows[i, j]
+        size = max(abs(c[j]) - lambda1, 0.0)
         s = A
         for i in range(k):
             x = 0.0
@@ -275,7 +281,7 @@ def scan(rows, index, B, b, c, products, a, skip, locked, price, paid, lambda1, 
             den = s + u[i] * u[i] / B[i, i]
             if den <= COLLINEAR * A:
                 continue
-            num = max(abs(cj + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
+            num = max(abs(c[j] + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
             d = 0.5 * (b[i] * b[i] / B[i, i] - num * num / den) + price[j] - paid[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:

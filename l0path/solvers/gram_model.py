@@ -3,9 +3,13 @@ import numpy as np
 
 from ..designs import threads
 from ..problem import Fit
-from . import newton
+from . import exchange, newton, replay
 from .linear_algebra import invert
-from .working_columns import READ, Quadratic, WorkingColumns
+from .working_columns import Quadratic, WorkingColumns, candidates
+
+STRIP = 64  # rows of G made at a time
+RANGE = 512  # columns of one task of a check: V of 50 members fits the cache
+PRUNE = 4096  # columns from which on a bound is worth its price
 
 
 class GramModel(WorkingColumns):
@@ -28,9 +32,19 @@ class GramModel(WorkingColumns):
             G = np.empty((capacity, capacity))
             G[:old, :old] = self.G[:old, :old]
             self.G = G
-        block = (self.Z[old:new] * self.problem.weights) @ self.Z[:new].T
-        self.G[old:new, :new] = block
-        self.G[:new, old:new] = block.T
+        weights = self.problem.weights
+        even = weights[0] if (weights == weights[0]).all() else None
+
+        def part(top, bottom):
+            """The rows top..bottom up to the diagonal, and their mirror image."""
+            Z = self.Z[top:bottom]
+            block = (Z if even is not None else Z * weights) @ self.Z[:bottom].T
+            if even is not None:
+                block *= even
+            self.G[top:bottom, :bottom] = block
+            self.G[:bottom, top:bottom] = block.T
+
+        threads.run(part, [*range(old, new, STRIP), new])
         self.q = self.q_all[self.W]
 
     def null(self, lambda1, lambda2):
@@ -67,30 +81,59 @@ class GramModel(WorkingColumns):
             return 0
         have, p = len(self.row_of), self.problem.X.p
         if have + len(new) > self.rows.shape[0]:
-            rows = np.empty((max(have + len(new) + 64, 2 * self.rows.shape[0]), p))
+            rows = np.empty((max(have + len(new), 4 * self.rows.shape[0]), p))  # memory that is not written costs nothing
             rows[:have] = self.rows[:have]
             self.rows = rows
-        R = (self.Z[self.where[new]] * self.problem.weights).T
-        step = max(256, READ // len(new))
-        for left in range(0, p, step):
-            right = min(left + step, p)
-            self.rows[have : have + len(new), left:right] = self.problem.X.correlate(R, left, right).T
+        A = self.Z[self.where[new]]
+        A *= self.problem.weights
+        self.problem.X.correlate_into(A, self.rows[have : have + len(new)])
         self.row_of.update({j: have + i for i, j in enumerate(new)})
         self.reads += 1
         return len(new)
 
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
-        """For each fit its best keep[i] exchanges over all p columns (see `scan`)."""
+        """For each fit its best keep[i] exchanges over all p columns: the tables of `replay`, exact on the quadratic. Without lambda1 and box the coefficients are taken anew from the supports."""
+        p, room = self.problem, max(keep)
         self.read([fit.support for fit in fits])
-        out = [None] * len(fits)
+        members = np.unique(np.concatenate([fit.support for fit in fits]))
+        at = self.where[members]
+        columns = exchange.Columns(np.ascontiguousarray(self.G[np.ix_(at, at)]), self.q[at], 2.0 * float(lambda2), members.size, np.isin(members, p.forced), np.zeros(members.size))
+        price = self.prices(lambda0, slice(None))
+        supports = self._supports(fits, members, columns, targets, ceilings, np.where(columns.locked, 0.0, price[members]), price)
+        tape = replay.new_tape(supports)
+        steps = replay.record(exchange.new_state(members.size, supports.S.shape[1]), columns, supports, not (lambda1 or p.boxed), tape)
+        fixed, pruned, lists = (self.rows, self.q_all, p.square), np.isfinite(supports.norm).all(), [[] for _ in fits]
 
-        def check(i):
-            fit, target, ceiling, most = fits[i], targets[i], ceilings[i], keep[i]
-            index = np.array([self.row_of[j] for j in fit.support.tolist()], dtype=np.int64)
-            B = self.inverse(fit, lambda2)
-            bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
-            out[i] = self.scan(Quadratic(self.rows, self.q_all, self.problem.square, B), fit, index=index, lambda1=lambda1, lambda2=lambda2, lambda0=lambda0, target=target,
-                               ceiling=ceiling, keep=most, bound=bound, split=len(fits) == 1)
+        def check(start, stop):
+            change, column, position = np.empty((len(fits), room)), np.empty((len(fits), room), np.int64), np.empty((len(fits), room), np.int64)
+            J, found = np.empty(stop - start, np.int64), np.zeros(len(fits), np.int64)
+            if pruned:
+                J = J[: replay.survivors(*fixed, p.usable, price, supports, columns.twice, float(lambda1), start, stop, J)]
+            else:
+                J = start + np.flatnonzero(p.usable[start:stop])
+            replay.replay(*fixed, price, supports, tape, steps, columns.twice, float(lambda1), J, J.size, change, column, position, found)
+            for e in np.flatnonzero(found):
+                lists[e].append((change[e, : found[e]], column[e, : found[e]], position[e, : found[e]]))
 
-        threads.run_each(check, len(fits))
+        threads.run(check, [*range(0, p.X.p, RANGE), p.X.p])
+        self.tables += len(fits)
+        out = []
+        for e, parts in enumerate(lists):
+            order = members[supports.S[e, : supports.size[e]]]
+            out.append(candidates(order, *(np.concatenate(part) for part in zip(*parts, strict=True)), keep[e]) if parts else [])
         return out
+
+    def _supports(self, fits, members, columns, targets, ceilings, paid, price):
+        """The fits as `replay.Supports`; pruned where all p columns are many and no price is below a member's."""
+        e, K = len(fits), max(1, *(fit.support.size for fit in fits))
+        S, b, size, norm = np.zeros((e, K), np.int64), np.zeros((e, K + 1)), np.array([fit.support.size for fit in fits]), np.full(e, np.inf)
+        prune = self.problem.X.p >= PRUNE and max(ceilings) <= 0.0 and not (paid.size and price.min() < paid.max())
+        for i, fit in enumerate(fits):
+            k = fit.support.size
+            at = np.searchsorted(members, fit.support)
+            S[i, :k], b[i, :k] = at, fit.b
+            if prune:
+                values = np.linalg.eigvalsh(columns.G[np.ix_(at, at)]) + columns.twice if k else np.ones(1)
+                norm[i] = 1.0 / max(values[0] - 1e-13 * k * values[-1], 1e-300)
+        return replay.Supports(S, b, size, np.array(targets, dtype=np.float64), np.array(ceilings, dtype=np.float64), norm, members, np.array([self.row_of[j] for j in members.tolist()], dtype=np.int64),
+                               columns.locked, paid)

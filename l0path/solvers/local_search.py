@@ -120,26 +120,6 @@ def beyond(max_k):
     return max_k + 20
 
 
-def overshoot(store, mover, poll):
-    """Add columns far beyond the last size, then remove the cheapest down to it: blocks of columns that only pay together (collinear ones) come in whole and stay. True if any size improved."""
-    fit, improved = store.fits.get(store.last), False
-    if fit is None or store.end:
-        return False
-    top = min(store.last + beyond(store.last), mover.model.width - store.n_forced, int(0.9 * mover.model.problem.n_eff) - store.n_forced - 1)
-    while store.size(fit) < top:
-        poll()
-        new = mover.forward(fit, polish=False)
-        if new is None:
-            break
-        fit = new
-    while store.size(fit) > 1:
-        poll()
-        fit = mover.backward(fit, polish=store.size(fit) <= store.last + 1)
-        if store.size(fit) <= store.last:
-            improved |= store.offer(fit)
-    return improved
-
-
 def kick(store, mover, rng, rounds, poll, done, settings):
     """Escape: from the best fit of a size drop a few members, add the best ones instead, polish; sweeps spread what improves. Every visited size is offered."""
     for _ in range(rounds):

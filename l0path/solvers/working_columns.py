@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..designs import threads
 from .exchange import scan
 
 READ = 1 << 22  # entries of X'R made at a time: 32 MB
@@ -49,10 +48,10 @@ class WorkingColumns:
             return False
         old, new = self.width, self.width + J.size
         if new > self.Z.shape[0]:
-            Z = np.empty((max(new, int(1.5 * self.Z.shape[0])), self.problem.X.n))
+            Z = np.empty((max(new, 4 * self.Z.shape[0]), self.problem.X.n))  # memory that is not written costs nothing
             Z[:old] = self.Z[:old]
             self.Z = Z
-        self.Z[old:new] = self.problem.X.columns(J).T
+        self.problem.X.columns(J, self.Z[old:new].T)
         self.where[J] = np.arange(old, new)
         self.W = np.concatenate([self.W, J])
         self.width = new
@@ -72,6 +71,11 @@ class WorkingColumns:
         self.Z, self.W, self.where, self.width = other.Z, other.W, other.where, other.width
         self._extend(old, self.width)
 
+    def prices(self, lambda0, J):
+        """What a column of J costs by being in: lambda0 f_j, 1e300 where f_j is infinite."""
+        factor = self.problem.factor[J]
+        return np.where(np.isfinite(factor), lambda0 * np.minimum(factor, 1e300), 1e300) if lambda0 else np.zeros(factor.size)
+
     def terms(self, fit, J, lambda0):
         """What an exchange of a fit with columns J has to know of them: skip (m,) unusable or in the support, locked (k,) forced, price (m,) and paid (k,) lambda0 f."""
         p = self.problem
@@ -79,36 +83,20 @@ class WorkingColumns:
         if fit.support.size:  # np.isin would sort both
             skip |= fit.support[np.minimum(np.searchsorted(fit.support, J), fit.support.size - 1)] == J
         locked = np.isin(fit.support, p.forced, assume_unique=True) if p.forced.size else np.zeros(fit.support.size, dtype=bool)
-        price = np.where(np.isfinite(p.factor[J]), lambda0 * np.minimum(p.factor[J], 1e300), 1e300) if lambda0 else np.zeros(J.size)
         paid = np.where(locked, 0.0, lambda0 * p.factor[fit.support]) if lambda0 else np.zeros(fit.support.size)
-        return skip, locked, price, paid
+        return skip, locked, self.prices(lambda0, J), paid
 
-    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0, bound=np.inf, index=None, split=False):
-        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate. split: use the thread pool.
-
-        index: where the support's rows stand in quadratic.rows; quadratic.c then holds the products q with y instead of those with the residual.
-        """
+    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0):
+        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate."""
         J = np.arange(first, first + quadratic.c.size) if columns is None else columns
         skip, locked, price, paid = self.terms(fit, J, lambda0)
-        products = index is not None
-        index = np.arange(fit.support.size) if index is None else index
         self.tables += 1
-        return _scan_ranges(quadratic, index, products, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J, split)
-
-
-def _scan_ranges(quadratic, index, products, fit, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, keep, J, split):
-    """Run `exchange.scan` over the columns, in ranges on the thread pool if `split`, and merge; ties go to the smaller column, so the ranges never show."""
-    m = J.size
-    edges = [*range(0, m, max(2048, -(-m // (4 * threads.count())))), m] if split else [0, m]
-    found = []
-
-    def task(start, stop):
         change, column, position = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
-        count = scan(quadratic.rows, index, quadratic.B, fit.b, quadratic.c, products, quadratic.a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling,
-                     start, stop, change, column, position)
-        found.append((change[:count], column[:count], position[:count]))
+        count = scan(quadratic.rows, quadratic.B, fit.b, quadratic.c, quadratic.a, skip, locked, price, paid, lambda1, lambda2, target, ceiling, change, column, position)
+        return candidates(fit.support, change[:count], J[column[:count]], position[:count], keep)
 
-    threads.run(task, edges)
-    change, column, position = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    best = np.lexsort((position, J[column], change))[:keep]
-    return [Candidate(float(change[e]), -1 if position[e] < 0 else int(fit.support[position[e]]), int(J[column[e]])) for e in best]
+
+def candidates(support, change, into, position, keep):
+    """The `keep` lowest exchanges as a list of Candidate, ascending; ties go to the smaller column. position: in the support, -1 for an addition."""
+    best = np.lexsort((position, into, change))[:keep]
+    return [Candidate(float(change[e]), -1 if position[e] < 0 else int(support[position[e]]), int(into[e])) for e in best]
