@@ -63,10 +63,11 @@ def make_model(problem):
 
 
 def make_mover(model, lambda1, lambda2, max_k, scale, settings):
-    """What takes steps over the supports of a model: the exact table, chord steps, or refits where signs or bounds have to be respected."""
-    if lambda1 or model.problem.boxed:
-        return ConfirmedMover(model, lambda1, lambda2, scale, settings)
-    return ExactMover(model, lambda2, max_k, scale, settings) if model.problem.quadratic else ChordMover(model, lambda1, lambda2, scale, settings)
+    """What takes steps over the supports of a model: the exact table, chord steps, or refits where signs, bounds or jumps of the curvature are in the way."""
+    free = not lambda1 and not model.problem.boxed
+    if free and model.problem.quadratic:
+        return ExactMover(model, lambda2, max_k, scale, settings)
+    return (ChordMover if free and model.smooth else ConfirmedMover)(model, lambda1, lambda2, scale, settings)
 
 
 def null_gradient(model, null):

@@ -41,6 +41,7 @@ class RowModel(WorkingColumns):
         floor = {"squared_hinge": 0.02, "smoothed_hinge": 0.1, "huber": 0.02}.get(self.name, 0.0)
         # losses with flat pieces: a small share of the largest curvature keeps the ranking informed where no row is curved at present
         self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
+        self.smooth = self.name in ("logistic", "poisson")  # the curvature has no jumps: that of a fit close by will do
         self.grams, self.locals, self._flat = WeightedGrams(problem.intercept), {}, None
 
     def flat(self):
@@ -81,7 +82,7 @@ class RowModel(WorkingColumns):
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
         status, value, b0, _ = newton.refit(p.loss, p.y, p.weights, p.offset, self.Z, at, float(lambda1), float(lambda2), lower, upper, p.intercept, b, b0, float(target), capped,
-                                            self.name in ("logistic", "poisson"), min(self.max_iter, 1000), eta)
+                                            self.smooth, min(self.max_iter, 1000), eta)
         if status == newton.REJECTED:
             return None
         flags = ("not_converged",) if status == newton.MAX_ITER else ()
@@ -132,6 +133,13 @@ class RowModel(WorkingColumns):
         invert(H, fit.support.size, B)
         return slopes, v, ZV, B
 
+    def exact(self, fit, lambda2, Z):
+        """The quadratic on columns Z (m, n), exact to second order."""
+        slopes, v, ZV, B = self.weighted(fit, lambda2)
+        a = np.empty(Z.shape[0])
+        newton.weighted_squares(Z, v, self.problem.intercept, a)
+        return Quadratic(ZV @ Z.T, -(Z @ slopes), a, B)
+
     def local(self, fit, lambda2):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come back."""
         key, w = (fit.support.tobytes(), f"{fit.value:.9e}"), self.width
@@ -156,10 +164,12 @@ class RowModel(WorkingColumns):
 
     def inverse(self, fit, lambda2):
         """B of a fit."""
-        return self.local(fit, lambda2).B
+        return self.local(fit, lambda2).B if self.smooth else self.weighted(fit, lambda2)[3]
 
     def quadratic(self, fit, lambda2, first=0):
-        """On the working columns from position `first` on: exact gradient, curvatures of a fit close by."""
+        """On the working columns from position `first` on: exact gradient; curvatures of a fit close by, where they do not jump."""
+        if not self.smooth:
+            return self.exact(fit, lambda2, self.Z[first : self.width])
         local = self.local(fit, lambda2)
         return Quadratic(local.gram.G[local.at, first : self.width] * local.scale, local.c[first:], local.gram.diagonal[first : self.width] * local.scale, local.B)
 
@@ -226,11 +236,8 @@ class RowModel(WorkingColumns):
             options = {"lambda1": lambda1, "lambda2": lambda2, "lambda0": lambda0, "target": targets[i], "ceiling": ceilings[i], "keep": keep[i]}
             ranked = self.scan(self.quadratic(fit, lambda2), fit, **options, columns=self.W)
             if J.size:
-                s, v, ZV, B = self.weighted(fit, lambda2)
                 Z = np.ascontiguousarray(p.X.columns(J).T)
-                a = np.empty(J.size)
-                newton.weighted_squares(Z, v, p.intercept, a)
-                ranked = sorted(ranked + self.scan(Quadratic(ZV @ Z.T, -(Z @ s), a, B), fit, **options, columns=J), key=lambda x: (x.change, x.into, x.out))
+                ranked = sorted(ranked + self.scan(self.exact(fit, lambda2, Z), fit, **options, columns=J), key=lambda x: (x.change, x.into, x.out))
             out[i] = ranked[: keep[i]]
 
         for i in range(len(fits)):

@@ -4,7 +4,7 @@ import numpy as np
 from ..designs import threads
 
 BLOCK = 64  # working columns weighted at a time
-CLOSE = 0.5  # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
+CLOSE = 0.6  # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
 BYTES = 64 << 20  # what the kept matrices may take together
 
 
