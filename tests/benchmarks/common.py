@@ -189,9 +189,10 @@ def in_turn(calls, args, compiled=("l0path", "skglm")):
             if len(seconds[name]) >= allowed[name]:
                 continue
             gc.collect()
-            started = time.perf_counter()
+            before, started = peak_mb(reset=True), time.perf_counter()
             last[name] = calls[name]()
             seconds[name].append(time.perf_counter() - started)
+            peaks[name] = peak_mb() - before
             if seconds[name][-1] > args.slow:
                 allowed[name] = args.repeats_slow
     for name in seconds:
