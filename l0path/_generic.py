@@ -42,7 +42,7 @@ class _Announce(event.Listener):
 
     def on_start(self, event):
         source = getattr(event.data.get("dispatcher"), "py_func", None)
-        if not _Announce.said and source is not None and source.__module__.startswith("l0path."):
+        if not _Announce.said and source is not None and (source.__module__ or "").startswith("l0path."):
             _Announce.said = True
             if not os.environ.get("L0PATH_QUIET"):
                 print("l0path: compiling kernels, once per machine and kind of problem (l0path.warm_up() does it ahead of time)", file=sys.stderr)

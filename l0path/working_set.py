@@ -114,7 +114,17 @@ class SupportPath:
     def run(self):
         """Rounds of search on W and verification over all columns, until every size is verified."""
         with threads.one_blas_thread():  # products on W are small; full-width ones use the design's own threads
-            self._run()
+            try:
+                self._run()
+            except Stop:
+                self._refine(self.store.fits)
+                raise
+            self._refine(self.store.fits)
+
+    def _refine(self, sizes):
+        """Bring the fits of these sizes to full accuracy; moves by chord steps stop at 1e-12 of the objective."""
+        for k in list(sizes):
+            self.store.fits[k] = self.mover.refined(self.store.fits[k])
 
     def _run(self):
         self.on_verified(0, self.store.fits[0])
@@ -224,6 +234,7 @@ class SupportPath:
         if not sizes:
             return False
         self.clock.poll()
+        self._refine(sizes)
         targets = [max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value) if k + 1 in fits else 1e300 for k in sizes]
         if self.exact:
             ceilings = [-self.store.tolerance(fits[k].value) for k in sizes]

@@ -200,7 +200,7 @@ def test_threads_and_block_widths_do_not_matter(problem):
     one = problem.fit(n_jobs=1)
     same(one, problem.fit(n_jobs=2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gram_model, "READ", 1)
+        patch.setattr(gram_model, "RANGE", 1)
         patch.setattr(row_model, "READ", 1)
         patch.setattr(row_model.RowModel, "BATCH", 1)
         patch.setattr(dense, "TILE", 64)

@@ -32,7 +32,7 @@ def fit_data(path, X=None, y=None):
         return data
     forced = path.meta.forced
     data = replace(data, factor=path.meta.factor, forced=forced, excluded=np.isinf(path.meta.factor))
-    _, equal = column_notes(data, np.ones(path.p, dtype=bool))
+    _, equal = column_notes(data, np.ones(path.p, dtype=bool), data.design.moments(data.weights / data.weights.sum(), True)[1])
     excluded = data.excluded.copy()
     excluded[np.setdiff1d(equal, forced)] = True
     return replace(data, excluded=excluded)

@@ -7,6 +7,19 @@ from .confirmed_mover import ConfirmedMover
 class ChordMover(ConfirmedMover):
     """A ConfirmedMover whose trials take gradients only, and which turns to a refit where chord steps do not settle."""
 
+    def __init__(self, model, lambda1, lambda2, scale, settings):
+        super().__init__(model, lambda1, lambda2, scale, settings)
+        self.exact = {}  # support -> its fit by Newton's method
+
+    def refined(self, fit):
+        """The fit as Newton's method leaves it."""
+        key = fit.support.tobytes()
+        if fit.flags or not fit.support.size:
+            return fit
+        if key not in self.exact:
+            self.exact[key] = self.model.refit(fit.support, 0.0, self.lambda2, (fit.b, fit.b0))
+        return self.exact[key]
+
     def _lowest(self, fit, pairs):
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without pairs."""
         if not pairs:

@@ -123,6 +123,10 @@ class ConfirmedMover:
             self.last_ranked[key, keep] = min(last, ranked[-1].change)
         return None
 
+    def refined(self, fit):
+        """The fit at full accuracy: refits are."""
+        return fit
+
     def drop_some(self, fit, positions):
         """The fit of the support without some of its members."""
         return self._refit(np.delete(fit.support, positions), fit)

@@ -72,6 +72,10 @@ class ExactMover:
         self._load(fit)
         return self._polish()
 
+    def refined(self, fit):
+        """The fit as it is: rank-one steps are renewed often enough."""
+        return fit
+
     def drop_some(self, fit, positions):
         """The fit of the support without some of its members (positions in the sorted support)."""
         return self.model.refit(np.delete(fit.support, positions), 0.0, self.lambda2)

@@ -111,7 +111,31 @@ def predictor(Z, S, b, b0, offset, eta):
 
 @njit
 def weighted_gram(Z, S, v, H, h0, work):
-    """H[a, c] = sum_i v_i z_ai z_ci (both triangles), h0[a] = sum_i v_i z_ai; returns sum v."""
+    """H[a, c] = sum_i v_i z_ai z_ci (both triangles), h0[a] = sum_i v_i z_ai; returns sum v. Where most v are zero (hinges) the other rows are gathered first."""
+    k, n, total, curved = S.size, v.size, 0.0, 0
+    for i in range(n):
+        total += v[i]
+        curved += v[i] != 0.0
+    if 2 * curved >= n:
+        _weighted_gram(Z, S, v, H, h0, work)
+        return total
+    rows, few, weights, every = np.empty(curved, np.int64), np.empty((k, curved)), np.empty(curved), np.arange(k)
+    at = 0
+    for i in range(n):
+        if v[i] != 0.0:
+            rows[at], weights[at] = i, v[i]
+            at += 1
+    for a in range(k):
+        z, out = Z[S[a]], few[a]
+        for i in range(curved):
+            out[i] = z[rows[i]]
+    _weighted_gram(few, every, weights, H, h0, work[:curved])
+    return total
+
+
+@njit
+def _weighted_gram(Z, S, v, H, h0, work):
+    """The sums of `weighted_gram` over all rows."""
     k, n = S.size, v.size
     for a in range(k):
         z = Z[S[a]]
@@ -127,10 +151,6 @@ def weighted_gram(Z, S, v, H, h0, work):
                 t += work[i] * other[i]
             H[a, c] = t
             H[c, a] = t
-    total = 0.0
-    for i in range(n):
-        total += v[i]
-    return total
 
 
 @njit
@@ -303,7 +323,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         F = value
         x[:] = new
         # where the model foretold the step well, it is trusted again
-        near = smooth and damping == 0.0 and promised <= 1e-6 * level  # so close that the Hessian stays as it is
+        stale, near = near, smooth and damping == 0.0 and promised <= 1e-6 * level  # so close that the Hessian stays as it is
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(y, eta, offset)
@@ -312,8 +332,8 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 break
             if far <= ETA_CAP:
                 held[:] = x
-        # after an undamped step that promised next to nothing a smooth loss is quadratically closer: what is left is its square
-        settled = smooth and damping == 0.0 and promised <= 1e-11 * level
+        # after an undamped step that promised next to nothing a smooth loss is far closer still: quadratically, and with a Hessian from one step before nearly so
+        settled = smooth and damping == 0.0 and promised <= (1e-15 if stale else 1e-11) * level
         if settled or (gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))):
             status = CONVERGED
             break
