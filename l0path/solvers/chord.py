@@ -15,11 +15,11 @@ CLOSING = 20  # chord steps that bring the exchange taken to its optimum
 SETTLED = 1e-12  # share of F that descent may still promise there
 
 @njit
-def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, G, mean, scale, total, out, into, any_below, target, best):
+def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, rows, index, diagonal, mean, scale, total, out, into, any_below, target, best):
     """Try exchanges of a fit with support S (k,) working positions, b (k,), b0: number e drops position out[e] (-1: none) and adds the working column into[e] (-1: none).
 
-    Z (w, n); c (w,) = -dF/db at the fit; G (w, w), mean (w,): a weighted Gram matrix and its means, to be multiplied by `scale`; total: the sum of its weights, scaled;
-    B (k, k) = (scale G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or is undecided after TRIES steps; else go through all and take the lowest below target.
+    Z (w, n); c (w,) = -dF/db at the fit; rows[index[l], j], diagonal (w,): centred second derivatives with member l and along j, to be
+    multiplied by `scale`; mean (w,), total: means for the curvatures and their sum; B (k, k) = (scale G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or is undecided after TRIES steps; else go through all and take the lowest below target.
     Returns (e, F, intercept, promised, reach), e = -1 if there is none; what descent from there still promises, and max |eta - offset|.
     best (k + 1,) has the coefficients of S, 0 at the one dropped, and that of the column added.
     """
@@ -29,7 +29,7 @@ def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, G, 
     found, lowest, level_found = -1, target, b0
     for e in range(out.size):
         i, j = out[e], into[e]
-        s = _foretell(S, b, lambda2, B, c, G, scale, i, j, x, u, g)
+        s = _foretell(b, lambda2, B, c, rows, index, diagonal, scale, i, j, x, u, g)
         if not s > 0.0:
             continue
         level = b0
@@ -53,7 +53,7 @@ def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, G, 
     if found < 0:
         return found, lowest, level_found, 0.0, 0.0
     i, j, level = out[found], into[found], level_found
-    s = _foretell(S, b, lambda2, B, c, G, scale, i, j, x, u, g)
+    s = _foretell(b, lambda2, B, c, rows, index, diagonal, scale, i, j, x, u, g)
     x[:] = best
     F, promised = lowest, np.inf
     for _step_number in range(CLOSING):
@@ -85,7 +85,7 @@ def _step(S, mean, intercept, g0, total, j, z, x, level):
 
 
 @njit
-def _foretell(S, b, lambda2, B, c, G, scale, i, j, x, u, g):
+def _foretell(b, lambda2, B, c, rows, index, diagonal, scale, i, j, x, u, g):
     """x (k + 1,): the quadratic's optimum without member i and with working column j; u = B_T g for T = S without i, g = G_Tj. Returns j's curvature given T, 0 where it is a combination of T."""
     k = b.size
     for l in range(k):
@@ -99,10 +99,10 @@ def _foretell(S, b, lambda2, B, c, G, scale, i, j, x, u, g):
         x[i] = 0.0
     if j < 0:
         return 1.0
-    A = scale * G[j, j] + 2.0 * lambda2
+    A = scale * diagonal[j] + 2.0 * lambda2
     pull = c[j]
     for l in range(k):
-        t = scale * G[j, S[l]]
+        t = scale * rows[index[l], j]
         pull -= t * (x[l] - b[l])
         g[l] = t if l != i else 0.0
     for l in range(k):

@@ -1,6 +1,5 @@
 """Every loss but the squared one on the working columns: restricted optima by Newton on their rows, and the quadratic that ranks exchanges."""
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,19 +12,8 @@ from .exchange import scan
 from .gram_model import GramModel
 from .linear_algebra import invert
 from .outside import foretold
-from .weighted_grams import WeightedGram, WeightedGrams
+from .weighted_grams import BYTES, Local, WeightedGrams
 from .working_columns import READ, Quadratic, WorkingColumns
-
-
-class Local(NamedTuple):
-    """F near a fit, on the working columns: a weighted Gram matrix with close curvatures, to be multiplied by `scale`; at (k,) positions of the support; slopes (n,); c (width,) = -dF/db; B (k, k)."""
-
-    gram: WeightedGram
-    scale: float
-    at: np.ndarray
-    slopes: np.ndarray
-    c: np.ndarray
-    B: np.ndarray
 
 
 class RowModel(WorkingColumns):
@@ -42,7 +30,7 @@ class RowModel(WorkingColumns):
         # losses with flat pieces: a small share of the largest curvature keeps the ranking informed where no row is curved at present
         self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
         self.smooth = self.name in ("logistic", "poisson")  # the curvature has no jumps: that of a fit close by will do
-        self.grams, self.locals, self._flat = WeightedGrams(problem.intercept), {}, None
+        self.grams, self.locals, self._held, self._flat = WeightedGrams(problem.intercept), {}, 0, None
 
     def flat(self):
         """The squared loss of the pseudo-response -loss'(null) on the same working columns: its exact path is a scout, its Gram rows screen all p columns for every fit."""
@@ -142,24 +130,17 @@ class RowModel(WorkingColumns):
 
     def local(self, fit, lambda2):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come back."""
-        key, w = (fit.support.tobytes(), f"{fit.value:.9e}"), self.width
+        key = fit.support.tobytes(), f"{fit.value:.9e}"
         local = self.locals.get(key)
-        if local is None:
+        if local is None or (local.gram is not None and not local.gram.kept):
+            p, at = self.problem, np.ascontiguousarray(self.where[fit.support])
             _, slopes, v = self.derivatives(fit)
-            gram, at = self.grams.near(v, self.Z, w), np.ascontiguousarray(self.where[fit.support])
-            scale = v.sum() / gram.total
-            H = scale * gram.G[at[:, None], at]
-            diagonal = H.ravel()[:: at.size + 1]
-            diagonal += 2.0 * lambda2 + 1e-10 * diagonal.sum() / max(at.size, 1) + 1e-300
-            B = np.empty_like(H)
-            invert(H, at.size, B)
-            local = Local(gram, scale, at, slopes, np.empty(0), B)
-            for old in list(self.locals)[: len(self.locals) - max(8, (1 << 21) // slopes.size)]:
-                del self.locals[old]
-        if local.c.size < w:
-            local.gram.extend(self.Z, w)
-            local = local._replace(c=np.append(local.c, -(self.Z[local.c.size : w] @ local.slopes)))
+            local = Local(self.grams.near(v, self.Z, self.width, at.size), at, slopes, v, p.intercept, lambda2, self.Z)
             self.locals[key] = local
+            self._held += local.bytes + 8 * self.width * (3 + at.size * (local.gram is None))
+            if self._held > BYTES:
+                self.locals, self._held = {key: local}, local.bytes
+        local.extend(self.Z, self.width)
         return local
 
     def inverse(self, fit, lambda2):
@@ -171,7 +152,7 @@ class RowModel(WorkingColumns):
         if not self.smooth:
             return self.exact(fit, lambda2, self.Z[first : self.width])
         local = self.local(fit, lambda2)
-        return Quadratic(local.gram.G[local.at, first : self.width] * local.scale, local.c[first:], local.gram.diagonal[first : self.width] * local.scale, local.B)
+        return Quadratic(local.rows[local.index, first : self.width] * local.scale, local.c[first:], local.diagonal[first : self.width] * local.scale, local.B)
 
     def swaps(self, fit, lambda2, first, keep):
         """The `keep` swaps with working columns from position `first` on that the quadratic ranks first: (change, position dropped, working position added), ascending."""
@@ -189,8 +170,8 @@ class RowModel(WorkingColumns):
         """Try exchanges (position dropped, working position added), -1 for none, by chord steps: (Fit, number) of the first below target, or with any_below=False of the lowest; number -1 if none."""
         p, local, k = self.problem, self.local(fit, lambda2), fit.support.size
         best = np.empty(k + 1)
-        e, value, b0, promised, reach = attempt(p.loss, p.y, p.weights, p.offset, self.Z, local.at, fit.b, float(fit.b0), float(lambda2), p.intercept, local.B, local.c, local.gram.G, local.gram.mean,
-                                                local.scale, local.scale * local.gram.total, out, into, any_below, float(target), best)
+        e, value, b0, promised, reach = attempt(p.loss, p.y, p.weights, p.offset, self.Z, local.at, fit.b, float(fit.b0), float(lambda2), p.intercept, local.B, local.c, local.rows, local.index,
+                                                local.diagonal, local.mean, local.scale, local.total, out, into, any_below, float(target), best)
         if e < 0:
             return None, e
         stay = np.arange(k) != out[e]
