@@ -127,7 +127,7 @@ class GramModel(WorkingColumns):
         """The fits as `replay.Supports`; pruned where all p columns are many and no price is below a member's."""
         e, K = len(fits), max(1, *(fit.support.size for fit in fits))
         S, b, size, norm = np.zeros((e, K), np.int64), np.zeros((e, K + 1)), np.array([fit.support.size for fit in fits]), np.full(e, np.inf)
-        prune = self.problem.X.p >= PRUNE and max(ceilings) <= 0.0 and not (paid.size and price.min() < paid.max())
+        prune = self.problem.X.p >= PRUNE and max(ceilings) < replay.RANKING and not (paid.size and price.min() < paid.max())
         for i, fit in enumerate(fits):
             k = fit.support.size
             at = np.searchsorted(members, fit.support)

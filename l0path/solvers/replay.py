@@ -11,6 +11,7 @@ from .._generic import njit
 from .exchange import COLLINEAR, REFRESH, START, _keep, add, build, drop
 
 BUILD, ADD, DROP, CHECK = range(4)
+RANKING = 1e299  # a ceiling from which on every pair is wanted
 
 
 class Supports(NamedTuple):
@@ -151,12 +152,13 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
                 h[j] += g0[j] * g0[j]
                 c[j] -= b0 * g0[j]
             i += 1
-        t, bound, target = supports.b[e, -1], supports.norm[e], supports.target[e]
+        t, bound, target, ceiling = supports.b[e, -1], supports.norm[e], supports.target[e], supports.ceiling[e]
+        least = np.sqrt(max(t * t - 2.0 * ceiling, 0.0))
         for j in range(m):
             A = a[j] + twice
             rest = A - bound * h[j]
             size = max(abs(c[j]) - lambda1, 0.0)
-            safe = rest > 0.0 and size <= t * (np.sqrt(A) - np.sqrt(A - rest)) and size * size <= 2.0 * (target + price[j]) * rest
+            safe = rest > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest) and size * size <= 2.0 * (target + price[j] - ceiling) * rest
             held[j] += 0.0 if safe else 1.0
     count = 0
     for j in range(m):
@@ -247,9 +249,11 @@ def replay(rows, q, a, price, supports, tape, T, twice, lambda1, columns, m, cha
 def _best(V, A, c, s, score, extra, supports, e, k, theta, inverse, limit, lambda1, columns, m, change, column, position):
     """The best exchanges of support e among m columns. One vector pass finds the columns where some pair may count, without division; these few are then looked at pair by pair."""
     ceiling, target, room, kept = supports.ceiling[e], supports.target[e], change.size, START
+    ranking = ceiling >= RANKING
+    bar = 2.0 * (target if ranking else target - ceiling)
     for j in range(m):
         size = max(abs(c[j]) - lambda1, 0.0)
-        score[j] = size * size - (2.0 * target + extra[j]) * s[j]
+        score[j] = size * size - (bar + extra[j]) * s[j]
     for i in range(k):
         v, t, w, bar = V[i], theta[i], inverse[i], limit[i] - 2.0 * ceiling
         for j in range(m):
@@ -274,7 +278,7 @@ def _best(V, A, c, s, score, extra, supports, e, k, theta, inverse, limit, lambd
         if s[j] > COLLINEAR * A[j]:
             size = max(abs(c[j]) - lambda1, 0.0)
             d = target + price - 0.5 * size * size / s[j]
-            if d < min(0.0, ceiling) and d < worst:
+            if d < (0.0 if ranking else ceiling) and d < worst:
                 best, best_i = d, -1
         for i in range(k):
             if limit[i] > 1e299:
@@ -286,7 +290,7 @@ def _best(V, A, c, s, score, extra, supports, e, k, theta, inverse, limit, lambd
             num = max(abs(c[j] + theta[i] * v) - lambda1, 0.0)
             d = 0.5 * (limit[i] - num * num / den) + price
             if d < ceiling and d < worst:
-                if ceiling > 0.0:
+                if ranking:
                     kept = _keep(d, columns[j], i, change, column, position, kept)
                     worst = change[room - 1] if kept == room else np.inf
                 elif d < best:
