@@ -21,6 +21,7 @@ from .solvers.local_search import LocalSearch, Store
 from .solvers.row_model import RowModel
 
 WIDE = 4096  # columns from which on a read of X costs more than working columns: more of them are taken in at once
+NEAR = 0.3  # the share of a gain that such an exchange may lose
 GLANCES = 2  # reads that only look at the residuals of some sizes, before the first check of all sizes
 LOOKED = 6  # sizes whose residuals are looked at
 
@@ -247,11 +248,11 @@ class SupportPath:
         targets = [max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value) if k + 1 in fits else 1e300 for k in sizes]
         if self.exact:
             bars = [-self.store.tolerance(fits[k].value) for k in sizes]
-            share, taken = (0.3, 30) if self.model.problem.X.p >= WIDE else (0.2, 20)
-            # exchanges that would lose less than a share of what the next column gains come along: after a change elsewhere they may pay, and a round is saved
+            wide = self.model.problem.X.p >= WIDE
+            # where a read is dear, exchanges that would lose less than a share of what the next column gains come along: after a change elsewhere they may pay, and a round is saved
             gains = [fits[k].value - fits[k + 1].value if k + 1 in fits else fits[k - 1].value - fits[k].value if k - 1 in fits else 0.0 for k in sizes]
-            ceilings = [max(share * gain, bar) for gain, bar in zip(gains, bars, strict=True)]
-            near = self.model.violators([fits[k] for k in sizes], targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[taken] * len(sizes))
+            ceilings = [max(NEAR * gain, bar) if wide else bar for gain, bar in zip(gains, bars, strict=True)]
+            near = self.model.violators([fits[k] for k in sizes], targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[30 if wide else 10] * len(sizes))
             found = [[c for c in candidates if c.change < bar] for candidates, bar in zip(near, bars, strict=True)]
             for k, candidates in zip(sizes, found, strict=True):
                 if not candidates:

@@ -15,8 +15,11 @@ RANKING = 1e299  # a ceiling from which on every pair is wanted
 
 
 class Supports(NamedTuple):
-    """The e supports to be checked, by numbers among their r members: S (e, K) members, b (e, K + 1) coefficients and, last, min_i |b_i| / sqrt(B_ii) over those that may go, size (e,); target, ceiling (e,): what an addition must gain, what a swap must reach;
-    norm (e,) >= ||B||_2, inf where nothing is to be pruned; index (r,): columns of the members; row (r,): where their Gram rows stand; locked (r,), paid (r,): members that stay, prices."""
+    """The e supports to be checked, by numbers among their r members.
+
+    S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| / sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap must reach
+    (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be pruned; index, row, locked, paid (r,): columns of the members, where their Gram rows stand, who stays, prices.
+    """
 
     S: np.ndarray
     b: np.ndarray
@@ -125,9 +128,10 @@ def _walk(state, members, S, k, tape, T):
 
 @njit
 def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, column):
-    """Write the columns of start..stop that may have an improving exchange with some support; returns how many.
+    """Write the columns of start..stop that may have an exchange below the ceiling with some support; returns how many.
 
-    With A_j = a_j + 2 lambda2, h = ||B||_2 sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii), none improves if |c_j| <= t (sqrt(A_j) - sqrt(h)) and c_j^2 <= 2 target (A_j - h); a proof, not a guess.
+    With A = a_j + 2 lambda2, h = ||B||_2 sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii) there is no such swap if |c_j| <= sqrt(t^2 - 2 ceiling) sqrt(A) - t sqrt(h), and no such addition
+    if c_j^2 <= 2 (target - ceiling) (A - h). Proof for the swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den at least A - g'Bg + V_ji^2 / B_ii, and V_ji^2 / B_ii <= g'Bg <= h.
     Prices must not fall below those of the members.
     """
     m = stop - start
