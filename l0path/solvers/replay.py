@@ -82,7 +82,7 @@ def record(state, members, supports, follow, tape):
         else:
             T = _walk(state, members, supports.S[e], k, tape, T)
         tape.kind[T], tape.what[T], tape.size[T] = CHECK, e, k
-        supports.b[e, -1] = np.inf
+        supports.b[e, -1] = 1e100
         for i in range(k):
             free = not supports.locked[state.S[i]]
             tape.x[T, i] = state.b[i] / state.B[i, i] if free else 0.0
@@ -131,7 +131,7 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
     """Write the columns of start..stop that may have an exchange below the ceiling with some support; returns how many.
 
     With A = a_j + 2 lambda2, h = ||B||_2 sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii) there is no such swap if |c_j| <= sqrt(t^2 - 2 ceiling) sqrt(A) - t sqrt(h), and no such addition
-    if c_j^2 <= 2 (target - ceiling) (A - h). Proof for the swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den at least A - g'Bg + V_ji^2 / B_ii, and V_ji^2 / B_ii <= g'Bg <= h.
+    if c_j^2 <= 2 (target - ceiling) (A - h), a ceiling below 0 taken as 0. Proof for the swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den A - g'Bg + V_ji^2 / B_ii, and V_ji^2 / B_ii <= g'Bg <= h.
     Prices must not fall below those of the members.
     """
     m = stop - start
@@ -157,12 +157,14 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
                 c[j] -= b0 * g0[j]
             i += 1
         t, bound, target, ceiling = supports.b[e, -1], supports.norm[e], supports.target[e], supports.ceiling[e]
-        least = np.sqrt(max(t * t - 2.0 * ceiling, 0.0))
+        slack = max(ceiling, 0.0)
+        least = np.sqrt(max(t * t - 2.0 * slack, 0.0))
         for j in range(m):
             A = a[j] + twice
             rest = A - bound * h[j]
             size = max(abs(c[j]) - lambda1, 0.0)
-            safe = rest > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest) and size * size <= 2.0 * (target + price[j] - ceiling) * rest
+            swap = least > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest)
+            safe = rest > 0.0 and swap and size * size <= 2.0 * (target + price[j] - slack) * rest
             held[j] += 0.0 if safe else 1.0
     count = 0
     for j in range(m):
@@ -201,18 +203,11 @@ def replay(rows, q, a, price, supports, tape, T, twice, lambda1, columns, m, cha
                 for j in range(m):
                     v[j] = 0.0
                     c[j] -= x[i] * g[j]
-                l = 0
-                while l + 4 <= k:
-                    b0, b1, b2, b3 = B[l], B[l + 1], B[l + 2], B[l + 3]
-                    g0, g1, g2, g3 = G[int(y[l])], G[int(y[l + 1])], G[int(y[l + 2])], G[int(y[l + 3])]
+                for l in range(0, k, 4):  # four members a pass
+                    b0, b1, b2, b3 = B[l], B[l + 1] if l + 1 < k else 0.0, B[l + 2] if l + 2 < k else 0.0, B[l + 3] if l + 3 < k else 0.0
+                    g0, g1, g2, g3 = G[int(y[l])], G[int(y[min(l + 1, k - 1)])], G[int(y[min(l + 2, k - 1)])], G[int(y[min(l + 3, k - 1)])]
                     for j in range(m):
                         v[j] += b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
-                    l += 4
-                while l < k:
-                    b0, g0 = B[l], G[int(y[l])]
-                    for j in range(m):
-                        v[j] += b0 * g0[j]
-                    l += 1
                 for j in range(m):
                     s[j] -= v[j] * g[j]
         elif kind == ADD:
