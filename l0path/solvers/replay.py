@@ -131,7 +131,8 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
     """Write the columns of start..stop that may have an exchange below the ceiling with some support; returns how many.
 
     With A = a_j + 2 lambda2, h = ||B||_2 sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii) there is no such swap if |c_j| <= sqrt(t^2 - 2 ceiling) sqrt(A) - t sqrt(h), and no such addition
-    if c_j^2 <= 2 (target - ceiling) (A - h), a ceiling below 0 taken as 0. Proof for the swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den A - g'Bg + V_ji^2 / B_ii, and V_ji^2 / B_ii <= g'Bg <= h.
+    if c_j^2 <= 2 (target - ceiling) (A - h), a ceiling below 0 taken as 0.
+    Proof for the swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den A - g'Bg + V_ji^2 / B_ii, and V_ji^2 / B_ii <= g'Bg <= h.
     Prices must not fall below those of the members.
     """
     m = stop - start

@@ -213,9 +213,16 @@ def kick(state, held, columns, limits, counts, noise, start):
                 if state.S[i] == order[low]:
                     drop(state, columns, i)
                     break
+            state.member[order[low]] = True  # others come in its place; it may return in the polish
         held.note[WORK] += 2.0 * dropped * state.count[0] * columns.w
         for step in range(dropped):
-            if not add_best(state, columns):
+            more = add_best(state, columns)
+            if step == dropped - 1 or not more:
+                for i in range(free):
+                    state.member[order[i]] = False
+                for i in range(state.count[0]):
+                    state.member[state.S[i]] = True
+            if not more:
                 break
             settle(state, held, columns, limits, step == dropped - 1)
     return -1
