@@ -262,8 +262,8 @@ def _check_box(low, high, forced, excluded, names):
         raise ValueError(f"the box of {names[j]} is [{low[j]:g}, {high[j]:g}] and leaves out 0, so the column could not be left out; widen it, or put the column into always_include")
 
 
-def column_notes(data, usable, second):
-    """Notes about constant, equal and excluded columns; second (p,): moments, equal for equal columns."""
+def column_notes(data, usable, second=None):
+    """Notes about constant, equal and excluded columns; second (p,): moments, if known; equal columns have equal ones."""
     notes = []
     constant = np.flatnonzero(~usable & ~data.excluded)
     if constant.size:

@@ -19,6 +19,11 @@ from .solvers.gram_model import GramModel
 from .solvers.local_search import LocalSearch, Store
 from .solvers.row_model import RowModel
 
+WIDE = 4096  # columns from which on a read of X costs more than working columns: more of them are taken in at once
+NEAR = 0.3  # the share of a gain that such an exchange may lose
+GLANCES = 2  # reads that only look at the residuals of some sizes, before the first check of all sizes
+LOOKED = 6  # sizes whose residuals are looked at
+
 
 class Stop(Exception):
     """The path ends here; the message is the reason that `path.status` shows."""
@@ -89,7 +94,7 @@ def seed(model, null, max_k, lambda1, extra=()):
     problem = model.problem
     g = np.abs(null_gradient(model, null)) / np.sqrt(np.maximum(problem.square, 1e-300))
     g[~problem.usable] = -1.0
-    count = min(int(problem.usable.sum()), max(100, 4 * max_k))
+    count = min(int(problem.usable.sum()), max(100, 2 * max_k if problem.quadratic else 4 * max_k))
     top = np.argpartition(-g, count - 1)[:count] if 0 < count < g.size else np.flatnonzero(problem.usable)
     model.grow(np.concatenate([np.asarray(extra, dtype=np.int64), top]))
 
@@ -134,6 +139,8 @@ class SupportPath:
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
                 seed(self.model, self.store.fits[0], self.store.last, self.lambda1)
+                for _ in range(GLANCES if self.exact else 0):
+                    self._glance()
             else:
                 self.scout()
         for support in self.supports:
@@ -168,6 +175,23 @@ class SupportPath:
                 done.clear()
             else:
                 return
+
+    def _glance(self):
+        """Let the columns most correlated with the residuals of a few sizes into W, by a read of X with as few right-hand sides: the first check then starts from supports that need fewer others."""
+        model, problem = self.model, self.model.problem
+        usable = int(problem.usable.sum())
+        if model.width >= usable:
+            return
+        self.mover.search(self.store, self.clock.poll)
+        sizes = sorted({int(k) for k in np.linspace(2, max(self.store.fits), LOOKED)} & set(self.store.fits))
+        b = np.zeros((len(sizes), model.width))
+        for row, k in zip(b, sizes, strict=True):
+            row[model.where[self.store.fits[k].support]] = self.store.fits[k].b
+        c = problem.X.correlate((problem.weights * (problem.y - b @ model.Z[: model.width])).T)
+        c = np.where(problem.usable[:, None], np.abs(c) / np.sqrt(np.maximum(problem.square, 1e-300))[:, None], -1.0)
+        most = min(60 if problem.X.p >= WIDE else 30, usable)
+        model.reads += 1
+        model.grow(np.unique(np.argpartition(-c, most - 1, axis=0)[:most]))
 
     def _search(self, done):
         """Sweeps over the sizes until nothing improves; the exact table runs them in kernels."""
@@ -237,13 +261,18 @@ class SupportPath:
         self._refine(sizes)
         targets = [max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value) if k + 1 in fits else 1e300 for k in sizes]
         if self.exact:
-            ceilings = [-self.store.tolerance(fits[k].value) for k in sizes]
-            found = self.model.violators([fits[k] for k in sizes], targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[10] * len(sizes))
+            bars = [-self.store.tolerance(fits[k].value) for k in sizes]
+            wide = self.model.problem.X.p >= WIDE
+            # where a read is dear, exchanges that would lose less than a share of what the next column gains come along: after a change elsewhere they may pay, and a round is saved
+            gains = [fits[k].value - fits[k + 1].value if k + 1 in fits else fits[k - 1].value - fits[k].value if k - 1 in fits else 0.0 for k in sizes]
+            ceilings = [max(NEAR * gain, bar) if wide else bar for gain, bar in zip(gains, bars, strict=True)]
+            near = self.model.violators([fits[k] for k in sizes], targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[30 if wide else 10] * len(sizes))
+            found = [[c for c in candidates if c.change < bar] for candidates, bar in zip(near, bars, strict=True)]
             for k, candidates in zip(sizes, found, strict=True):
                 if not candidates:
                     self._settle(k)
             # a violator already in W was left by a search that ended early (max_swaps, "fast"): that size stays unverified unless W grows
-            grew = self.model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
+            grew = any(found) and self.model.grow(np.array(sorted({c.into for candidates in near for c in candidates}), dtype=np.int64))
             if not grew:
                 for k, candidates in zip(sizes, found, strict=True):
                     self._take(k, candidates)

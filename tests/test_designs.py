@@ -60,6 +60,12 @@ def assert_verbs(design, A, rng, mean_error=1e-12):
         np.testing.assert_allclose(out, A.T @ R, rtol=1e-11, atol=1e-10)
         np.testing.assert_allclose(design.correlate(np.asfortranarray(R), p // 3, p - 1), A[:, p // 3 : p - 1].T @ R, rtol=1e-11, atol=1e-10)
         assert design.correlate(R, 1, 1).shape == (0, m)
+        if hasattr(design, "correlate_into"):
+            wide = np.full((m + 2, p + 3), np.pi)
+            design.correlate_into(np.ascontiguousarray(R.T), wide[1:-1, 2 : p + 1], 1)
+            np.testing.assert_allclose(wide[1:-1, 2 : p + 1], R.T @ A[:, 1:], rtol=1e-11, atol=1e-10)
+            wide[1:-1, 2 : p + 1] = np.pi
+            assert (wide == np.pi).all()
     r = rng.normal(size=n)
     np.testing.assert_allclose(design.correlate(r), A.T @ r, rtol=1e-11, atol=1e-10)
     np.testing.assert_allclose(design.correlate(r, start=1), A[:, 1:].T @ r, rtol=1e-11, atol=1e-10)
@@ -67,6 +73,10 @@ def assert_verbs(design, A, rng, mean_error=1e-12):
         W = design.columns(J)
         assert W.dtype == np.float64 and W.flags.f_contiguous and W.flags.writeable and W.shape == (n, J.size)
         np.testing.assert_allclose(W, A[:, J], rtol=1e-12, atol=1e-12)
+        if hasattr(design, "correlate_into"):
+            into = np.full((J.size, n), np.pi)
+            design.columns(J, into.T)
+            np.testing.assert_array_equal(into.T, W)
         for b in (rng.normal(size=J.size), rng.normal(size=(J.size, 3))):
             np.testing.assert_allclose(design.dot(J, b), A[:, J] @ b, rtol=1e-11, atol=1e-10)
     for weights in (np.full(n, 1 / n), weights_of(rng, n)):
@@ -516,7 +526,8 @@ def test_duplicates_are_exactly_the_equal_columns(base):
     A[:, 52:55] = [0.0, 0.0, 3.0]
     A[:, 55] = 3.0
     A[:, 56] = -A[:, 20]
-    assert duplicates(BASES[base](A)) == [(7, 3), (31, 3), (50, 20)]
+    design = BASES[base](A)
+    assert duplicates(design) == duplicates(design, design.moments(np.full(40, 1 / 40), True)[1]) == [(7, 3), (31, 3), (50, 20)]
 
 
 def test_duplicates_of_binary_columns_and_signed_zeros():
@@ -527,7 +538,7 @@ def test_duplicates_of_binary_columns_and_signed_zeros():
         if column.min() != column.max():
             earlier = first.setdefault(column.tobytes(), j)
             wanted += [(j, earlier)] * (earlier != j)
-    assert duplicates(Dense(A)) == wanted
+    assert duplicates(Dense(A)) == duplicates(Dense(A), Dense(A).moments(np.full(8, 1 / 8), True)[1]) == wanted
     assert duplicates(Dense(A.astype(np.int8))) == wanted
     assert duplicates(Dense(np.array([[0.0, -0.0], [1.0, 1.0]]))) == [(1, 0)]
 

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path.problem import Fit
-from l0path.solvers import LocalSearch
+from l0path.problem import Fit, pose
+from l0path.solvers import LocalSearch, gram_model
 from l0path.solvers.local_search import Store, pairs_tried
 
 
@@ -79,3 +79,43 @@ def test_store_keeps_the_best_of_each_size_and_ends_at_a_perfect_fit():
     assert store.offer(fit(1, 2, value=0.0))
     assert (store.last, store.end) == (2, "saturated")
     assert sorted(store.fits) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+@pytest.mark.parametrize("ceiling", [-1e-9, 0.01])
+def test_violators_are_all_the_exchanges_that_refits_find(rho, ceiling, monkeypatch):
+    n, p, target = 60, 120, 0.05
+    sim = l0path.simulate.linear(n, p, 8, rho=rho, snr=2, random_state=3)
+    path = l0path.fit(sim.X, sim.y, max_k=6, lambda2=1e-6, algorithm=LocalSearch(effort="fast"))
+    model = gram_model.GramModel(pose(path._source.data))
+    model.grow(np.arange(p))
+    rng = np.random.default_rng(0)
+    supports = [*(np.sort(rng.choice(p, k, replace=False)) for k in (1, 2, 4)), *(path.support(k=k) for k in (3, 4, 5, 6))]  # near each other and far: both ways of the walk
+    fits = [model.refit(support, 0.0, 1e-6) for support in supports]
+    found = {}
+    for prune in (False, True):
+        monkeypatch.setattr(gram_model, "PRUNE", 0 if prune else p + 1)
+        found[prune] = model.violators(fits, [target] * len(fits), lambda1=0.0, lambda2=1e-6, ceilings=[ceiling] * len(fits), keep=[p] * len(fits))
+    for fit, plain, pruned in zip(fits, found[False], found[True], strict=True):
+        change = {}
+        for j in np.setdiff1d(np.arange(p), fit.support).tolist():
+            added = model.refit(np.sort(np.append(fit.support, j)), 0.0, 1e-6).value - fit.value + target
+            change[j] = min(added, *(model.refit(np.sort(np.append(np.delete(fit.support, i), j)), 0.0, 1e-6).value - fit.value for i in range(fit.support.size)))
+        wanted = {j: v for j, v in change.items() if v < ceiling}
+        for candidates in (plain, pruned):
+            assert {c.into for c in candidates} == set(wanted)
+            assert max((abs(c.change - wanted[c.into]) for c in candidates), default=0.0) < 1e-9
+
+
+def test_coefficients_of_a_long_walk_stay_exact():
+    """Kept supports are refined: after hundreds of rank-one changes on nearly collinear columns the coefficients solve their normal equations."""
+    rng = np.random.default_rng(5)
+    common = rng.standard_normal(150)
+    X = common[:, None] + 1e-3 * rng.standard_normal((150, 80))
+    y = X[:, :5] @ [300.0, -200.0, 100.0, 150.0, -350.0] + 0.05 * rng.standard_normal(150)
+    path = l0path.fit(X, y, max_k=20)
+    for k in (5, 12, 20):
+        S = path.support(k=k)
+        A = np.column_stack([np.ones(150), X[:, S]])
+        residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
+        assert path.table.loss[k] == pytest.approx(residual @ residual / 300, rel=1e-7)

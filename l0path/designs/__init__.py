@@ -155,7 +155,8 @@ def check_finite(design, names):
 def duplicates(design, second=None):
     """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant columns are left out.
 
-    Columns that may be equal have the same second moment (p,), where it is known, and look the same along two random directions; these are compared exactly (by a 128-bit digest). Pass the unscaled design.
+    Columns that may be equal have the same second moment (p,), where it is known, and look the same along two random directions; these are compared exactly
+    (by a 128-bit digest). Pass the unscaled design.
     """
     J = np.arange(design.p) if second is None else _close(second)
     if J.size > 64:

@@ -48,7 +48,7 @@ class Dense:
     def __init__(self, X):
         self.X = X
         self.n, self.p = X.shape
-        self._direct = _readable_by_blas(X)
+        self.in_place = _readable_by_blas(X)  # else tiles are cast before a product
 
     def __repr__(self):
         return f"Dense(n={self.n}, p={self.p}, dtype={self.X.dtype})"
@@ -58,7 +58,7 @@ class Dense:
         scratch = None
         for rows, cols in tiles(self.X, start, stop, size):
             tile = self.X[rows, cols]
-            if tile.dtype != np.float64 or not self._direct:
+            if tile.dtype != np.float64 or not self.in_place:
                 if scratch is None:
                     scratch = np.empty(tile.size)
                 order = "F" if abs(tile.strides[0]) <= abs(tile.strides[1]) else "C"
@@ -83,7 +83,7 @@ class Dense:
             return self.correlate(R[:, None], start, stop)[:, 0]
         if R.shape[0] != self.n:
             raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
-        if self._direct:
+        if self.in_place:
             # ranges of columns on our own threads, not one threaded product: a busy neighbour then delays one range, not every thread at every barrier
             width = max(256, -(-(stop - start) // (4 * pool.count())))
             if (stop - start) * self.n <= SMALL or stop - start <= width:
@@ -108,7 +108,7 @@ class Dense:
     def correlate_into(self, A, out, start=0):
         """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         stop = start + out.shape[1]
-        if not self._direct:
+        if not self.in_place:
             out[:] = self.correlate(A.T, start, stop).T
             return
 

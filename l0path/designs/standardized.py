@@ -63,7 +63,7 @@ class Standardized:
     def correlate_into(self, A, out, start=0):
         """out (m, q) = A ((X - 1c') / s)[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         here = slice(start, start + out.shape[1])
-        if not isinstance(self.design, Dense) or self._far[here].any():
+        if not (isinstance(self.design, Dense) and self.design.in_place) or self._far[here].any():
             step = max(256, READ // max(A.shape[0], 1))
             for left in range(0, out.shape[1], step):
                 right = min(left + step, out.shape[1])

@@ -133,13 +133,13 @@ class ExactMover:
             return False
         self._pull(store)
         top = min(store.last + beyond(store.last), self.width - self.forced, int(0.9 * self.model.problem.n_eff) - self.forced - 1)
-        more, improved = True, False
-        while more:
+        stage = 0
+        while True:
             poll()
-            more = sweeps.overshoot(self.state, self.held, self.columns, self.limits, top)
-            top = 0
+            stage = sweeps.overshoot(self.state, self.held, self.columns, self.limits, top, stage)
             improved = self._push(store)
-        return improved
+            if not stage:
+                return improved
 
     def kick(self, store, rng, rounds, poll):
         """Escape: from the best fit of each size drop a few members, add the best ones instead, polish; sweeps spread what improves."""

@@ -81,7 +81,7 @@ class GramModel(WorkingColumns):
             return 0
         have, p = len(self.row_of), self.problem.X.p
         if have + len(new) > self.rows.shape[0]:
-            rows = np.empty((max(have + len(new), 4 * self.rows.shape[0]), p))  # memory that is not written costs nothing
+            rows = np.empty((3 * (have + len(new)), p))  # memory that is not written costs nothing
             rows[:have] = self.rows[:have]
             self.rows = rows
         A = self.Z[self.where[new]]
@@ -127,7 +127,7 @@ class GramModel(WorkingColumns):
         """The fits as `replay.Supports`; pruned where all p columns are many and no price is below a member's."""
         e, K = len(fits), max(1, *(fit.support.size for fit in fits))
         S, b, size, norm = np.zeros((e, K), np.int64), np.zeros((e, K + 1)), np.array([fit.support.size for fit in fits]), np.full(e, np.inf)
-        prune = self.problem.X.p >= PRUNE and max(ceilings) <= 0.0 and not (paid.size and price.min() < paid.max())
+        prune = self.problem.X.p >= PRUNE and max(ceilings) < replay.RANKING and not (paid.size and price.min() < paid.max())
         for i, fit in enumerate(fits):
             k = fit.support.size
             at = np.searchsorted(members, fit.support)
@@ -135,5 +135,5 @@ class GramModel(WorkingColumns):
             if prune:
                 values = np.linalg.eigvalsh(columns.G[np.ix_(at, at)]) + columns.twice if k else np.ones(1)
                 norm[i] = 1.0 / max(values[0] - 1e-13 * k * values[-1], 1e-300)
-        return replay.Supports(S, b, size, np.array(targets, dtype=np.float64), np.array(ceilings, dtype=np.float64), norm, members, np.array([self.row_of[j] for j in members.tolist()], dtype=np.int64),
-                               columns.locked, paid)
+        row = np.array([self.row_of[j] for j in members.tolist()], dtype=np.int64)
+        return replay.Supports(S, b, size, np.array(targets, dtype=np.float64), np.array(ceilings, dtype=np.float64), norm, members, row, columns.locked, paid)

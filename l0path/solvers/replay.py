@@ -11,11 +11,15 @@ from .._generic import njit
 from .exchange import COLLINEAR, REFRESH, START, _keep, add, build, drop
 
 BUILD, ADD, DROP, CHECK = range(4)
+RANKING = 1e299  # a ceiling from which on every pair is wanted
 
 
 class Supports(NamedTuple):
-    """The e supports to be checked, by numbers among their r members: S (e, K) members, b (e, K + 1) coefficients and, last, min_i |b_i| / sqrt(B_ii) over those that may go, size (e,); target, ceiling (e,): what an addition must gain, what a swap must reach;
-    norm (e,) >= ||B||_2, inf where nothing is to be pruned; index (r,): columns of the members; row (r,): where their Gram rows stand; locked (r,), paid (r,): members that stay, prices."""
+    """The e supports to be checked, by numbers among their r members.
+
+    S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| / sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap must reach
+    (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be pruned; index, row, locked, paid (r,): columns of the members, where their Gram rows stand, who stays, prices.
+    """
 
     S: np.ndarray
     b: np.ndarray
@@ -78,7 +82,7 @@ def record(state, members, supports, follow, tape):
         else:
             T = _walk(state, members, supports.S[e], k, tape, T)
         tape.kind[T], tape.what[T], tape.size[T] = CHECK, e, k
-        supports.b[e, -1] = np.inf
+        supports.b[e, -1] = 1e100
         for i in range(k):
             free = not supports.locked[state.S[i]]
             tape.x[T, i] = state.b[i] / state.B[i, i] if free else 0.0
@@ -124,9 +128,11 @@ def _walk(state, members, S, k, tape, T):
 
 @njit
 def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, column):
-    """Write the columns of start..stop that may have an improving exchange with some support; returns how many.
+    """Write the columns of start..stop that may have an exchange below the ceiling with some support; returns how many.
 
-    With A_j = a_j + 2 lambda2, h = ||B||_2 sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii), none improves if |c_j| <= t (sqrt(A_j) - sqrt(h)) and c_j^2 <= 2 target (A_j - h); a proof, not a guess.
+    With A = a_j + 2 lambda2, h = ||B||_2 sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii) there is no such swap if |c_j| <= sqrt(t^2 - 2 ceiling) sqrt(A) - t sqrt(h), and no such addition
+    if c_j^2 <= 2 (target - ceiling) (A - h), a ceiling below 0 taken as 0.
+    Proof for the swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den A - g'Bg + V_ji^2 / B_ii, and V_ji^2 / B_ii <= g'Bg <= h.
     Prices must not fall below those of the members.
     """
     m = stop - start
@@ -151,12 +157,15 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
                 h[j] += g0[j] * g0[j]
                 c[j] -= b0 * g0[j]
             i += 1
-        t, bound, target = supports.b[e, -1], supports.norm[e], supports.target[e]
+        t, bound, target, ceiling = supports.b[e, -1], supports.norm[e], supports.target[e], supports.ceiling[e]
+        slack = max(ceiling, 0.0)
+        least = np.sqrt(max(t * t - 2.0 * slack, 0.0))
         for j in range(m):
             A = a[j] + twice
             rest = A - bound * h[j]
             size = max(abs(c[j]) - lambda1, 0.0)
-            safe = rest > 0.0 and size <= t * (np.sqrt(A) - np.sqrt(A - rest)) and size * size <= 2.0 * (target + price[j]) * rest
+            swap = least > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest)
+            safe = rest > 0.0 and swap and size * size <= 2.0 * (target + price[j] - slack) * rest
             held[j] += 0.0 if safe else 1.0
     count = 0
     for j in range(m):
@@ -195,18 +204,11 @@ def replay(rows, q, a, price, supports, tape, T, twice, lambda1, columns, m, cha
                 for j in range(m):
                     v[j] = 0.0
                     c[j] -= x[i] * g[j]
-                l = 0
-                while l + 4 <= k:
-                    b0, b1, b2, b3 = B[l], B[l + 1], B[l + 2], B[l + 3]
-                    g0, g1, g2, g3 = G[int(y[l])], G[int(y[l + 1])], G[int(y[l + 2])], G[int(y[l + 3])]
+                for l in range(0, k, 4):  # four members a pass
+                    b0, b1, b2, b3 = B[l], B[l + 1] if l + 1 < k else 0.0, B[l + 2] if l + 2 < k else 0.0, B[l + 3] if l + 3 < k else 0.0
+                    g0, g1, g2, g3 = G[int(y[l])], G[int(y[min(l + 1, k - 1)])], G[int(y[min(l + 2, k - 1)])], G[int(y[min(l + 3, k - 1)])]
                     for j in range(m):
                         v[j] += b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
-                    l += 4
-                while l < k:
-                    b0, g0 = B[l], G[int(y[l])]
-                    for j in range(m):
-                        v[j] += b0 * g0[j]
-                    l += 1
                 for j in range(m):
                     s[j] -= v[j] * g[j]
         elif kind == ADD:
@@ -247,9 +249,11 @@ def replay(rows, q, a, price, supports, tape, T, twice, lambda1, columns, m, cha
 def _best(V, A, c, s, score, extra, supports, e, k, theta, inverse, limit, lambda1, columns, m, change, column, position):
     """The best exchanges of support e among m columns. One vector pass finds the columns where some pair may count, without division; these few are then looked at pair by pair."""
     ceiling, target, room, kept = supports.ceiling[e], supports.target[e], change.size, START
+    ranking = ceiling >= RANKING
+    bar = 2.0 * (target if ranking else target - ceiling)
     for j in range(m):
         size = max(abs(c[j]) - lambda1, 0.0)
-        score[j] = size * size - (2.0 * target + extra[j]) * s[j]
+        score[j] = size * size - (bar + extra[j]) * s[j]
     for i in range(k):
         v, t, w, bar = V[i], theta[i], inverse[i], limit[i] - 2.0 * ceiling
         for j in range(m):
@@ -274,7 +278,7 @@ def _best(V, A, c, s, score, extra, supports, e, k, theta, inverse, limit, lambd
         if s[j] > COLLINEAR * A[j]:
             size = max(abs(c[j]) - lambda1, 0.0)
             d = target + price - 0.5 * size * size / s[j]
-            if d < min(0.0, ceiling) and d < worst:
+            if d < (0.0 if ranking else ceiling) and d < worst:
                 best, best_i = d, -1
         for i in range(k):
             if limit[i] > 1e299:
@@ -286,7 +290,7 @@ def _best(V, A, c, s, score, extra, supports, e, k, theta, inverse, limit, lambd
             num = max(abs(c[j] + theta[i] * v) - lambda1, 0.0)
             d = 0.5 * (limit[i] - num * num / den) + price
             if d < ceiling and d < worst:
-                if ceiling > 0.0:
+                if ranking:
                     kept = _keep(d, columns[j], i, change, column, position, kept)
                     worst = change[room - 1] if kept == room else np.inf
                 elif d < best:

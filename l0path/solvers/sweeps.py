@@ -151,28 +151,33 @@ def sweep(state, held, columns, limits, up, start):
 
 
 @njit
-def overshoot(state, held, columns, limits, top):
-    """From the last size add columns up to `top`, then remove the cheapest, polished from the last size down. The state carries it: call again with top = 0 while it returns True."""
+def overshoot(state, held, columns, limits, top, stage):
+    """From the last size add columns up to `top`, then remove the cheapest, polished from the last size down.
+
+    stage: 0 at first; the state carries the rest: returns the stage to go on from once BUDGET is spent (1 up, 2 down), 0 at the end.
+    """
     held.note[WORK] = 0.0
     last = int(held.note[LAST])
-    if top > 0:
+    if stage == 0:
         load(state, held, columns, limits, last)
-    while state.count[0] - limits.forced < top:
+    while stage < 2 and state.count[0] - limits.forced < top:
+        if held.note[WORK] > BUDGET:
+            return 1
         if not add_best(state, columns):
             break
         held.note[WORK] += 3.0 * state.count[0] * columns.w
     while state.count[0] - limits.forced > 1:
         if held.note[WORK] > BUDGET:
-            return True
+            return 2
         i = cheapest_drop(state, columns)
         if i < 0:
-            return False
+            return 0
         polished = state.count[0] - limits.forced <= last + 1
         drop(state, columns, i)
         held.note[WORK] += 2.0 * state.count[0] * columns.w
         if polished:
             settle(state, held, columns, limits, polished)
-    return False
+    return 0
 
 
 @njit
@@ -213,9 +218,16 @@ def kick(state, held, columns, limits, counts, noise, start):
                 if state.S[i] == order[low]:
                     drop(state, columns, i)
                     break
+            state.member[order[low]] = True  # others come in its place; it may return in the polish
         held.note[WORK] += 2.0 * dropped * state.count[0] * columns.w
         for step in range(dropped):
-            if not add_best(state, columns):
+            more = add_best(state, columns)
+            if step == dropped - 1 or not more:
+                for i in range(free):
+                    state.member[order[i]] = False
+                for i in range(state.count[0]):
+                    state.member[state.S[i]] = True
+            if not more:
                 break
             settle(state, held, columns, limits, step == dropped - 1)
     return -1

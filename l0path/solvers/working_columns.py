@@ -48,7 +48,7 @@ class WorkingColumns:
             return False
         old, new = self.width, self.width + J.size
         if new > self.Z.shape[0]:
-            Z = np.empty((max(new, 4 * self.Z.shape[0]), self.problem.X.n))  # memory that is not written costs nothing
+            Z = np.empty((3 * new, self.problem.X.n))  # memory that is not written costs nothing
             Z[:old] = self.Z[:old]
             self.Z = Z
         self.problem.X.columns(J, self.Z[old:new].T)
