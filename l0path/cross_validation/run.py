@@ -13,20 +13,23 @@ from ..errors import ConvergenceWarning, SeparationWarning
 from ..fit import fit
 from ..losses import canonical_name
 from ..plan import default_max_k
+from ..problem import known_of
 from ..solve import solve
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 from .splits import check_arguments, make_splits
 
+SHARE = True  # whether folds take their products from those of all rows (`designs.shared`); off only to measure what that saves
 FINISHED = ("complete", "ended at")  # how the status of a path begins that nothing interrupted
 
 
 class Task(NamedTuple):
-    """One piece of a fold's path: slices by their numbers in the full fit, as (lambda1, lambda2) pairs, with the plan that solves them."""
+    """One piece of a fold's path: slices by their numbers in the full fit, as (lambda1, lambda2) pairs, with the plan that solves them and what is known of all rows (AllRows or None)."""
 
     numbers: tuple
     pairs: list
     plan: object
+    known: object = None
 
 
 class Outcome(NamedTuple):
@@ -79,14 +82,15 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     started = time.time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        path = fit(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
+        path = fit.__wrapped__(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
+    model = path._source.extra.pop("model")
     if not len(path) and time_limit is not None:
         _too_few(path, "", 0, "all", time_limit)
     if path.status.startswith("interrupted"):
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
     splits = make_splits(cv, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
-    outcomes, end = _run_folds(data, tasks(path), splits, n_jobs, None if time_limit is None else started + time_limit, progress)
+    outcomes, end = _run_folds(data, tasks(path), splits, model, n_jobs, None if time_limit is None else started + time_limit, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
     out = assemble(path, data, splits, outcomes, metric, seed, end)
@@ -130,7 +134,7 @@ def fit_fold(number, data, todo, train, deadline, single):
             if left is not None and left <= 0:
                 end = "time_limit reached"
                 break
-            path = solve(data, replace(task.plan, time_limit=left), keep=keep, slices=task.pairs)
+            path = solve(data, replace(task.plan, time_limit=left), keep=keep, known=task.known, slices=task.pairs)
             solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
             if not path.status.startswith(FINISHED) or (deadline is not None and time.time() >= deadline):
                 end = path.status.split(";")[0] if path.status.startswith("interrupted") else "time_limit reached"
@@ -138,7 +142,7 @@ def fit_fold(number, data, todo, train, deadline, single):
     return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
 
 
-def _run_folds(data, todo, splits, n_jobs, deadline, progress):
+def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
     """(finished Outcomes by fold number, what ended the run early or "")."""
     import joblib
 
@@ -146,6 +150,8 @@ def _run_folds(data, todo, splits, n_jobs, deadline, progress):
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
     outcomes, end, bar = [], "", None
+    known = known_of(model, jobs) if SHARE else None
+    todo = [task._replace(known=known) for task in todo]
     if progress:
         from tqdm.auto import tqdm
 

@@ -5,7 +5,7 @@ from ..designs import threads
 from ..problem import Fit
 from . import newton
 from .linear_algebra import invert
-from .working_columns import READ, Quadratic, WorkingColumns
+from .working_columns import Quadratic, WorkingColumns
 
 
 class GramModel(WorkingColumns):
@@ -14,7 +14,7 @@ class GramModel(WorkingColumns):
     def __init__(self, problem):
         super().__init__(problem)
         p = problem
-        self.q_all = np.where(p.usable, p.X.correlate(p.weights * p.y), 0.0)
+        self.q_all = np.where(p.usable, p.X.products(p.weights, p.y), 0.0)
         self.reads += 1
         self.half_square = 0.5 * float(p.weights @ (p.y * p.y))
         self.G = np.empty((0, 0))
@@ -70,11 +70,7 @@ class GramModel(WorkingColumns):
             rows = np.empty((max(have + len(new) + 64, 2 * self.rows.shape[0]), p))
             rows[:have] = self.rows[:have]
             self.rows = rows
-        R = (self.Z[self.where[new]] * self.problem.weights).T
-        step = max(256, READ // len(new))
-        for left in range(0, p, step):
-            right = min(left + step, p)
-            self.rows[have : have + len(new), left:right] = self.problem.X.correlate(R, left, right).T
+        self.problem.X.gram_rows(new, self.problem.weights, self.rows[have : have + len(new)], self.Z[self.where[new]])
         self.row_of.update({j: have + i for i, j in enumerate(new)})
         self.reads += 1
         return len(new)
