@@ -33,12 +33,12 @@ def slices_of(problem, model, plan):
     return [(float(a), float(b)) for a in lambda1 for b in lambda2]
 
 
-def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False):
+def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None):
     """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit; known: AllRows of it.
 
     The model on the working columns stays in the path's source for who wants its products; who does not takes it off, because it holds Gram rows over all columns.
     """
-    notes, clock = list(notes), Clock(plan.time_limit)
+    notes, clock = list(notes), Clock(plan.time_limit) if clock is None else clock
     with deferred_interrupts(clock):
         problem = pose(data, keep, known)
         if check_columns:

@@ -3,6 +3,8 @@ import time
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +17,11 @@ from ..losses import canonical_name
 from ..plan import default_max_k
 from ..problem import known_of
 from ..solve import solve
+from ..working_set import Clock
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 from .splits import check_arguments, make_splits
+from .together import groups_of, run_together
 
 SHARE = True  # whether folds take their products from those of all rows (`designs.shared`); off only to measure what that saves
 FINISHED = ("complete", "ended at")  # how the status of a path begins that nothing interrupted
@@ -125,21 +129,39 @@ def tasks(path):
 
 def fit_fold(number, data, todo, train, deadline, single):
     """Solve the tasks on the training rows (indices, repeated ones counted as often) without a copy of X."""
-    keep = np.bincount(train, minlength=data.y.size).astype(np.float64)
-    solutions, end = [], ""
     with warnings.catch_warnings(record=True) as caught, threads.limited(1) if single else nullcontext():
         warnings.simplefilter("always")
-        for task in todo:
-            left = None if deadline is None else deadline - time.time()
-            if left is not None and left <= 0:
-                end = "time_limit reached"
-                break
-            path = solve(data, replace(task.plan, time_limit=left), keep=keep, known=task.known, slices=task.pairs)
-            solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
-            if not path.status.startswith(FINISHED) or (deadline is not None and time.time() >= deadline):
-                end = path.status.split(";")[0] if path.status.startswith("interrupted") else "time_limit reached"
-                break
+        solutions, end = _solve(data, todo, train, deadline)
     return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
+
+
+def _solve(data, todo, train, deadline, clock=None):
+    """(solutions of all tasks, what ended them early or "")."""
+    keep, solutions = np.bincount(train, minlength=data.y.size).astype(np.float64), []
+    for task in todo:
+        left = None if deadline is None else deadline - time.time()
+        if left is not None and left <= 0:
+            return solutions, "time_limit reached"
+        path = solve(data, replace(task.plan, time_limit=left), keep=keep, known=task.known, slices=task.pairs, clock=clock)
+        solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
+        if not path.status.startswith(FINISHED) or (deadline is not None and time.time() >= deadline):
+            return solutions, path.status.split(";")[0] if path.status.startswith("interrupted") else "time_limit reached"
+    return solutions, ""
+
+
+def fit_group(numbers, data, todo, trains, deadline, single):
+    """Outcomes of a group of folds, those that were interrupted last. A group of more than one advances together (see `together`) and has no deadline."""
+    if len(numbers) == 1:
+        return [fit_fold(numbers[0], data, todo, trains[0], deadline, single)]
+    clocks = [Clock() for _ in numbers]
+
+    def calls(gather):
+        met = [task._replace(known=task.known.meeting(gather)) for task in todo]
+        return [partial(_solve, data, met, train, None, clock) for train, clock in zip(trains, clocks, strict=True)]
+
+    results, told = run_together(calls, clocks, 1 if single else threads.count())
+    outcomes = [Outcome(number, *result, caught) for number, result, caught in zip(numbers, results, told, strict=True)]
+    return sorted(outcomes, key=lambda outcome: outcome.end != "")
 
 
 def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
@@ -152,13 +174,14 @@ def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
     outcomes, end, bar = [], "", None
     known = known_of(model, jobs) if SHARE else None
     todo = [task._replace(known=known) for task in todo]
+    groups = groups_of(len(splits), known if deadline is None else None, jobs, max(test.size for _, test in splits) / data.y.size)
     if progress:
         from tqdm.auto import tqdm
 
         bar = tqdm(total=len(splits), desc="l0path folds", unit="fold")
-    arguments = ((number, data, todo, train, deadline, single or jobs > 1) for number, (train, _) in enumerate(splits))
+    arguments = ((group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1) for group in groups)
     try:
-        for outcome in (fit_fold(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments):
+        for outcome in chain.from_iterable((fit_group(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments)):
             if outcome.end:
                 end = outcome.end
                 if end.startswith("interrupted"):
@@ -176,10 +199,10 @@ def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
 
 
 def _parallel(jobs, arguments):
-    """Outcomes as they come, from joblib's backend in force."""
+    """Outcomes of groups as they come, from joblib's backend in force."""
     import joblib
 
-    call = joblib.delayed(fit_fold)
+    call = joblib.delayed(fit_group)
     try:
         pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
     except ValueError:  # a backend that returns everything at once

@@ -35,19 +35,24 @@ class GramRows:
         self.capacity, self.token = int(capacity), uuid.uuid4().hex
         members = list(members)[: self.capacity]
         self.at = {u: i for i, u in enumerate(members)}
-        self.rows = np.empty((0, p)) if rows is None else rows[: len(members)].copy()
+        self.rows = np.empty((0, p)) if rows is None else rows[: len(members)]
         self._lock = threading.Lock()
 
     def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        state = {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return state | {"rows": self.rows[: len(self.at)]}
 
     def __setstate__(self, state):
         self.__dict__.update(state, _lock=threading.Lock())
 
+    def missing(self, J):
+        """Columns of J whose rows are not here, as many as there is room for."""
+        with self._lock:
+            return [u for u in J if u not in self.at][: max(self.capacity - len(self.at), 0)]
+
     def fetch(self, J, make):
         """(rows, places): where the rows of the columns J stand, -1 beyond the capacity; make(new, out) fills rows that are new."""
-        with self._lock:
-            new = [u for u in J if u not in self.at][: max(self.capacity - len(self.at), 0)]
+        new = self.missing(J)
         if new:
             fresh = np.empty((len(new), self.rows.shape[1]))
             make(new, fresh)
@@ -57,9 +62,9 @@ class GramRows:
             return self.rows, np.array([self.at.get(u, -1) for u in J], dtype=np.intp)
 
     def _add(self, new, fresh):
-        have = len(self.at)
-        if have + len(new) > self.rows.shape[0]:  # a new array: others may be reading the old one
-            rows = np.empty((max(have + len(new), min(2 * have + 64, self.capacity)), fresh.shape[1]))
+        new, fresh, have = new[: self.capacity - len(self.at)], fresh[: self.capacity - len(self.at)], len(self.at)
+        if have + len(new) > self.rows.shape[0]:  # a new array, of which memory is taken as it is filled: others may be reading the old one
+            rows = np.empty((self.capacity, fresh.shape[1]))
             rows[:have] = self.rows[:have]
             self.rows = rows
         self.rows[have : have + len(new)] = fresh
@@ -77,7 +82,8 @@ class AllRows:
         self.mean = X.correlate(weights) if intercept else np.zeros(X.p)  # what rounding left of it
         self.full = weights if X.rows is None else np.bincount(X.rows, weights=weights, minlength=X.design.n)
         self.budget = max(ROOM, getattr(X.design, "nbytes", 0) / 2) / jobs
-        self.store = GramRows(X.p, 0.75 * self.budget / (8 * X.p), members, rows)
+        self.store = GramRows(X.p, 0.25 * self.budget / (8 * X.p), members, rows)
+        self.gather = None  # where folds that advance together meet before a read
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -85,6 +91,12 @@ class AllRows:
             _last.clear()
             _last[self.store.token] = self.store
         self.store = _last[self.store.token]
+
+    def meeting(self, gather):
+        """The same for folds that advance together: gather.bring(columns, read) reads what all of them want."""
+        out = object.__new__(AllRows)
+        out.__dict__.update(self.__dict__, gather=gather)
+        return out
 
     def less(self, keep, weights):
         """HeldOut for a training set `keep` (n,) multiplicities with `weights` (n,), sum one; None where the direct way is safer, cheaper, or all there is."""
@@ -101,7 +113,13 @@ class AllRows:
 
     def rows(self, J):
         """(rows, places) of Gram rows of the columns J over all p columns."""
-        return self.store.fetch(J, lambda new, out: self.X.gram_rows(new, self.weights, out))
+
+        def make(new, out):
+            self.X.gram_rows(new, self.weights, out)
+
+        if self.gather is not None:
+            self.gather.bring(self.store.missing(J), lambda new: self.store.fetch(new, make))
+        return self.store.fetch(J, make)
 
 
 class HeldOut:
