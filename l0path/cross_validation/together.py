@@ -83,7 +83,7 @@ def run_together(calls, clocks, slots):
     def show(message, category, *_, **__):
         told[owner.get(threading.get_ident(), 0)].append((category, str(message)))
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threads.one_blas_thread():
         warnings.simplefilter("always")
         warnings.showwarning = show
         workers = [threading.Thread(target=one, args=(i, call), daemon=True) for i, call in enumerate(calls(gather))]
