@@ -141,7 +141,7 @@ def pose(data, keep=None, known=None):
 def known_of(model, jobs=1):
     """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that share the memory allowed."""
     p = model.problem
-    more = {"y": p.y, "products": model.q_all, "members": model.row_of, "rows": model.rows} if p.quadratic else {}
+    more = {"y": p.y, "products": model.q_all, "members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows} if p.quadratic else {}
     return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
 
 

@@ -47,28 +47,24 @@ class GramRows:
 
     def missing(self, J):
         """Columns of J whose rows are not here, as many as there is room for."""
-        with self._lock:
-            return [u for u in J if u not in self.at][: max(self.capacity - len(self.at), 0)]
+        return [u for u in J if u not in self.at][: max(self.capacity - len(self.at), 0)]
 
     def fetch(self, J, make):
         """(rows, places): where the rows of the columns J stand, -1 beyond the capacity; make(new, out) fills rows that are new."""
-        new = self.missing(J)
-        if new:
-            fresh = np.empty((len(new), self.rows.shape[1]))
-            make(new, fresh)
-            with self._lock:
-                self._add(new, fresh)
         with self._lock:
+            new, have = self.missing(J), len(self.at)
+            if new:
+                self._reserve(have + len(new))
+                make(new, self.rows[have : have + len(new)])
+                self.at.update({u: have + i for i, u in enumerate(new)})
             return self.rows, np.array([self.at.get(u, -1) for u in J], dtype=np.intp)
 
-    def _add(self, new, fresh):
-        new, fresh, have = new[: self.capacity - len(self.at)], fresh[: self.capacity - len(self.at)], len(self.at)
-        if have + len(new) > self.rows.shape[0]:  # a new array, of which memory is taken as it is filled: others may be reading the old one
-            rows = np.empty((self.capacity, fresh.shape[1]))
-            rows[:have] = self.rows[:have]
+    def _reserve(self, number):
+        """Make room for so many rows: a new array, because others may be reading the old one; memory is taken as it is filled."""
+        if number > self.rows.shape[0]:
+            rows = np.empty((self.capacity, self.rows.shape[1]))
+            rows[: len(self.at)] = self.rows[: len(self.at)]
             self.rows = rows
-        self.rows[have : have + len(new)] = fresh
-        self.at.update({u: have + i for i, u in enumerate(new)})
 
 
 class AllRows:
@@ -131,7 +127,11 @@ class HeldOut:
     def __init__(self, known, rows, d, V, weights):
         self.known, self.rows, self.d, self.V = known, rows, d, V
         X, out = known.X, d.sum()
-        self.block = Standardized(X.design.take_rows(rows), X.center, X.scale)
+        self.block, self.filled = Standardized(X.design.take_rows(rows), X.center, X.scale), None
+        if isinstance(self.block.design, Dense):
+            self.filled = np.empty((rows.size + 1, X.p), order="F")  # centred and scaled once; below it the means of the training rows
+            self.filled[:-1] = self.block.columns(np.arange(X.p))
+            self.block = Standardized(Dense(self.filled[:-1]), np.zeros(X.p), np.ones(X.p))
         middle, second = self._moments(d / out)
         self.away, left = np.zeros(X.p), known.square - out * second
         if known.intercept:
@@ -143,6 +143,14 @@ class HeldOut:
         self.mean, self.second = X.center + X.scale * self.away, X.scale**2 * left / V
         if 0 < self.awkward.size <= X.p // 10:
             self._read_awkward(weights)
+        if self.filled is not None:
+            self.filled[-1] = self.away
+
+    def removed(self, R, own, left, right):
+        """(Z_D'R + a own')[left:right] transposed, (m, right - left), for R (rows held out, m) and own (m,)."""
+        if self.filled is not None:
+            return np.vstack([R, own]).T @ self.filled[:, left:right]
+        return self.block.correlate(R, left, right).T + own[:, None] * self.away[left:right]
 
     def _moments(self, share):
         """Mean and second moment of the held-out rows in the units of Z; columns off the origin are centred first, because a mean in the user's units is rounded like the mean's size."""
@@ -212,14 +220,13 @@ class TrainingSet(Standardized):
         held, shrink = self.held, self._shrink
         factor = shrink[J] / held.V
         R = held.d[:, None] * held.block.columns(J) * factor
-        own = (held.away[J] * shrink[J])[:, None]
+        own = held.away[J] * shrink[J]
 
         def part(left, right):
             with pool.limited(1):
                 G = rows[places, left:right]
                 G *= factor[:, None]
-                G -= held.block.correlate(R, left, right).T
-                G -= own * held.away[left:right]
+                G -= held.removed(R, own, left, right)
                 G *= shrink[left:right]
                 out[target, left:right] = G
 
