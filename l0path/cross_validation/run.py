@@ -53,6 +53,10 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     comes from the full fit: its slices (lambda1, lambda2), its largest size, the lambda0 list of a lambda0 grid, the `delta` of the Huber loss. Folds match by size k within a slice,
     or by lambda0; where a fold's path ends early (a separated or perfect fit, fewer rows), its last solution is repeated, and marked in `cv.repeated`.
 
+    Folds share work, never a choice: sums over the training rows (moments, X'y, Gram rows of the columns that enter a support) are those over all rows less those over the held-out rows, so
+    that one pass over X serves every fold (`l0path.designs.shared` has the formulas and the rounding, 1e-15 to 1e-14; scores are those of folds run alone). Shared products and copies of
+    held-out rows take at most 256 MB, or half of X where that is more. Folds that leave out more than half of the rows or of the weight, repeat rows, or balance classes anew read X themselves.
+
     Parameters
     ----------
     X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows.
@@ -65,7 +69,7 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.
     random_state : seed or Generator for the folds; None draws a seed. `cv.random_state` holds it.
     time_limit : seconds for everything: the full fit, then the folds. At the limit, or at Ctrl-C, folds not finished are left out; with fewer than two finished, TimeoutError
-        (its `.path` is the full fit) or KeyboardInterrupt. progress : bars for the full fit and for the folds.
+        (its `.path` is the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance at a time. progress : bars for the full fit and for the folds.
 
     Raises
     ------
@@ -153,14 +157,16 @@ def fit_group(numbers, data, todo, trains, deadline, single):
     """Outcomes of a group of folds, those that were interrupted last. A group of more than one advances together (see `together`) and has no deadline."""
     if len(numbers) == 1:
         return [fit_fold(numbers[0], data, todo, trains[0], deadline, single)]
-    clocks = [Clock() for _ in numbers]
+    clock = Clock()
 
     def calls(gather):
         met = [task._replace(known=task.known.meeting(gather)) for task in todo]
-        return [partial(_solve, data, met, train, None, clock) for train, clock in zip(trains, clocks, strict=True)]
+        return [partial(_solve, data, met, train, None, clock) for train in trains]
 
-    results, told = run_together(calls, clocks, 1 if single else threads.count())
+    results, told = run_together(calls, len(numbers), clock, 1 if single else threads.count())
     outcomes = [Outcome(number, *result, caught) for number, result, caught in zip(numbers, results, told, strict=True)]
+    if clock.pressed and not any(outcome.end for outcome in outcomes):  # too late for any of them, not for what follows
+        outcomes[-1] = outcomes[-1]._replace(end="interrupted (Ctrl-C)")
     return sorted(outcomes, key=lambda outcome: outcome.end != "")
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ..designs import threads
+from ..working_set import deferred_interrupts
 
 WORTH = 1 << 20  # entries of X from which passes cost more than threads
 
@@ -67,10 +68,10 @@ def groups_of(number, known, jobs, share):
     return alone if size < 2 else [part.tolist() for part in np.array_split(np.arange(number), -(-number // int(size)))]
 
 
-def run_together(calls, clocks, slots):
-    """Results of calls(gather)[i](), one thread each, and the warnings of each as [(category, text)]. Ctrl-C ends them at their next poll."""
-    gather = Gather(len(clocks), slots)
-    results, told, owner = [None] * len(clocks), [[] for _ in clocks], {}
+def run_together(calls, number, clock, slots):
+    """Results of calls(gather)[i](), i < number, one thread each, and the warnings of each as [(category, text)]. Ctrl-C presses the clock, whose next poll ends them; a second one leaves at once."""
+    gather = Gather(number, slots)
+    results, told, owner = [None] * number, [[] for _ in range(number)], {}
 
     def one(i, call):
         owner[threading.get_ident()] = i
@@ -83,20 +84,14 @@ def run_together(calls, clocks, slots):
     def show(message, category, *_, **__):
         told[owner.get(threading.get_ident(), 0)].append((category, str(message)))
 
-    with warnings.catch_warnings(), threads.one_blas_thread():
+    with warnings.catch_warnings(), threads.one_blas_thread(), deferred_interrupts(clock):
         warnings.simplefilter("always")
         warnings.showwarning = show
-        workers = [threading.Thread(target=one, args=(i, call), daemon=True) for i, call in enumerate(calls(gather))]
+        workers = [threading.Thread(target=one, args=(i, call), daemon=True, name=f"l0path fold {i}") for i, call in enumerate(calls(gather))]
         for worker in workers:
             worker.start()
-        try:
-            for worker in workers:
-                worker.join()
-        except KeyboardInterrupt:  # a second one leaves at once
-            for clock in clocks:
-                clock.pressed = True
-            for worker in workers:
-                worker.join()
+        for worker in workers:
+            worker.join()
     for _, error in results:
         if error is not None:
             raise error
