@@ -130,7 +130,9 @@ class HeldOut:
         self.block, self.filled = Standardized(X.design.take_rows(rows), X.center, X.scale), None
         if isinstance(self.block.design, Dense):
             self.filled = np.empty((rows.size + 1, X.p), order="F")  # centred and scaled once; below it the means of the training rows
-            self.filled[:-1] = self.block.columns(np.arange(X.p))
+            width = max(1, BLOCK // rows.size)
+            for left in range(0, X.p, width):
+                self.filled[:-1, left : left + width] = self.block.columns(np.arange(left, min(left + width, X.p)))
             self.block = Standardized(Dense(self.filled[:-1]), np.zeros(X.p), np.ones(X.p))
         middle, second = self._moments(d / out)
         self.away, left = np.zeros(X.p), known.square - out * second
@@ -196,11 +198,11 @@ class TrainingSet(Standardized):
             out[self._awkward] = self._among_awkward((weights * y)[:, None])[:, 0]
         return out
 
-    def gram_rows(self, J, weights, out, columns=None):
-        """Fill out (len(J), p) with Z'diag(w) z_u for u in J."""
+    def gram_rows(self, J, weights, out, columns=None, entries=1 << 22):
+        """Fill out (len(J), p) with Z'diag(w) z_u for u in J, see `Standardized.gram_rows`."""
         J = [int(u) for u in J]
         if not np.array_equal(weights, self.weights):
-            return super().gram_rows(J, weights, out, columns)
+            return super().gram_rows(J, weights, out, columns, entries)
         rows, places = self.held.known.rows([u for u in J if u not in self._direct])
         places = dict(zip((u for u in J if u not in self._direct), places.tolist(), strict=True))
         shared = np.array([i for i, u in enumerate(J) if places.get(u, -1) >= 0], dtype=np.intp)
@@ -212,7 +214,7 @@ class TrainingSet(Standardized):
                 out[np.ix_(shared, self._awkward)] = self._among_awkward((columns[shared] * weights).T).T
         if alone.size:
             part = np.empty((alone.size, self.p))
-            super().gram_rows([J[i] for i in alone], weights, part, columns[alone])
+            super().gram_rows([J[i] for i in alone], weights, part, columns[alone], entries)
             out[alone] = part
 
     def _subtract(self, J, rows, places, out, target):

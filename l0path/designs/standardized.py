@@ -3,7 +3,6 @@ import numpy as np
 
 FAR = 1e4  # columns with |center| beyond this many scales are centred before a product: the short formula would lose 4 digits or more
 BLOCK = 1 << 20  # entries of a block of centred columns: 8 MB
-READ = 1 << 22  # entries of Gram rows made at a time: 32 MB
 
 
 class Standardized:
@@ -57,10 +56,10 @@ class Standardized:
         """Z'(w y), (p,), Z the standardised columns."""
         return self.correlate(weights * y)
 
-    def gram_rows(self, J, weights, out, columns=None):
-        """Fill out (len(J), p) with Z'diag(w) z_u for u in J; columns (len(J), n): the z_u, one a row, where they are at hand."""
+    def gram_rows(self, J, weights, out, columns=None, entries=1 << 22):
+        """Fill out (len(J), p) with Z'diag(w) z_u for u in J, so many entries at a time; columns (len(J), n): the z_u, one a row, where they are at hand."""
         R = ((self.columns(J).T if columns is None else columns) * weights).T
-        step = max(256, READ // len(J))
+        step = max(256, entries // len(J))
         for left in range(0, self.p, step):
             right = min(left + step, self.p)
             out[:, left:right] = self.correlate(R, left, right).T

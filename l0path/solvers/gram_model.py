@@ -5,7 +5,7 @@ from ..designs import threads
 from ..problem import Fit
 from . import newton
 from .linear_algebra import invert
-from .working_columns import Quadratic, WorkingColumns
+from .working_columns import READ, Quadratic, WorkingColumns
 
 
 class GramModel(WorkingColumns):
@@ -70,7 +70,7 @@ class GramModel(WorkingColumns):
             rows = np.empty((max(have + len(new) + 64, 2 * self.rows.shape[0]), p))
             rows[:have] = self.rows[:have]
             self.rows = rows
-        self.problem.X.gram_rows(new, self.problem.weights, self.rows[have : have + len(new)], self.Z[self.where[new]])
+        self.problem.X.gram_rows(new, self.problem.weights, self.rows[have : have + len(new)], self.Z[self.where[new]], READ)
         self.row_of.update({j: have + i for i, j in enumerate(new)})
         self.reads += 1
         return len(new)
