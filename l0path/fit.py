@@ -1,5 +1,6 @@
 """The door: `fit` checks its arguments and returns a `Path` in the user's units."""
 import math
+from functools import wraps
 
 import numpy as np
 
@@ -10,6 +11,19 @@ from .plan import make_plan, scaled
 from .solve import solve
 
 
+def bare(fit):
+    """A fit whose path leaves the model on the working columns behind; `__wrapped__` keeps it."""
+
+    @wraps(fit)
+    def call(*args, **arguments):
+        path = fit(*args, **arguments)
+        path._source.extra.pop("model", None)
+        return path
+
+    return call
+
+
+@bare
 def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="support", k=None, max_k=None, n_lambda0=100, lambda0=None, lambda1=None, lambda2=None, n_shrink=10,
         fit_intercept=True, standardize=True, sample_weight=None, class_weight=None, offset=None, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None,
         feature_names=None, gamma=0.25, delta=None, lambda_scale="mean", tol=1e-8, max_iter=1000, time_limit=None, certify=False, n_jobs=None, random_state=None, progress=False, on_solution=None):

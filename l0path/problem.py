@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .designs import Standardized, check_finite
+from .designs import AllRows, Standardized, TrainingSet, check_finite
 from .losses import Huber, Poisson, Squared
 
 EPS = float(np.finfo(float).eps)
@@ -104,14 +104,18 @@ def effective_rows(weights):
     return float(weights.sum()) if whole else float(np.count_nonzero(weights))
 
 
-def pose(data, keep=None):
-    """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are taken there, X is not copied."""
+def pose(data, keep=None, known=None):
+    """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are taken there, X is not copied.
+
+    known: AllRows of the same data, from whose sums those of a training set follow by subtraction where that is safe.
+    """
     full = row_weights(data, keep)
     active = full > 0
     rows = None if active.all() else np.flatnonzero(active)
     weights = full if rows is None else full[rows]
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, second = data.design.moments(full, data.intercept)
+        held = None if known is None or keep is None else known.less(keep, full)
+        mean, second = data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
     wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if wild.size:
         check_finite(data.design, data.names)
@@ -128,9 +132,18 @@ def pose(data, keep=None):
         y, offset = y - shift, np.zeros(y.size)
     floor, noise = _least(data.loss, y, weights, size)
     counted = data.weights if keep is None else data.weights * keep
-    return Problem(X=Standardized(data.design, mean, scale, rows), y=np.ascontiguousarray(y, dtype=np.float64), weights=weights, offset=np.ascontiguousarray(offset, dtype=np.float64), loss=data.loss,
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    X = Standardized(data.design, mean, scale, rows) if held is None else TrainingSet(held, scale, rows, weights, y)
+    return Problem(X=X, y=y, weights=weights, offset=np.ascontiguousarray(offset, dtype=np.float64), loss=data.loss,
                    intercept=data.intercept, factor=data.factor, lower=data.lower * scale, upper=data.upper * scale, square=second / scale**2, usable=usable, forced=data.forced[usable[data.forced]],
                    n_eff=effective_rows(counted), shift=shift, floor=floor, noise=noise)
+
+
+def known_of(model, jobs=1):
+    """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that share the memory allowed."""
+    p = model.problem
+    more = {"y": p.y, "products": model.q_all, "members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows} if p.quadratic else {}
+    return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
 
 
 def _least(loss, y, weights, size):

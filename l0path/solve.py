@@ -33,11 +33,14 @@ def slices_of(problem, model, plan):
     return [(float(a), float(b)) for a in lambda1 for b in lambda2]
 
 
-def solve(data, plan, *, keep=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False):
-    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit."""
-    notes, clock = list(notes), Clock(plan.time_limit)
+def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None):
+    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit; known: AllRows of it.
+
+    The model on the working columns stays in the path's source for who wants its products; who does not takes it off, because it holds Gram rows over all columns.
+    """
+    notes, clock = list(notes), Clock(plan.time_limit) if clock is None else clock
     with deferred_interrupts(clock):
-        problem = pose(data, keep)
+        problem = pose(data, keep, known)
         if check_columns:
             more, equal = inputs.column_notes(data, problem.usable, problem.square * problem.X.scale**2)
             notes += more
@@ -49,7 +52,9 @@ def solve(data, plan, *, keep=None, slices=None, notes=(), by_name=False, respon
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
         run.prepare(slices)
         run.all_slices()
-        return run.path(by_name, response)
+        path = run.path(by_name, response)
+        path._source.extra["model"] = run.model
+        return path
 
 
 class _Run:
@@ -258,12 +263,12 @@ class _Run:
         if self.separated is not None:
             what = "separate the classes" if self.data.classes is not None else "send the rates of some rows to zero"
             status = f"ended at k = {self.separated}: its columns {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
-            warnings.warn(SeparationWarning(f"k = {self.separated} columns {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=4)
+            warnings.warn(SeparationWarning(f"k = {self.separated} columns {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=5)
         elif self.end:
             status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
         else:
             status = f"complete: {reach}"
         bad = [s.k for s in self.solutions if s.status == "not_converged"]
         if bad:
-            warnings.warn(ConvergenceWarning(f"{len(bad)} of {len(sizes)} models did not converge (first k = {bad[0]}); raise max_iter, or add a little lambda2"), stacklevel=4)
+            warnings.warn(ConvergenceWarning(f"{len(bad)} of {len(sizes)} models did not converge (first k = {bad[0]}); raise max_iter, or add a little lambda2"), stacklevel=5)
         return Path(self.describe(by_name, response), self.solutions, status, self.notes, self.rounds, Source(self.data, self.plan))

@@ -84,6 +84,12 @@ def assert_verbs(design, A, rng, mean_error=1e-12):
             for got, wanted in zip(design.moments(weights, center), moments_by_definition(A, weights, center), strict=True):
                 np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=mean_error)
     assert design.nonfinite().tolist() == [0] * p
+    if hasattr(design, "take_rows"):
+        rows = np.flatnonzero(rng.integers(0, 2, n))
+        part = design.take_rows(rows)
+        assert (part.n, part.p) == (rows.size, p) and 8 * part.entries <= 16 * max(rows.size * p, 1) and design.nbytes >= 0
+        np.testing.assert_allclose(part.columns(np.arange(p)), A[rows], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(part.correlate(np.ones(rows.size)), A[rows].sum(axis=0), rtol=1e-11, atol=1e-10)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

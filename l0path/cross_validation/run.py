@@ -3,6 +3,8 @@ import time
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -13,20 +15,25 @@ from ..errors import ConvergenceWarning, SeparationWarning
 from ..fit import fit
 from ..losses import canonical_name
 from ..plan import default_max_k
+from ..problem import known_of
 from ..solve import solve
+from ..working_set import Clock
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 from .splits import check_arguments, make_splits
+from .together import groups_of, run_together
 
+SHARE = True  # whether folds take their products from those of all rows (`designs.shared`); off only to measure what that saves
 FINISHED = ("complete", "ended at")  # how the status of a path begins that nothing interrupted
 
 
 class Task(NamedTuple):
-    """One piece of a fold's path: slices by their numbers in the full fit, as (lambda1, lambda2) pairs, with the plan that solves them."""
+    """One piece of a fold's path: slices by their numbers in the full fit, as (lambda1, lambda2) pairs, with the plan that solves them and what is known of all rows (AllRows or None)."""
 
     numbers: tuple
     pairs: list
     plan: object
+    known: object = None
 
 
 class Outcome(NamedTuple):
@@ -46,6 +53,10 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     comes from the full fit: its slices (lambda1, lambda2), its largest size, the lambda0 list of a lambda0 grid, the `delta` of the Huber loss. Folds match by size k within a slice,
     or by lambda0; where a fold's path ends early (a separated or perfect fit, fewer rows), its last solution is repeated, and marked in `cv.repeated`.
 
+    Folds share work, never a choice: sums over the training rows (moments, X'y, Gram rows of the columns that enter a support) are those over all rows less those over the held-out rows, so
+    that one pass over X serves every fold (`l0path.designs.shared` has the formulas and the rounding, 1e-15 to 1e-14; scores are those of folds run alone). Shared products and copies of
+    held-out rows take at most 256 MB, or half of X where that is more. Folds that leave out more than half of the rows or of the weight, repeat rows, or balance classes anew read X themselves.
+
     Parameters
     ----------
     X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows.
@@ -58,7 +69,7 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.
     random_state : seed or Generator for the folds; None draws a seed. `cv.random_state` holds it.
     time_limit : seconds for everything: the full fit, then the folds. At the limit, or at Ctrl-C, folds not finished are left out; with fewer than two finished, TimeoutError
-        (its `.path` is the full fit) or KeyboardInterrupt. progress : bars for the full fit and for the folds.
+        (its `.path` is the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance at a time. progress : bars for the full fit and for the folds.
 
     Raises
     ------
@@ -79,14 +90,15 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     started = time.time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        path = fit(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
+        path = fit.__wrapped__(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
+    model = path._source.extra.pop("model")
     if not len(path) and time_limit is not None:
         _too_few(path, "", 0, "all", time_limit)
     if path.status.startswith("interrupted"):
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
     splits = make_splits(cv, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
-    outcomes, end = _run_folds(data, tasks(path), splits, n_jobs, None if time_limit is None else started + time_limit, progress)
+    outcomes, end = _run_folds(data, tasks(path), splits, model, n_jobs, None if time_limit is None else started + time_limit, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
     out = assemble(path, data, splits, outcomes, metric, seed, end)
@@ -121,24 +133,44 @@ def tasks(path):
 
 def fit_fold(number, data, todo, train, deadline, single):
     """Solve the tasks on the training rows (indices, repeated ones counted as often) without a copy of X."""
-    keep = np.bincount(train, minlength=data.y.size).astype(np.float64)
-    solutions, end = [], ""
     with warnings.catch_warnings(record=True) as caught, threads.limited(1) if single else nullcontext():
         warnings.simplefilter("always")
-        for task in todo:
-            left = None if deadline is None else deadline - time.time()
-            if left is not None and left <= 0:
-                end = "time_limit reached"
-                break
-            path = solve(data, replace(task.plan, time_limit=left), keep=keep, slices=task.pairs)
-            solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
-            if not path.status.startswith(FINISHED) or (deadline is not None and time.time() >= deadline):
-                end = path.status.split(";")[0] if path.status.startswith("interrupted") else "time_limit reached"
-                break
+        solutions, end = _solve(data, todo, train, deadline)
     return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
 
 
-def _run_folds(data, todo, splits, n_jobs, deadline, progress):
+def _solve(data, todo, train, deadline, clock=None):
+    """(solutions of all tasks, what ended them early or "")."""
+    keep, solutions = np.bincount(train, minlength=data.y.size).astype(np.float64), []
+    for task in todo:
+        left = None if deadline is None else deadline - time.time()
+        if left is not None and left <= 0:
+            return solutions, "time_limit reached"
+        path = solve(data, replace(task.plan, time_limit=left), keep=keep, known=task.known, slices=task.pairs, clock=clock)
+        solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
+        if not path.status.startswith(FINISHED) or (deadline is not None and time.time() >= deadline):
+            return solutions, path.status.split(";")[0] if path.status.startswith("interrupted") else "time_limit reached"
+    return solutions, ""
+
+
+def fit_group(numbers, data, todo, trains, deadline, single):
+    """Outcomes of a group of folds, those that were interrupted last. A group of more than one advances together (see `together`) and has no deadline."""
+    if len(numbers) == 1:
+        return [fit_fold(numbers[0], data, todo, trains[0], deadline, single)]
+    clock = Clock()
+
+    def calls(gather):
+        met = [task._replace(known=task.known.meeting(gather)) for task in todo]
+        return [partial(_solve, data, met, train, None, clock) for train in trains]
+
+    results, told = run_together(calls, len(numbers), clock, 1 if single else threads.count())
+    outcomes = [Outcome(number, *result, caught) for number, result, caught in zip(numbers, results, told, strict=True)]
+    if clock.pressed and not any(outcome.end for outcome in outcomes):  # too late for any of them, not for what follows
+        outcomes[-1] = outcomes[-1]._replace(end="interrupted (Ctrl-C)")
+    return sorted(outcomes, key=lambda outcome: outcome.end != "")
+
+
+def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
     """(finished Outcomes by fold number, what ended the run early or "")."""
     import joblib
 
@@ -146,13 +178,16 @@ def _run_folds(data, todo, splits, n_jobs, deadline, progress):
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
     outcomes, end, bar = [], "", None
+    known = known_of(model, jobs) if SHARE else None
+    todo = [task._replace(known=known) for task in todo]
+    groups = groups_of(len(splits), known if deadline is None else None, jobs, max(test.size for _, test in splits) / data.y.size)
     if progress:
         from tqdm.auto import tqdm
 
         bar = tqdm(total=len(splits), desc="l0path folds", unit="fold")
-    arguments = ((number, data, todo, train, deadline, single or jobs > 1) for number, (train, _) in enumerate(splits))
+    arguments = ((group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1) for group in groups)
     try:
-        for outcome in (fit_fold(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments):
+        for outcome in chain.from_iterable((fit_group(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments)):
             if outcome.end:
                 end = outcome.end
                 if end.startswith("interrupted"):
@@ -170,10 +205,10 @@ def _run_folds(data, todo, splits, n_jobs, deadline, progress):
 
 
 def _parallel(jobs, arguments):
-    """Outcomes as they come, from joblib's backend in force."""
+    """Outcomes of groups as they come, from joblib's backend in force."""
     import joblib
 
-    call = joblib.delayed(fit_fold)
+    call = joblib.delayed(fit_group)
     try:
         pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
     except ValueError:  # a backend that returns everything at once

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
+from l0path.designs.shared import AllRows, TrainingSet
 from l0path.designs.standardized import Standardized
 
-__all__ = ["Csc", "Dense", "Standardized", "as_design", "check_finite", "duplicates"]
+__all__ = ["AllRows", "Csc", "Dense", "Standardized", "TrainingSet", "as_design", "check_finite", "duplicates"]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
 ENCODE = 'encode them as numbers, or use the formula interface l0path.fit("y ~ a + C(b)", data)'

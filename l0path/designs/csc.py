@@ -1,5 +1,6 @@
 """A sparse matrix in compressed column form as a design; only stored entries are read, and it is never filled."""
 import numpy as np
+from scipy.sparse import csc_array
 
 from l0path._generic import njit
 from l0path.designs import threads as pool
@@ -104,6 +105,25 @@ class Csc:
 
     def __repr__(self):
         return f"Csc(n={self.n}, p={self.p}, stored={self.data.size})"
+
+    @property
+    def nbytes(self):
+        """Bytes that X takes as it is stored."""
+        return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
+
+    @property
+    def entries(self):
+        """Numbers that a copy of X would hold, indices counted."""
+        return 2 * self.data.size
+
+    def take_rows(self, rows):
+        """Design of some rows (distinct, ascending), a copy of their stored entries."""
+        place = np.full(self.n, -1, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        at = place[self.indices]
+        held = at >= 0
+        indptr = np.concatenate([[0], np.cumsum(held)])[self.indptr]
+        return Csc(csc_array((self.data[held], at[held].astype(np.int32), indptr), shape=(len(rows), self.p)), self.threads)
 
     def _bounds(self, start, stop, work):
         """Where to cut columns start:stop so that each part holds about as many stored entries; not cut when there is little work."""

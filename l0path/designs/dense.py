@@ -53,6 +53,22 @@ class Dense:
     def __repr__(self):
         return f"Dense(n={self.n}, p={self.p}, dtype={self.X.dtype})"
 
+    @property
+    def nbytes(self):
+        """Bytes that X takes as it is stored."""
+        return self.X.nbytes
+
+    @property
+    def entries(self):
+        """Numbers that a float64 copy of X would hold."""
+        return self.n * self.p
+
+    def take_rows(self, rows):
+        """Design of some rows, a float64 copy in the order of X."""
+        by_column = abs(self.X.strides[0]) <= abs(self.X.strides[1])
+        part = self.X.T.take(rows, axis=1).T if by_column else self.X.take(rows, axis=0)
+        return Dense(part.astype(np.float64, copy=False))
+
     def _blocks(self, start, stop, size):
         """Pairs of slices and the float64 tile they cut out; the tile may be overwritten at the next step."""
         scratch = None

@@ -78,6 +78,14 @@ class Standardized:
 
         pool.run(finish, range(A.shape[0] + 1), None if out.size > BLOCK else 1)
 
+    def products(self, weights, y):
+        """Z'(w y), (p,), Z the standardised columns."""
+        return self.correlate(weights * y)
+
+    def gram_rows(self, J, weights, out, columns=None):
+        """Fill out (len(J), p) with Z'diag(w) z_u for u in J; columns (len(J), n): the z_u, one a row, where they are at hand."""
+        self.correlate_into((self.columns(J).T if columns is None else columns) * weights, out)
+
     def columns(self, J, out=None):
         """((X_J - 1 c_J') / s_J)[rows] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
         J = np.asarray(J, dtype=np.intp)

@@ -55,6 +55,7 @@ def one_blas_thread():
         if _blas["users"] == 0:
             if _blas["controller"] is None:
                 _blas["controller"] = ThreadpoolController()
+            _take_control()
             _blas["limit"] = _blas["controller"].limit(limits=1, user_api="blas")
         _blas["users"] += 1
     try:
@@ -63,7 +64,15 @@ def one_blas_thread():
         with _lock:
             _blas["users"] -= 1
             if _blas["users"] == 0:
+                _take_control()
                 _blas["limit"].restore_original_limits()
+
+
+def _take_control():
+    """Let this Python thread set limits: threadpoolctl lets the first that did keep the right while it lives, and ignores others."""
+    for library in _blas["controller"].lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 @contextmanager
@@ -91,6 +100,7 @@ def _forget():
     _lock = Lock()
     _pools.clear()
     if _blas["users"]:
+        _take_control()
         _blas["limit"].restore_original_limits()
         _blas["users"] = 0
 

@@ -18,8 +18,9 @@ SETTLED = 1e-12  # share of F that descent may still promise there
 def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, rows, index, diagonal, mean, scale, total, out, into, any_below, target, best):
     """Try exchanges of a fit with support S (k,) working positions, b (k,), b0: number e drops position out[e] (-1: none) and adds the working column into[e] (-1: none).
 
-    Z (w, n); c (w,) = -dF/db at the fit; rows[index[l], j], diagonal (w,): centred second derivatives with member l and along j, to be
-    multiplied by `scale`; mean (w,), total: means for the curvatures and their sum; B (k, k) = (scale G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or is undecided after TRIES steps; else go through all and take the lowest below target.
+    Z (w, n); c (w,) = -dF/db at the fit; rows[index[l], j], diagonal (w,): centred second derivatives with member l and along j, to be multiplied by `scale`; mean (w,), total: means for the
+    curvatures and their sum; B (k, k) = (scale G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or is undecided after TRIES steps; else go through all and take
+    the lowest below target.
     Returns (e, F, intercept, promised, reach), e = -1 if there is none; what descent from there still promises, and max |eta - offset|.
     best (k + 1,) has the coefficients of S, 0 at the one dropped, and that of the column added.
     """

@@ -18,7 +18,7 @@ class GramModel(WorkingColumns):
     def __init__(self, problem):
         super().__init__(problem)
         p = problem
-        self.q_all = np.where(p.usable, p.X.correlate(p.weights * p.y), 0.0)
+        self.q_all = np.where(p.usable, p.X.products(p.weights, p.y), 0.0)
         self.reads += 1
         self.half_square = 0.5 * float(p.weights @ (p.y * p.y))
         self.G = np.empty((0, 0))
@@ -84,9 +84,7 @@ class GramModel(WorkingColumns):
             rows = np.empty((3 * (have + len(new)), p))  # memory that is not written costs nothing
             rows[:have] = self.rows[:have]
             self.rows = rows
-        A = self.Z[self.where[new]]
-        A *= self.problem.weights
-        self.problem.X.correlate_into(A, self.rows[have : have + len(new)])
+        self.problem.X.gram_rows(new, self.problem.weights, self.rows[have : have + len(new)], self.Z[self.where[new]])
         self.row_of.update({j: have + i for i, j in enumerate(new)})
         self.reads += 1
         return len(new)

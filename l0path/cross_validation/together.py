@@ -1,0 +1,98 @@
+"""Folds that advance together: each in a thread of its own; where one needs Gram rows that nobody has read it waits, and when all wait, one pass over X reads the rows of all.
+
+A pass over X for a few columns costs as much as for many, because it waits for memory; folds one after another would each make a pass in every round. As many folds run at a time as there
+are threads, each on one; the passes use all of them. A pass starts only when every fold that is not finished waits, so what it reads depends on the data, not on who was faster.
+"""
+import threading
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+
+from ..designs import threads
+from ..working_set import deferred_interrupts
+
+WORTH = 1 << 20  # entries of X from which passes cost more than threads
+
+
+class Gather:
+    """Where the folds of a group meet: `running` is a fold's life, `bring` reads what all of them want."""
+
+    def __init__(self, members, slots):
+        self.active, self.total = members, slots
+        self.slots, self.changed = threading.Semaphore(slots), threading.Condition()
+        self.waiting, self.passes, self.wanted = 0, 0, set()
+
+    @contextmanager
+    def running(self):
+        """Inside, a fold has one of the slots, except while it waits in `bring`."""
+        with self.slots:
+            try:
+                yield
+            finally:
+                with self.changed:
+                    self.active -= 1
+                    self.changed.notify_all()
+
+    def bring(self, new, read):
+        """Wait until the columns `new` are read, with those that the other folds want: read(columns) is called by one of them."""
+        if not new:
+            return
+        self.slots.release()
+        try:
+            with self.changed:
+                self.wanted.update(new)
+                self.waiting += 1
+                self.changed.notify_all()
+                mine = self.passes
+                self.changed.wait_for(lambda: self.passes != mine or self.waiting >= self.active)
+                if self.passes == mine:
+                    try:
+                        with threads.limited(self.total):
+                            read(sorted(self.wanted))
+                    finally:
+                        self.waiting, self.passes, self.wanted = 0, self.passes + 1, set()
+                        self.changed.notify_all()
+        finally:
+            self.slots.acquire()
+
+
+def groups_of(number, known, jobs, share):
+    """Numbers 0..number - 1 of the folds in groups that fit half of the memory allowed and keep all processes busy; share: of the rows, that a fold leaves out."""
+    alone = [[i] for i in range(number)]
+    if known is None or known.y is None or known.X.n * known.X.p < WORTH:
+        return alone
+    rows = 2 * max(len(known.store.at), 50)  # Gram rows a fold keeps, with room to grow
+    each = 8 * (rows * known.X.p + share * getattr(known.X.design, "entries", np.inf))
+    size = min(0.5 * known.budget // each, -(-number // jobs)) if np.isfinite(each) else 1
+    return alone if size < 2 else [part.tolist() for part in np.array_split(np.arange(number), -(-number // int(size)))]
+
+
+def run_together(calls, number, clock, slots):
+    """Results of calls(gather)[i](), i < number, one thread each, and the warnings of each as [(category, text)]. Ctrl-C presses the clock, whose next poll ends them; a second one leaves at once."""
+    gather = Gather(number, slots)
+    results, told, owner = [None] * number, [[] for _ in range(number)], {}
+
+    def one(i, call):
+        owner[threading.get_ident()] = i
+        try:
+            with gather.running(), threads.limited(1):
+                results[i] = (call(), None)
+        except BaseException as error:  # raised again by the caller
+            results[i] = (None, error)
+
+    def show(message, category, *_, **__):
+        told[owner.get(threading.get_ident(), 0)].append((category, str(message)))
+
+    with warnings.catch_warnings(), threads.one_blas_thread(), deferred_interrupts(clock):
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        workers = [threading.Thread(target=one, args=(i, call), daemon=True, name=f"l0path fold {i}") for i, call in enumerate(calls(gather))]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    for _, error in results:
+        if error is not None:
+            raise error
+    return [value for value, _ in results], told
