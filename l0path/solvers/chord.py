@@ -1,7 +1,7 @@
 """Exchanges tried by chord steps: Newton steps with the inverse Hessian that the table of exchanges has at hand, so that a trial costs gradients, O(n k) each, and no Hessian, O(n k^2).
 
 From the restricted optimum b of a support S (B the inverse of its Hessian) the quadratic foretells the optimum after "drop i, add j". There the loss F and the gradient g are exact, and
-F - 2 (g'B'g / 2) (3 times at the first step), with B' the inverse after the exchange, is what no further descent is expected to pass: the rule by which `newton.refit` gives up, without its Hessian.
+F - SAFETY g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass: the rule by which `newton.refit` gives up, without its Hessian.
 """
 import numpy as np
 
@@ -10,6 +10,7 @@ from ..losses import mean_loss, slope
 from .exchange import COLLINEAR
 from .newton import predictor
 
+SAFETY = 3.0  # newton.refit gives up at twice what its own Hessian promises; here it may be that of a fit close by
 TRIES = 6  # chord steps after which an exchange that is not refuted is taken for better
 CLOSING = 20  # chord steps that bring the exchange taken to its optimum
 SETTLED = 1e-12  # share of F that descent may still promise there
@@ -42,7 +43,7 @@ def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, row
             F, g0 = _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r)
             promised = _direction(B, u, s, r, i, j, g0, total, z)
             last = step == TRIES - 1
-            if F - (3.0 if step == 0 else 2.0) * promised > lowest:  # the first step starts where the quadratic is least to be trusted
+            if F - SAFETY * promised > lowest:
                 break
             if F < lowest or (last and any_below):
                 found, lowest, level_found = e, F, level

@@ -333,7 +333,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
             if far <= ETA_CAP:
                 held[:] = x
         # after an undamped step that promised next to nothing a smooth loss is far closer still: quadratically, and with a Hessian from one step before nearly so
-        settled = smooth and damping == 0.0 and promised <= (1e-15 if stale else 1e-11) * level
+        settled = smooth and damping == 0.0 and promised <= (1e-15 if stale else 1e-11) * level and (capped == 0 or far <= 10.0)  # farther out it may be on its way to separation
         if settled or (gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))):
             status = CONVERGED
             break
