@@ -127,12 +127,12 @@ class HeldOut:
     def __init__(self, known, rows, d, V, weights):
         self.known, self.rows, self.d, self.V = known, rows, d, V
         X, out = known.X, d.sum()
-        self.block, self.filled = Standardized(X.design.take_rows(rows), X.center, X.scale), None
-        if isinstance(self.block.design, Dense):
+        part, self.filled = X.design.take_rows(rows), None
+        self.block = Standardized(part, X.center, X.scale)
+        if isinstance(part, Dense):
             self.filled = np.empty((rows.size + 1, X.p), order="F")  # centred and scaled once; below it the means of the training rows
-            width = max(1, BLOCK // rows.size)
-            for left in range(0, X.p, width):
-                self.filled[:-1, left : left + width] = self.block.columns(np.arange(left, min(left + width, X.p)))
+            np.subtract(part.X, X.center, out=self.filled[:-1])
+            self.filled[:-1] /= X.scale
             self.block = Standardized(Dense(self.filled[:-1]), np.zeros(X.p), np.ones(X.p))
         middle, second = self._moments(d / out)
         self.away, left = np.zeros(X.p), known.square - out * second
