@@ -323,7 +323,8 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         F = value
         x[:] = new
         # where the model foretold the step well, it is trusted again
-        stale, near = near, smooth and damping == 0.0 and promised <= 1e-6 * level  # so close that the Hessian stays as it is
+        quiet = smooth and damping == 0.0 and (capped == 0 or far <= 10.0)  # farther out it may be on its way to separation
+        stale, near = near, quiet and promised <= 1e-6 * level  # so close that the Hessian stays as it is
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(y, eta, offset)
@@ -333,7 +334,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
             if far <= ETA_CAP:
                 held[:] = x
         # after an undamped step that promised next to nothing a smooth loss is far closer still: quadratically, and with a Hessian from one step before nearly so
-        settled = smooth and damping == 0.0 and promised <= (1e-15 if stale else 1e-11) * level and (capped == 0 or far <= 10.0)  # farther out it may be on its way to separation
+        settled = quiet and promised <= (1e-15 if stale else 1e-11) * level
         if settled or (gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))):
             status = CONVERGED
             break
