@@ -12,7 +12,7 @@ from .newton import predictor
 
 SAFETY = 3.0  # newton.refit gives up at twice what its own Hessian promises; here it may be that of a fit close by
 TRIES = 6  # chord steps after which an exchange that is not refuted is taken for better
-CLOSING = 20  # chord steps that bring the exchange taken to its optimum
+CLOSING = 12  # chord steps that bring the exchange taken to its optimum
 SETTLED = 1e-12  # share of F that descent may still promise there
 
 @njit
