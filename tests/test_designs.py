@@ -546,6 +546,9 @@ def test_duplicates_of_binary_columns_and_signed_zeros():
             wanted += [(j, earlier)] * (earlier != j)
     assert duplicates(Dense(A)) == duplicates(Dense(A), Dense(A).moments(np.full(8, 1 / 8), True)[1]) == wanted
     assert duplicates(Dense(A.astype(np.int8))) == wanted
+    assert duplicates(Csc(sp.csc_array(A))) == wanted
+    stored = sp.csc_array((np.array([1.0, 0.0, 1.0, -0.0]), np.array([0, 1, 0, 2]), np.array([0, 2, 4])), shape=(3, 2))  # zeros that are stored
+    assert duplicates(Csc(stored)) == [(1, 0)]
     assert duplicates(Dense(np.array([[0.0, -0.0], [1.0, 1.0]]))) == [(1, 0)]
 
 

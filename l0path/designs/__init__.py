@@ -165,16 +165,22 @@ def duplicates(design, second=None):
         looks = design.correlate(directions)[J]
         J = J[np.union1d(*(_close(look) for look in looks.T))]  # equal columns may differ here by rounding; with a sum near zero that may be much, but not along both directions
     first, pairs = {}, []
+    contents = design.contents(J) if hasattr(design, "contents") else _contents(design, J)
+    for j, content in zip(J.tolist(), contents, strict=True):
+        if content is None:
+            continue
+        earlier = first.setdefault(blake2b(content, digest_size=16).digest(), j)
+        if earlier != j:
+            pairs.append((j, earlier))
+    return pairs
+
+
+def _contents(design, J):
+    """Bytes that are equal where columns are, one after the other; None for a constant column."""
     width = max(1, (1 << 21) // design.n)
     for left in range(0, J.size, width):
-        block = J[left : left + width]
-        for j, column in zip(block.tolist(), design.columns(block).T + 0.0, strict=True):  # + 0.0 turns -0.0 into 0.0
-            if (column == column[0]).all():
-                continue
-            earlier = first.setdefault(blake2b(column.tobytes(), digest_size=16).digest(), j)
-            if earlier != j:
-                pairs.append((j, earlier))
-    return pairs
+        for column in design.columns(J[left : left + width]).T + 0.0:  # + 0.0 turns -0.0 into 0.0
+            yield None if (column == column[0]).all() else column.tobytes()
 
 
 def _close(x):

@@ -116,6 +116,15 @@ class Csc:
         """Numbers that a copy of X would hold, indices counted."""
         return 2 * self.data.size
 
+    def contents(self, J):
+        """Bytes that are equal where columns J are, one after the other; None for a constant column. Stored zeros count as zeros."""
+        for j in J:
+            data, indices = self.data[self.indptr[j] : self.indptr[j + 1]], self.indices[self.indptr[j] : self.indptr[j + 1]]
+            if not data.all():
+                data, indices = data[data != 0], indices[data != 0]
+            constant = data.size == 0 or (data.size == self.n and (data == data[0]).all())
+            yield None if constant else indices.tobytes() + data.tobytes()
+
     def take_rows(self, rows):
         """Design of some rows (distinct, ascending), a copy of their stored entries."""
         place = np.full(self.n, -1, dtype=np.int64)
