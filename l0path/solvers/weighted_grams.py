@@ -6,7 +6,7 @@ from .linear_algebra import invert
 
 BLOCK = 64  # working columns weighted at a time
 CLOSE = 0.6  # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
-BYTES = 64 << 20  # what the kept matrices may take together, and what the kept local models may take
+BYTES = 48 << 20  # what the kept matrices may take together, and what the kept local models may take
 
 
 class WeightedGram:

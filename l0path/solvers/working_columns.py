@@ -8,7 +8,7 @@ import numpy as np
 
 from .exchange import scan
 
-READ = 1 << 22  # entries of X'R made at a time: 32 MB
+READ = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
 class Quadratic(NamedTuple):
