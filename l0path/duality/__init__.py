@@ -1,0 +1,6 @@
+"""Lower bounds of best-subset problems by weak duality: conjugates, bounds for every size and lambda0 from one dual point, better points, and a diagonal to split off where there is no ridge."""
+from .bounds import Dual, Points, best_scale, cardinality_bounds, dual_problem, evaluate, gains, penalised_bounds, scaled
+from .conjugates import conjugate, feasible, interval, tangents
+from .relaxation import Improved, improve
+
+__all__ = ["Dual", "Improved", "Points", "best_scale", "cardinality_bounds", "conjugate", "dual_problem", "evaluate", "feasible", "gains", "improve", "interval", "penalised_bounds", "scaled", "tangents"]

@@ -1,0 +1,305 @@
+"""Better dual points: the perspective relaxation of the best-subset problem, solved on working columns, and its tangents evaluated over all columns.
+
+    minimise over b0, b, z:   sum_i w_i l(y_i, o_i + b0 + z_i'b) + envelope(b, z)          (see `perspective`)
+
+Its optimum is the largest lower bound that `bounds` can give. All targets, sizes k or values of lambda0, are solved side by side on one set of working columns by accelerated proximal gradient with
+restarts; the dual points are the loss's slopes at the iterates. One batched read of X then turns them into bounds over all columns and names the columns whose h_j exceeds the price: these enter.
+The restricted relaxation's value caps what any further read can give, which is how a target knows that it is done.
+
+This is the outer loop of the feature generating machine (Tan, Tsang & Wang, JMLR 15, 2014, Algorithm 1) with a larger model: all z on the working columns instead of mixtures of the generated blocks, so
+that a read never yields less than its cutting plane. Liu et al. (ICML 2017, Algorithm 1) climb the same dual by super-gradients, which took many more reads.
+"""
+from typing import NamedTuple
+
+import numpy as np
+
+from ..losses import Hinge, SmoothedHinge, smoothness
+from .bounds import Points, cardinality_bounds, evaluate, gains, link, penalised_bounds
+from .conjugates import tangents
+from .perspective import envelope, prox, terms
+
+INNER = 400  # proximal steps per read of X and target
+CHECK = 10  # steps between two looks at the restricted gap
+SURROGATE = 0.1  # width of the smoothed hinge that stands in for the hinge
+
+
+class Improved(NamedTuple):
+    """For t targets: the best point of each, lower (t,) bounds, relaxed (t,): values of the relaxation that no dual point can exceed, reads: batched reads of X."""
+
+    points: Points
+    lower: np.ndarray
+    relaxed: np.ndarray
+    reads: int
+
+
+class _Rows:
+    """Loss on working columns of any loss: image(B) = Z_W B, and the slopes there."""
+
+    def __init__(self, dual, loss, W):
+        self.problem, self.loss, self.Z = dual.problem, loss, dual.problem.X.columns(W)
+        self.d = None if dual.split is None else dual.split[W][:, None]
+
+    def image(self, B):
+        return self.Z @ B
+
+    def value_and_slopes(self, E, B, shift):
+        """(loss (m,), gradient (w, m), shift) at images E of B; what a split takes off is taken off."""
+        problem = self.problem
+        a, loss, shift = tangents(self.loss, problem.y, problem.weights, np.asfortranarray(E + problem.offset[:, None]), problem.intercept, shift)
+        return *self._less_split(loss, self.Z.T @ a, B), shift
+
+    def _less_split(self, loss, slopes, B):
+        return (loss, slopes) if self.d is None else (loss - 0.5 * (self.d * B * B).sum(axis=0), slopes - self.d * B)
+
+    def largest(self):
+        """Largest curvature along any direction for a loss of curvature 1 (power iteration, rounded up)."""
+        x = np.random.default_rng(0).standard_normal((self.Z.shape[1], 1))
+        w, size = self.problem.weights[:, None], 1.0
+        for _ in range(20):
+            x = self.Z.T @ (w * (self.Z @ x))
+            size = max(float(np.linalg.norm(x)), 1e-300)
+            x /= size
+        return 1.05 * size
+
+
+class _Gram(_Rows):
+    """The same for the squared loss: image(B) = Z_W' diag(w) Z_W B."""
+
+    def __init__(self, dual, loss, W):
+        super().__init__(dual, loss, W)
+        w = self.problem.weights
+        self.G = self.Z.T @ (w[:, None] * self.Z)
+        self.c, self.half = (self.Z.T @ (w * self.problem.y))[:, None], 0.5 * float(w @ self.problem.y**2)
+
+    def image(self, B):
+        return self.G @ B
+
+    def value_and_slopes(self, E, B, shift):
+        return *self._less_split(self.half + ((0.5 * E - self.c) * B).sum(axis=0), E - self.c, B), shift
+
+
+class _Targets(NamedTuple):
+    """What bounds are wanted for: sizes (t,) or lambda0 (t,), the other None."""
+
+    sizes: np.ndarray | None
+    lambda0: np.ndarray | None
+
+    def take(self, T):
+        return _Targets(*(None if v is None else v[T] for v in self))
+
+    def bounds(self, dual, points):
+        """(t, m): the bound of each target by each point."""
+        if self.sizes is None:
+            return penalised_bounds(dual, points, self.lambda0)
+        return cardinality_bounds(dual, points, int(self.sizes.max(initial=0)))[self.sizes]
+
+    def taken(self, parts, tau, dual, W):
+        """(m,): what the working columns take off C at tau (w, m), point m for target m."""
+        h = link(dual, tau, W)[1]
+        c = parts.counted
+        out = h[~c].sum(axis=0)
+        if self.sizes is None:
+            return out + np.maximum(h[c] - self.lambda0 * parts.factor[c], 0.0).sum(axis=0)
+        ranked = np.vstack([np.zeros(out.size), np.cumsum(-np.sort(-np.maximum(h[c], 0.0), axis=0), axis=0)])
+        return out + ranked[np.minimum(self.sizes, ranked.shape[0] - 1), np.arange(out.size)]
+
+
+def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, tol=1e-3, coefficients=None):
+    """`Improved` bounds for targets sizes (t,) or lambda0 (t,) by at most `steps` batched reads of X.
+
+    start: `Points` to begin with (slopes of fits), None for those of the null model (one read). goal (t,): a target is left alone once its bound is within tol |goal| of its goal, or within a tenth of
+    that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual that is open (see `Dual`) and has lambda1 = 0 gets the bounds of `start` alone.
+    """
+    problem = dual.problem
+    targets = _Targets(None if sizes is None else np.asarray(sizes, dtype=np.int64), None if lambda0 is None else np.asarray(lambda0, dtype=np.float64))
+    if (sizes is None) == (lambda0 is None):
+        raise ValueError("pass either sizes or lambda0")
+    reads = 0
+    if start is None:
+        null = tangents(problem.loss if not isinstance(problem.loss, Hinge) else SmoothedHinge(SURROGATE), problem.y, problem.weights, np.asfortranarray(problem.offset[:, None]), problem.intercept, [0.0])[0]
+        start, reads = evaluate(dual, null, (np.empty(0, dtype=np.int64), np.empty((0, 1)))), 1
+    pool = _Pool(dual, targets, start)
+    if dual.bounded and not (dual.open & dual.counted).any() and not dual.open.any():
+        run = _Run(dual, targets, pool, coefficients, goal, tol)
+        while reads < steps and run.step():
+            reads += 1
+        return Improved(pool.points, pool.lower, run.relaxed, reads)
+    return Improved(pool.points, pool.lower, np.full(pool.lower.size, np.inf), reads)
+
+
+class _Pool:
+    """The best point seen for every target."""
+
+    def __init__(self, dual, targets, start):
+        self.dual, self.targets = dual, targets
+        found = targets.bounds(dual, start)
+        best = found.argmax(axis=1)
+        self.lower, self.points = found[np.arange(best.size), best], start.take(best)
+
+    def add(self, points):
+        """Let new points compete for every target; returns which targets gained."""
+        found = self.targets.bounds(self.dual, points)
+        best = found.argmax(axis=1)
+        value = found[np.arange(best.size), best]
+        gain = np.flatnonzero(value > self.lower)
+        self.lower[gain] = value[gain]
+        for old, new in zip(self.points, points, strict=True):
+            old[..., gain] = new[..., best[gain]]
+        return gain
+
+
+class _Run:
+    """The working columns, the iterates B (w, t) on them, and what is known of the relaxation."""
+
+    def __init__(self, dual, targets, pool, coefficients, goal, tol):
+        self.dual, self.targets, self.pool = dual, targets, pool
+        self.loss = SmoothedHinge(SURROGATE) if isinstance(dual.problem.loss, Hinge) else dual.problem.loss
+        self.slack = 0.5 * SURROGATE if isinstance(dual.problem.loss, Hinge) else 0.0
+        t = pool.lower.size
+        self.goal, self.tol = np.full(t, np.inf) if goal is None else np.asarray(goal, dtype=np.float64), tol
+        self.relaxed, self.shift, self.x = np.full(t, np.inf), np.zeros(t), np.full(t, np.nan)
+        self.curvature = np.full(t, np.nan)
+        self.W = np.empty(0, dtype=np.int64)
+        self.B = np.empty((0, t))
+        fits = [] if coefficients is None else coefficients
+        first = [dual.problem.forced, *(np.asarray(J, dtype=np.int64) for J, _ in fits)]
+        self._enter(np.concatenate([*first, *(self._violators(m, pool.points, m, 0.0) for m in range(t))]))
+        for m, (J, b) in enumerate(fits):
+            self.B[np.searchsorted(self.W, J), m] = b
+
+    def _violators(self, m, points, at, price):
+        """The columns, at most max(20, 2 k), that take most off the bound of target m at a point and are not working yet."""
+        h = gains(self.dual, points, at)
+        h[~self.dual.counted] = 0.0
+        if self.targets.sizes is None:
+            h = h - self.targets.lambda0[m] * np.where(self.dual.counted, self.dual.problem.factor, 0.0)
+            price = 0.0 if self.W.size else -np.inf
+            count = 20 + 2 * int((h > 0).sum())
+        else:
+            count = 20 + 2 * int(self.targets.sizes[m])
+        h[~self.dual.counted] = -np.inf
+        h[self.W] = -np.inf
+        J = np.flatnonzero(h > price)
+        count = min(count, 500)
+        return J if J.size <= count else J[np.argpartition(-h[J], count)[:count]]
+
+    def _enter(self, J):
+        """Let columns become working ones; W stays sorted."""
+        W = np.union1d(self.W, J).astype(np.int64)
+        B = np.zeros((W.size, self.B.shape[1]))
+        B[np.searchsorted(W, self.W)] = self.B
+        self.W, self.B = W, B
+        self.model = (_Gram if self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n else _Rows)(self.dual, self.loss, W)
+        self.terms = terms(self.dual, W)
+        top = self.model.largest() * (smoothness(self.loss) if np.isfinite(smoothness(self.loss)) else 1.0)
+        self.curvature = np.where(np.isnan(self.curvature), top, np.maximum(self.curvature, 0.1 * top) if not self.dual.problem.quadratic else top)
+
+    def _open(self):
+        """Targets whose bound may still gain enough to be worth a read."""
+        known = np.minimum(self.relaxed, self.goal)
+        worth = self.tol * np.abs(np.where(np.isfinite(known), known, 1.0))
+        return np.flatnonzero((self.goal - self.pool.lower > worth) & (self.relaxed - self.pool.lower > 0.1 * worth))
+
+    def step(self):
+        """Solve the restricted relaxation for the open targets, read X once, let violators in; False when no target is open."""
+        T = self._open()
+        if not T.size:
+            return False
+        V = self._descend(T)
+        dual, problem = self.dual, self.dual.problem
+        used = np.flatnonzero(V.any(axis=1))
+        eta = problem.X.dot(self.W[used], V[used]) + problem.offset[:, None]
+        a = tangents(self.loss, problem.y, problem.weights, np.asfortranarray(eta), problem.intercept, self.shift[T])[0]
+        points = evaluate(dual, a, (self.W[used], V[used]))
+        self.pool.add(points)
+        entering = [self._violators(m, points, i, 0.0 if not np.isfinite(self.x[m]) else 1.0 / self.x[m] ** 2) for i, m in enumerate(T)]
+        new = np.concatenate(entering)
+        if new.size:
+            self._enter(new)
+        return True
+
+    def _descend(self, T):
+        """Proximal steps for targets T until their restricted gaps are a tenth of the gaps still open; returns the points V (w, len(T)) of their best duals on the working columns."""
+        V, best, relaxed = self.B[:, T].copy(), np.full(T.size, -np.inf), np.full(T.size, np.inf)
+        live, state = np.arange(T.size), None
+        for _ in range(INNER // CHECK):
+            S = T[live]
+            state = _Descent(self, S) if state is None else state.keep(kept)
+            for _turn in range(CHECK):
+                state.advance()
+            relaxed[live] = np.minimum(relaxed[live], state.value)
+            better = state.bound > best[live]
+            best[live[better]] = state.bound[better]
+            V[:, live[better]] = state.at[:, better]
+            self.B[:, S], self.x[S], self.shift[S], self.curvature[S] = state.B, state.x, state.shift, state.L
+            ahead = np.minimum(relaxed[live], self.goal[S]) - np.maximum(self.pool.lower[S], -1e300)
+            kept = relaxed[live] - best[live] > np.maximum(0.1 * ahead, 0.03 * self.tol * np.abs(relaxed[live]))
+            live = live[kept]
+            if not live.size:
+                break
+        # columns can only lower the relaxation, so each restricted value caps it
+        self.relaxed[T] = np.minimum(self.relaxed[T], relaxed + self.slack)
+        return V
+
+
+class _Descent:
+    """Accelerated proximal gradient (Beck & Teboulle 2009) with function restarts (O'Donoghue & Candes 2015) and backtracking, each column a target of its own."""
+
+    def __init__(self, run, T):
+        self.run, self.model, self.terms, self.targets = run, run.model, run.terms, run.targets.take(T)
+        self.B, self.shift, self.x, self.L = run.B[:, T], run.shift[T], run.x[T], run.curvature[T]
+        self.E = self.model.image(self.B)
+        self.last, self.last_E, self.t = self.B, self.E, np.ones(T.size)
+        self.value, self.bound, self.at = np.full(T.size, np.inf), np.full(T.size, -np.inf), self.B
+        self.turn = 0
+
+    def keep(self, mask):
+        """Go on with some of the targets."""
+        if not mask.all():
+            self.targets = self.targets.take(np.flatnonzero(mask))
+            for name in ("B", "E", "last", "last_E", "at"):
+                setattr(self, name, getattr(self, name)[:, mask])
+            for name in ("shift", "x", "L", "t", "value", "bound"):
+                setattr(self, name, getattr(self, name)[mask])
+        return self
+
+    def advance(self):
+        """One step of every target; every CHECK-th looks at the restricted dual."""
+        after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.t**2))
+        share = (self.t - 1.0) / after
+        V, E = self.B + share * (self.B - self.last), self.E + share * (self.E - self.last_E)
+        loss, slopes, self.shift = self.model.value_and_slopes(E, V, self.shift)
+        self.turn += 1
+        if self.turn % CHECK == 0 or self.turn == 1:
+            found = loss - (slopes * V).sum(axis=0) - self.targets.taken(self.terms, slopes, self.run.dual, self.run.W)
+            better = found > self.bound
+            self.bound = np.where(better, found, self.bound)
+            self.at = np.where(better, V, self.at)
+        B, z, image, new = self._prox(V, loss, slopes)
+        value = new + envelope(self.terms, B, z, self.targets.lambda0)
+        worse = value > self.value
+        self.t = np.where(worse, 1.0, after)
+        self.last, self.last_E = np.where(worse, B, self.B), np.where(worse, image, self.E)
+        self.B, self.E, self.value = B, image, np.minimum(value, self.value)
+
+    def _prox(self, V, loss, slopes):
+        """The proximal step from V with the least of the curvatures L, 2 L, ... that majorises the loss there; L shrinks by a twentieth at each step unless the loss is quadratic."""
+        quadratic = self.run.dual.problem.quadratic
+        if not quadratic:
+            self.L = 0.95 * self.L
+        for _ in range(40):
+            B, z, self.x = prox(self.terms, V - slopes / self.L, self.L, self.targets.sizes, self.targets.lambda0, self.x)
+            E, step = self.model.image(B), B - V
+            new, _, _ = (loss, None, None) if B.size == 0 else self._loss(E, B)
+            if quadratic:
+                break
+            with np.errstate(invalid="ignore"):
+                fine = new <= loss + (slopes * step).sum(axis=0) + 0.5 * self.L * (step * step).sum(axis=0) + 1e-12 * np.abs(loss)
+            if fine.all():
+                break
+            self.L = np.where(fine, self.L, 2.0 * self.L)
+        return B, z, E, new
+
+    def _loss(self, E, B):
+        value, slopes, _ = self.model.value_and_slopes(E, B, self.shift)
+        return value, slopes, None
