@@ -2,5 +2,6 @@
 from .bounds import Dual, Points, best_scale, cardinality_bounds, dual_problem, evaluate, gains, penalised_bounds, scaled
 from .conjugates import conjugate, feasible, interval, tangents
 from .relaxation import Improved, improve
+from .splitting import split
 
-__all__ = ["Dual", "Improved", "Points", "best_scale", "cardinality_bounds", "conjugate", "dual_problem", "evaluate", "feasible", "gains", "improve", "interval", "penalised_bounds", "scaled", "tangents"]
+__all__ = ["Dual", "Improved", "Points", "best_scale", "cardinality_bounds", "conjugate", "dual_problem", "evaluate", "feasible", "gains", "improve", "interval", "penalised_bounds", "scaled", "split", "tangents"]

@@ -140,7 +140,7 @@ def evaluate(dual, a, start=None):
         pull = np.abs(np.where(np.isfinite(np.where(tau > 0, dual.lower[:, None], dual.upper[:, None])), 0.0, tau)[dual.open]).max(axis=0, initial=0.0)
         ratio = np.minimum(1.0, dual.lambda1 * (1 - 1e-10) / np.maximum(pull, 1e-300))
         a, tau = a * ratio, tau * ratio
-    points = _constants(dual, a, tau)
+    points = with_constants(dual, a, tau)
     if dual.split is None:
         return points
     J, u = start
@@ -150,8 +150,15 @@ def evaluate(dual, a, start=None):
     return points._replace(constant=points.constant + extra, size=points.size + extra)
 
 
-def _constants(dual, a, tau):
-    """C and its rounding for feasible points; without a split."""
+def dual_constant(dual, a):
+    """C (m,) of feasible points a (n, m); without a split."""
+    problem = dual.problem
+    y, w = problem.y[:, None], problem.weights[:, None]
+    return problem.offset @ a - (w * conjugate(problem.loss, y, a / w)).sum(axis=0)
+
+
+def with_constants(dual, a, tau):
+    """`Points` of feasible a (n, m) and their tau (p, m): C, its rounding and norms; without a split."""
     problem = dual.problem
     y, w, o = (v[:, None] for v in (problem.y, problem.weights, problem.offset))
     r = a / w
@@ -223,4 +230,4 @@ def scaled(dual, points, factor):
     """Points multiplied by factor (m,); only where the dual is homogeneous, so that they stay feasible."""
     if not isinstance(dual.problem.loss, Squared) or dual.split is not None:
         raise ValueError("only dual points of a squared loss without a split can be scaled freely")
-    return _constants(dual, points.a * factor, points.tau * factor)
+    return with_constants(dual, points.a * factor, points.tau * factor)

@@ -12,9 +12,10 @@ that a read never yields less than its cutting plane. Liu et al. (ICML 2017, Alg
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from ..losses import Hinge, SmoothedHinge, smoothness
-from .bounds import Points, cardinality_bounds, evaluate, gains, link, penalised_bounds
+from .bounds import Points, cardinality_bounds, dual_constant, evaluate, gains, link, penalised_bounds, with_constants
 from .conjugates import tangents
 from .perspective import envelope, prox, terms
 
@@ -148,6 +149,31 @@ class _Pool:
         return gain
 
 
+def _blend(dual, targets, old, new):
+    """Points (1 - s) old + s new, one for each target, at the s in [0, 1] that is best for it: bounds are concave in s, and tau is linear, so this needs no read of X.
+
+    The search looks at the columns alone that take most off at either end; what it returns is evaluated over all columns like any other point.
+    """
+    share = np.empty(old.constant.size)
+    for m in range(share.size):
+        h = np.maximum(*(np.where(dual.counted, gains(dual, points, m), 0.0) for points in (old, new)))
+        count = 100 + 4 * (int(targets.sizes[m]) if targets.lambda0 is None else 100)
+        J = np.union1d(dual.problem.forced, np.argpartition(-h, count)[:count] if h.size > count else np.arange(h.size))
+        few, target = terms(dual, J), targets.take([m])
+        ends = [(points.a[:, [m]], points.tau[J, m][:, None], points.constant[[m]]) for points in (old, new)]
+
+        def value(s, few=few, target=target, ends=ends, J=J):
+            a, tau, constant = ((1.0 - s) * x + s * y for x, y in zip(*ends, strict=True))
+            if dual.split is None:
+                constant = dual_constant(dual, a)
+            return float((constant - target.taken(few, tau, dual, J))[0])
+
+        share[m] = minimize_scalar(lambda s: -value(s), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3, "maxiter": 12}).x
+    a, tau, constant, _, size = ((1.0 - share) * x + share * y for x, y in zip(old, new, strict=True))
+    points = with_constants(dual, a, tau)
+    return points if dual.split is None else points._replace(constant=constant, size=size)
+
+
 class _Run:
     """The working columns, the iterates B (w, t) on them, and what is known of the relaxation."""
 
@@ -168,15 +194,15 @@ class _Run:
             self.B[np.searchsorted(self.W, J), m] = b
 
     def _violators(self, m, points, at, price):
-        """The columns, at most max(20, 2 k), that take most off the bound of target m at a point and are not working yet."""
+        """The columns, at most 50 + 5 k and 500, that take most off the bound of target m at a point and are not working yet."""
         h = gains(self.dual, points, at)
         h[~self.dual.counted] = 0.0
         if self.targets.sizes is None:
             h = h - self.targets.lambda0[m] * np.where(self.dual.counted, self.dual.problem.factor, 0.0)
             price = 0.0 if self.W.size else -np.inf
-            count = 20 + 2 * int((h > 0).sum())
+            count = 50 + 5 * int((h > 0).sum())
         else:
-            count = 20 + 2 * int(self.targets.sizes[m])
+            count = 50 + 5 * int(self.targets.sizes[m])
         h[~self.dual.counted] = -np.inf
         h[self.W] = -np.inf
         J = np.flatnonzero(h > price)
@@ -211,6 +237,7 @@ class _Run:
         eta = problem.X.dot(self.W[used], V[used]) + problem.offset[:, None]
         a = tangents(self.loss, problem.y, problem.weights, np.asfortranarray(eta), problem.intercept, self.shift[T])[0]
         points = evaluate(dual, a, (self.W[used], V[used]))
+        self.pool.add(_blend(dual, self.targets.take(T), self.pool.points.take(T), points))
         self.pool.add(points)
         entering = [self._violators(m, points, i, 0.0 if not np.isfinite(self.x[m]) else 1.0 / self.x[m] ** 2) for i, m in enumerate(T)]
         new = np.concatenate(entering)
