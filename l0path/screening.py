@@ -73,8 +73,9 @@ def fix_penalised(dual, points, lambda0, upper):
 def _sharpened(dual, points, m, J, price):
     """What a minimum with b_j != 0, and with b_j = 0, costs beyond D_{-j} at least; -inf and 0 where the sharpened rule does not apply.
 
-    Let c = curvature bound times weighted square of column j (less a split), q its ridge, u = |tau_j| - lambda1. The slopes a* of a minimum satisfy loss* >= minorant + (tau_j - tau*_j)^2 / (2 c), because the
-    conjugates are strongly convex; at a minimum tau*_j = -(lambda1 sign + 2 q b_j) and |b_j| >= s = sqrt(2 price / (c + 2 q)) where b_j != 0, and |tau*_j| <= lambda1 + (c + 2 q) s where b_j = 0. So
+    Let c = curvature bound times weighted square of column j (less a split), q its ridge, u = |tau_j| - lambda1. At a minimum with slopes tau* = Z'a* (less split * b) the objective exceeds the
+    minorant by (tau_j - tau*_j)^2 / (2 c), because the conjugates are strongly convex; there tau*_j = -(lambda1 sign + 2 q b_j) and |b_j| >= s = sqrt(2 price / (c + 2 q)) where b_j != 0, and
+    |tau*_j| <= lambda1 + (c + 2 q) s where b_j = 0, by optimality along column j. So it costs beyond D_{-j} at least
 
         b_j != 0:   price + min over b >= s of  q b^2 - u b + (u - 2 q b)^2 / (2 c),  which is price - u^2 / (4 q) for u >= 2 q s and has b = s otherwise
         b_j  = 0:   max(u - (c + 2 q) s, 0)^2 / (2 c)

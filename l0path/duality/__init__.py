@@ -4,4 +4,5 @@ from .conjugates import conjugate, feasible, interval, tangents
 from .relaxation import Improved, improve
 from .splitting import split
 
-__all__ = ["Dual", "Improved", "Points", "best_scale", "cardinality_bounds", "conjugate", "dual_problem", "evaluate", "feasible", "gains", "improve", "interval", "penalised_bounds", "scaled", "split", "tangents"]
+__all__ = ["Dual", "Improved", "Points", "best_scale", "cardinality_bounds", "conjugate", "dual_problem", "evaluate", "feasible", "gains", "improve", "interval", "penalised_bounds", "scaled", "split",
+           "tangents"]

@@ -23,8 +23,8 @@ class Terms(NamedTuple):
 
 def terms(dual, J):
     """`Terms` of columns J of a dual."""
-    column = lambda v: v[J][:, None]
-    return Terms(dual.lambda1, column(dual.ridge), column(dual.problem.factor), column(dual.lower), column(dual.upper), dual.counted[J])
+    ridge, factor, lower, upper = (v[J][:, None] for v in (dual.ridge, dual.problem.factor, dual.lower, dual.upper))
+    return Terms(dual.lambda1, ridge, factor, lower, upper, dual.counted[J])
 
 
 def envelope(terms, b, z, lambda0=None):
@@ -67,7 +67,7 @@ def prox(terms, v, curvature, sizes=None, lambda0=None, start=None):
 
 def _size_price(pull, curvature, q, M, sizes, start):
     """x (m,) with sum_j z_j(x) = k, z_j increasing in x = 1 / sqrt(price); infinite where at most k columns pull. Newton within a bracket, at most 60 steps."""
-    w, m = pull.shape
+    m = pull.shape[1]
     enough = (pull > 0).sum(axis=0) <= sizes
     left, right, root = np.zeros(m), np.full(m, np.inf), np.sqrt(q)
     x = np.where(enough, np.inf, 1.0 if start is None else np.where(np.isfinite(start) & (start > 0), start, 1.0))

@@ -6,21 +6,22 @@ Its optimum is the largest lower bound that `bounds` can give. All targets, size
 restarts; the dual points are the loss's slopes at the iterates. One batched read of X then turns them into bounds over all columns and names the columns whose h_j exceeds the price: these enter.
 The restricted relaxation's value caps what any further read can give, which is how a target knows that it is done.
 
-This is the outer loop of the feature generating machine (Tan, Tsang & Wang, JMLR 15, 2014, Algorithm 1) with a larger model: all z on the working columns instead of mixtures of the generated blocks, so
-that a read never yields less than its cutting plane. Liu et al. (ICML 2017, Algorithm 1) climb the same dual by super-gradients, which took many more reads.
+This is the outer loop of the feature generating machine (Tan, Tsang & Wang, JMLR 15, 2014, Algorithm 1) with a larger model: all z on the working columns instead of mixtures of the generated
+blocks. Liu et al. (ICML 2017, Algorithm 1) climb the same dual by super-gradients. Both, and proximal gradient over all columns, took several times as many reads for the same bound.
 """
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..designs.threads import one_blas_thread
 from ..losses import Hinge, SmoothedHinge, smoothness
 from .bounds import Points, cardinality_bounds, dual_constant, evaluate, gains, link, penalised_bounds, with_constants
 from .conjugates import tangents
-from .perspective import envelope, prox, terms
+from .descent import CHECK, Descent, Gram, Rows
+from .perspective import terms
 
 INNER = 400  # proximal steps per read of X and target
-CHECK = 10  # steps between two looks at the restricted gap
 SURROGATE = 0.1  # width of the smoothed hinge that stands in for the hinge
 
 
@@ -31,52 +32,6 @@ class Improved(NamedTuple):
     lower: np.ndarray
     relaxed: np.ndarray
     reads: int
-
-
-class _Rows:
-    """Loss on working columns of any loss: image(B) = Z_W B, and the slopes there."""
-
-    def __init__(self, dual, loss, W):
-        self.problem, self.loss, self.Z = dual.problem, loss, dual.problem.X.columns(W)
-        self.d = None if dual.split is None else dual.split[W][:, None]
-
-    def image(self, B):
-        return self.Z @ B
-
-    def value_and_slopes(self, E, B, shift):
-        """(loss (m,), gradient (w, m), shift) at images E of B; what a split takes off is taken off."""
-        problem = self.problem
-        a, loss, shift = tangents(self.loss, problem.y, problem.weights, np.asfortranarray(E + problem.offset[:, None]), problem.intercept, shift)
-        return *self._less_split(loss, self.Z.T @ a, B), shift
-
-    def _less_split(self, loss, slopes, B):
-        return (loss, slopes) if self.d is None else (loss - 0.5 * (self.d * B * B).sum(axis=0), slopes - self.d * B)
-
-    def largest(self):
-        """Largest curvature along any direction for a loss of curvature 1 (power iteration, rounded up)."""
-        x = np.random.default_rng(0).standard_normal((self.Z.shape[1], 1))
-        w, size = self.problem.weights[:, None], 1.0
-        for _ in range(20):
-            x = self.Z.T @ (w * (self.Z @ x))
-            size = max(float(np.linalg.norm(x)), 1e-300)
-            x /= size
-        return 1.05 * size
-
-
-class _Gram(_Rows):
-    """The same for the squared loss: image(B) = Z_W' diag(w) Z_W B."""
-
-    def __init__(self, dual, loss, W):
-        super().__init__(dual, loss, W)
-        w = self.problem.weights
-        self.G = self.Z.T @ (w[:, None] * self.Z)
-        self.c, self.half = (self.Z.T @ (w * self.problem.y))[:, None], 0.5 * float(w @ self.problem.y**2)
-
-    def image(self, B):
-        return self.G @ B
-
-    def value_and_slopes(self, E, B, shift):
-        return *self._less_split(self.half + ((0.5 * E - self.c) * B).sum(axis=0), E - self.c, B), shift
 
 
 class _Targets(NamedTuple):
@@ -117,7 +72,7 @@ def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, t
         raise ValueError("pass either sizes or lambda0")
     reads = 0
     if start is None:
-        null = tangents(problem.loss if not isinstance(problem.loss, Hinge) else SmoothedHinge(SURROGATE), problem.y, problem.weights, np.asfortranarray(problem.offset[:, None]), problem.intercept, [0.0])[0]
+        null = tangents(_smooth(problem.loss), problem.y, problem.weights, np.asfortranarray(problem.offset[:, None]), problem.intercept, [0.0])[0]
         start, reads = evaluate(dual, null, (np.empty(0, dtype=np.int64), np.empty((0, 1)))), 1
     pool = _Pool(dual, targets, start)
     if dual.bounded and not (dual.open & dual.counted).any() and not dual.open.any():
@@ -126,6 +81,11 @@ def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, t
             reads += 1
         return Improved(pool.points, pool.lower, run.relaxed, reads)
     return Improved(pool.points, pool.lower, np.full(pool.lower.size, np.inf), reads)
+
+
+def _smooth(loss):
+    """The loss that is descended: the hinge's dual points come from the smoothed hinge, which has the same dual domain and lies below it by at most half its width."""
+    return SmoothedHinge(SURROGATE) if isinstance(loss, Hinge) else loss
 
 
 class _Pool:
@@ -179,7 +139,7 @@ class _Run:
 
     def __init__(self, dual, targets, pool, coefficients, goal, tol):
         self.dual, self.targets, self.pool = dual, targets, pool
-        self.loss = SmoothedHinge(SURROGATE) if isinstance(dual.problem.loss, Hinge) else dual.problem.loss
+        self.loss = _smooth(dual.problem.loss)
         self.slack = 0.5 * SURROGATE if isinstance(dual.problem.loss, Hinge) else 0.0
         t = pool.lower.size
         self.goal, self.tol = np.full(t, np.inf) if goal is None else np.asarray(goal, dtype=np.float64), tol
@@ -189,7 +149,8 @@ class _Run:
         self.B = np.empty((0, t))
         fits = [] if coefficients is None else coefficients
         first = [dual.problem.forced, *(np.asarray(J, dtype=np.int64) for J, _ in fits)]
-        self._enter(np.concatenate([*first, *(self._violators(m, pool.points, m, 0.0) for m in range(t))]))
+        with one_blas_thread():
+            self._enter(np.concatenate([*first, *(self._violators(m, pool.points, m, 0.0) for m in range(t))]))
         for m, (J, b) in enumerate(fits):
             self.B[np.searchsorted(self.W, J), m] = b
 
@@ -215,7 +176,7 @@ class _Run:
         B = np.zeros((W.size, self.B.shape[1]))
         B[np.searchsorted(W, self.W)] = self.B
         self.W, self.B = W, B
-        self.model = (_Gram if self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n else _Rows)(self.dual, self.loss, W)
+        self.model = (Gram if self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n else Rows)(self.dual, self.loss, W)
         self.terms = terms(self.dual, W)
         top = self.model.largest() * (smoothness(self.loss) if np.isfinite(smoothness(self.loss)) else 1.0)
         self.curvature = np.where(np.isnan(self.curvature), top, np.maximum(self.curvature, 0.1 * top) if not self.dual.problem.quadratic else top)
@@ -231,7 +192,8 @@ class _Run:
         T = self._open()
         if not T.size:
             return False
-        V = self._descend(T)
+        with one_blas_thread():
+            V = self._descend(T)
         dual, problem = self.dual, self.dual.problem
         used = np.flatnonzero(V.any(axis=1))
         eta = problem.X.dot(self.W[used], V[used]) + problem.offset[:, None]
@@ -242,16 +204,16 @@ class _Run:
         entering = [self._violators(m, points, i, 0.0 if not np.isfinite(self.x[m]) else 1.0 / self.x[m] ** 2) for i, m in enumerate(T)]
         new = np.concatenate(entering)
         if new.size:
-            self._enter(new)
+            with one_blas_thread():
+                self._enter(new)
         return True
 
     def _descend(self, T):
         """Proximal steps for targets T until their restricted gaps are a tenth of the gaps still open; returns the points V (w, len(T)) of their best duals on the working columns."""
         V, best, relaxed = self.B[:, T].copy(), np.full(T.size, -np.inf), np.full(T.size, np.inf)
-        live, state = np.arange(T.size), None
+        live, state = np.arange(T.size), Descent(self, T)
         for _ in range(INNER // CHECK):
             S = T[live]
-            state = _Descent(self, S) if state is None else state.keep(kept)
             for _turn in range(CHECK):
                 state.advance()
             relaxed[live] = np.minimum(relaxed[live], state.value)
@@ -261,72 +223,9 @@ class _Run:
             self.B[:, S], self.x[S], self.shift[S], self.curvature[S] = state.B, state.x, state.shift, state.L
             ahead = np.minimum(relaxed[live], self.goal[S]) - np.maximum(self.pool.lower[S], -1e300)
             kept = relaxed[live] - best[live] > np.maximum(0.1 * ahead, 0.03 * self.tol * np.abs(relaxed[live]))
-            live = live[kept]
+            live, state = live[kept], state.keep(kept)
             if not live.size:
                 break
         # columns can only lower the relaxation, so each restricted value caps it
         self.relaxed[T] = np.minimum(self.relaxed[T], relaxed + self.slack)
         return V
-
-
-class _Descent:
-    """Accelerated proximal gradient (Beck & Teboulle 2009) with function restarts (O'Donoghue & Candes 2015) and backtracking, each column a target of its own."""
-
-    def __init__(self, run, T):
-        self.run, self.model, self.terms, self.targets = run, run.model, run.terms, run.targets.take(T)
-        self.B, self.shift, self.x, self.L = run.B[:, T], run.shift[T], run.x[T], run.curvature[T]
-        self.E = self.model.image(self.B)
-        self.last, self.last_E, self.t = self.B, self.E, np.ones(T.size)
-        self.value, self.bound, self.at = np.full(T.size, np.inf), np.full(T.size, -np.inf), self.B
-        self.turn = 0
-
-    def keep(self, mask):
-        """Go on with some of the targets."""
-        if not mask.all():
-            self.targets = self.targets.take(np.flatnonzero(mask))
-            for name in ("B", "E", "last", "last_E", "at"):
-                setattr(self, name, getattr(self, name)[:, mask])
-            for name in ("shift", "x", "L", "t", "value", "bound"):
-                setattr(self, name, getattr(self, name)[mask])
-        return self
-
-    def advance(self):
-        """One step of every target; every CHECK-th looks at the restricted dual."""
-        after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.t**2))
-        share = (self.t - 1.0) / after
-        V, E = self.B + share * (self.B - self.last), self.E + share * (self.E - self.last_E)
-        loss, slopes, self.shift = self.model.value_and_slopes(E, V, self.shift)
-        self.turn += 1
-        if self.turn % CHECK == 0 or self.turn == 1:
-            found = loss - (slopes * V).sum(axis=0) - self.targets.taken(self.terms, slopes, self.run.dual, self.run.W)
-            better = found > self.bound
-            self.bound = np.where(better, found, self.bound)
-            self.at = np.where(better, V, self.at)
-        B, z, image, new = self._prox(V, loss, slopes)
-        value = new + envelope(self.terms, B, z, self.targets.lambda0)
-        worse = value > self.value
-        self.t = np.where(worse, 1.0, after)
-        self.last, self.last_E = np.where(worse, B, self.B), np.where(worse, image, self.E)
-        self.B, self.E, self.value = B, image, np.minimum(value, self.value)
-
-    def _prox(self, V, loss, slopes):
-        """The proximal step from V with the least of the curvatures L, 2 L, ... that majorises the loss there; L shrinks by a twentieth at each step unless the loss is quadratic."""
-        quadratic = self.run.dual.problem.quadratic
-        if not quadratic:
-            self.L = 0.95 * self.L
-        for _ in range(40):
-            B, z, self.x = prox(self.terms, V - slopes / self.L, self.L, self.targets.sizes, self.targets.lambda0, self.x)
-            E, step = self.model.image(B), B - V
-            new, _, _ = (loss, None, None) if B.size == 0 else self._loss(E, B)
-            if quadratic:
-                break
-            with np.errstate(invalid="ignore"):
-                fine = new <= loss + (slopes * step).sum(axis=0) + 0.5 * self.L * (step * step).sum(axis=0) + 1e-12 * np.abs(loss)
-            if fine.all():
-                break
-            self.L = np.where(fine, self.L, 2.0 * self.L)
-        return B, z, E, new
-
-    def _loss(self, E, B):
-        value, slopes, _ = self.model.value_and_slopes(E, B, self.shift)
-        return value, slopes, None
