@@ -147,8 +147,8 @@ def _centred(r, w, low, high):
 def tangents(loss, y, weights, eta, intercept, shift):
     """(a (n, m), loss (m,), shift (m,)): the slopes a_i = w_i l'(y_i, eta_i + shift) of predictors eta (n, m), offset included, at the shift that makes them sum to zero.
 
-    These dual points are within the domain, and tangent: sum_i w_i l*(y_i, a_i / w_i) = sum_i a_i (eta_i + shift) - loss. shift (m,): where the search for the free
-    intercept starts; without one it stays as it is.
+    These dual points are within the domain (their sum is zero to 1e-14 of its terms: `feasible` does the rest), and tangent: sum_i w_i l*(y_i, a_i / w_i) = sum_i a_i (eta_i + shift) - loss.
+    shift (m,): where the search for the free intercept starts; without one it stays as it is. A Poisson rate beyond all numbers has an infinite loss.
     """
     a, total, shift = np.empty(eta.shape, order="F"), np.empty(eta.shape[1]), np.array(shift, dtype=float)
     if isinstance(loss, Squared):
@@ -169,9 +169,7 @@ def tangents(loss, y, weights, eta, intercept, shift):
             left, right = (shift[m], right) if g < 0 else (left, shift[m])
             step = -g / h if h > 0 and abs(g) < reach * h else -np.sign(g) * reach
             after = shift[m] + step
-            if not left < after < right:
-                after = 0.5 * (left + right)
             if after == shift[m]:
                 break
-            shift[m] = after
-    return (balanced(a) if intercept else a), total, shift
+            shift[m] = after if left < after < right else 0.5 * (left + right)
+    return a, total, shift

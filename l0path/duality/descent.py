@@ -24,6 +24,7 @@ class Rows:
     def slopes(self, E, B, shift):
         """(value (m,), gradient (w, m), shift (m,)) at coefficients B with image E."""
         a, value, shift = self._tangents(E, shift)
+        a[:, ~np.isfinite(value)] = 0.0
         gradient = self.Z.T @ a
         return self._less_split(value, B), gradient if self.d is None else gradient - self.d * B, shift
 
@@ -84,7 +85,7 @@ class Descent:
         self.E = self.model.image(self.B)
         self.last, self.last_E, self.t = self.B, self.E, np.ones(T.size)
         self.value, self.bound, self.at = np.full(T.size, np.inf), np.full(T.size, -np.inf), self.B
-        self.turn = 0
+        self.turn, self.level = 0, np.zeros(T.size)
 
     def keep(self, mask):
         """Go on with some of the targets."""
@@ -92,7 +93,7 @@ class Descent:
             self.targets = self.targets.take(np.flatnonzero(mask))
             for name in ("B", "E", "last", "last_E", "at"):
                 setattr(self, name, getattr(self, name)[:, mask])
-            for name in ("shift", "x", "L", "t", "value", "bound"):
+            for name in ("shift", "x", "L", "t", "value", "bound", "level"):
                 setattr(self, name, getattr(self, name)[mask])
         return self
 
@@ -101,7 +102,13 @@ class Descent:
         after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.t**2))
         share = (self.t - 1.0) / after
         V, E = self.B + share * (self.B - self.last), self.E + share * (self.E - self.last_E)
-        loss, slopes, self.shift = self.model.slopes(E, V, self.shift)
+        loss, slopes, shift = self.model.slopes(E, V, self.shift)
+        if not np.isfinite(loss).all():  # an extrapolation beyond all numbers
+            wild = ~np.isfinite(loss)
+            V, E, after = np.where(wild, self.B, V), np.where(wild, self.E, E), np.where(wild, 1.0, after)
+            loss, slopes, shift = self.model.slopes(E, V, self.shift)
+        self.shift = shift
+        self.level = np.maximum(self.level, np.abs(loss))
         self.turn += 1
         if self.turn % CHECK == 0 or self.turn == 1:
             found = loss - (slopes * V).sum(axis=0) - self.targets.taken(self.terms, slopes, self.run.dual, self.run.W)
@@ -127,8 +134,8 @@ class Descent:
             if quadratic:
                 break
             with np.errstate(invalid="ignore"):
-                fine = value <= loss + (slopes * step).sum(axis=0) + 0.5 * self.L * (step * step).sum(axis=0) + 1e-12 * np.abs(loss)
-            if fine.all():
+                fine = value <= loss + (slopes * step).sum(axis=0) + 0.5 * self.L * (step * step).sum(axis=0) + 1e-12 * self.level
+            if (fine | (self.L >= self.run.top)).all():
                 break
-            self.L = np.where(fine, self.L, 2.0 * self.L)
+            self.L = np.where(fine, self.L, np.minimum(2.0 * self.L, self.run.top))
         return B, z, E, value

@@ -49,12 +49,13 @@ def prox(terms, v, curvature, sizes=None, lambda0=None, start=None):
     v, q = v[c], terms.ridge[c]
     M = np.where(v > 0, terms.upper[c], -terms.lower[c])
     pull = np.where(M > 0, np.maximum(curvature * np.abs(v) - terms.lambda1, 0.0), 0.0)
-    M = np.where(M > 0, np.minimum(M, 1e150), 1.0)
+    M = np.where(M > 0, np.minimum(M, 1e50), 1.0)
     if sizes is None:
         price, x = lambda0 * terms.factor[c], np.full(curvature.size, np.nan)
     else:
         x = _size_price(pull, curvature, q, M, sizes, start)
-        price = np.broadcast_to(1.0 / (x * x), pull.shape)
+        with np.errstate(divide="ignore"):
+            price = np.broadcast_to(1.0 / (x * x), pull.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = np.minimum(np.sqrt(price / q), M)
         linear = (pull - (price + q * rho * rho) / rho) / curvature
@@ -66,13 +67,14 @@ def prox(terms, v, curvature, sizes=None, lambda0=None, start=None):
 
 
 def _size_price(pull, curvature, q, M, sizes, start):
-    """x (m,) with sum_j z_j(x) = k, z_j increasing in x = 1 / sqrt(price); infinite where at most k columns pull. Newton within a bracket, at most 60 steps."""
+    """x (m,) with sum_j z_j(x) = k, z_j increasing in x = 1 / sqrt(price); infinite where a price of 0 keeps within k, 0 for k = 0. Newton within a bracket, at most 60 steps."""
     m = pull.shape[1]
-    enough = (pull > 0).sum(axis=0) <= sizes
+    enough = np.where(q > 0, pull > 0, np.minimum(pull / (curvature * M), 1.0)).sum(axis=0) <= sizes
     left, right, root = np.zeros(m), np.full(m, np.inf), np.sqrt(q)
     x = np.where(enough, np.inf, 1.0 if start is None else np.where(np.isfinite(start) & (start > 0), start, 1.0))
+    x[sizes == 0] = 0.0
     for _ in range(60):
-        live = np.flatnonzero(np.isfinite(x) & (left < right * (1 - 1e-14)))
+        live = np.flatnonzero(np.isfinite(x) & (x > 0) & (left < right * (1 - 1e-14)))
         if not live.size:
             break
         t, P, L, cap = x[live], pull[:, live], curvature[live], M[:, live]
@@ -90,6 +92,5 @@ def _size_price(pull, curvature, q, M, sizes, start):
         done = np.abs(excess) <= 1e-12 * np.maximum(sizes[live], 1)
         x[live[done]] = t[done]
         left[live[done]] = right[live[done]] = t[done]
-        if (x > 1e140).any():
-            x = np.where(np.isfinite(x) & (x > 1e140), np.inf, x)
+        x[x > 1e45] = np.inf
     return x

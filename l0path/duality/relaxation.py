@@ -178,8 +178,10 @@ class _Run:
         self.W, self.B = W, B
         self.model = (Gram if self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n else Rows)(self.dual, self.loss, W)
         self.terms = terms(self.dual, W)
-        top = self.model.largest() * (smoothness(self.loss) if np.isfinite(smoothness(self.loss)) else 1.0)
-        self.curvature = np.where(np.isnan(self.curvature), top, np.maximum(self.curvature, 0.1 * top) if not self.dual.problem.quadratic else top)
+        smooth, steep = smoothness(self.loss), self.model.largest()
+        self.top = steep * smooth  # no curvature along the working columns is larger; infinite for the Poisson loss
+        guess = steep if np.isinf(smooth) else self.top
+        self.curvature = np.full(self.x.size, guess) if self.dual.problem.quadratic else np.where(np.isnan(self.curvature), guess, np.maximum(self.curvature, 0.1 * guess))
 
     def _open(self):
         """Targets whose bound may still gain enough to be worth a read."""
@@ -201,12 +203,17 @@ class _Run:
         points = evaluate(dual, a, (self.W[used], V[used]))
         self.pool.add(_blend(dual, self.targets.take(T), self.pool.points.take(T), points))
         self.pool.add(points)
-        entering = [self._violators(m, points, i, 0.0 if not np.isfinite(self.x[m]) else 1.0 / self.x[m] ** 2) for i, m in enumerate(T)]
+        entering = [self._violators(m, points, i, self._price(m)) for i, m in enumerate(T)]
         new = np.concatenate(entering)
         if new.size:
             with one_blas_thread():
                 self._enter(new)
         return True
+
+    def _price(self, m):
+        """What a column must take off to be worth entering for target m: the price at which its z sum to k."""
+        x = self.x[m]
+        return np.inf if x == 0 else 1.0 / (x * x) if np.isfinite(x) else 0.0
 
     def _descend(self, T):
         """Proximal steps for targets T until their restricted gaps are a tenth of the gaps still open; returns the points V (w, len(T)) of their best duals on the working columns."""

@@ -10,8 +10,8 @@ def split(problem, largest=LARGEST):
     """d (p,) > 0 on usable columns with G - diag(d) positive definite, G = Z'diag(w)Z; None where there is none, or not safely: p >= n, a singular G, another loss, more than `largest` columns.
 
     ||y - Zb||^2 / 2 = sum d b^2 / 2 + a convex function, so d / 2 joins the ridge and the perspective of the sum is tighter (Frangioni & Gentile 2007; Zheng, Sun & Li 2014).
-    d = t / diag(inv(G)), t the least eigenvalue of G scaled by these: of the diagonals tried it gave the best bounds, ahead of lambda_min(G) for all columns and of the largest sum, by a barrier method,
-    which leaves some columns nothing.
+    d = t / diag(inv(G)), t the least eigenvalue of G scaled by these: of the diagonals tried it gave the best bounds, ahead of lambda_min(G) for all columns, and of the largest
+    sum of d, by a barrier method, which leaves some columns nothing.
     """
     J = np.flatnonzero(problem.usable)
     if not problem.quadratic or not 0 < J.size < problem.X.n or J.size > largest:

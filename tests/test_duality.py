@@ -1,0 +1,235 @@
+"""Lower bounds by weak duality and safe rules, against enumeration: no bound above an optimum, no optimum cut, and the relaxation solved to its known optimum."""
+from functools import cache
+
+import numpy as np
+import pytest
+from oracles import CLASSES, LOSSES, conjugate_by_search, every_ridge, every_support, instances, restricted_keywords, scaling
+
+from l0path import duality
+from l0path.designs import as_design
+from l0path.duality.perspective import Terms, envelope, prox
+from l0path.losses import Hinge, make_loss, slope, value
+from l0path.problem import Data, pose
+from l0path.screening import fix_cardinality, fix_penalised
+
+ALL = [*LOSSES, "hinge"]
+
+
+def record(name):
+    return Hinge() if name == "hinge" else make_loss(name, 0.25, 1.345)
+
+
+def problem_of(d):
+    """The package's `Problem` of an oracle's instance."""
+    design, names, _, _ = as_design(d["X"])
+    n, p = d["X"].shape
+    wide = {key: np.broadcast_to(d.get(key, default), p).astype(float) for key, default in (("lower", -np.inf), ("upper", np.inf))}
+    loss = Hinge() if d["loss"] == "hinge" else make_loss(d["loss"], d.get("gamma", 0.25), d.get("delta", 1.345))
+    weights = np.ones(n) if d.get("weights") is None else d["weights"]
+    data = Data(design=design, y=np.asarray(d["y"], float), loss=loss, weights=weights, offset=d.get("offset"), intercept=d.get("intercept", True), standardize=d.get("standardize", True),
+                factor=d.get("penalty_factor", np.ones(p)), forced=np.array(d.get("forced", []), dtype=np.int64), excluded=np.zeros(p, bool), names=names, **wide)
+    return pose(data)
+
+
+def wide(seed=0, n=80, p=300, k=6, rho=0.6, loss="squared", noise=0.7):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    signal = X[:, np.linspace(0, p - 1, k).astype(int)].sum(axis=1)
+    y = signal + rng.normal(size=n) * noise if loss == "squared" else np.where(signal + rng.logistic(size=n) > 0, 1.0, -1.0)
+    return {"X": X, "y": y, "loss": loss}
+
+
+def response(loss, n, rng):
+    return rng.choice([-1.0, 1.0], n) if loss in (*CLASSES, "hinge") else rng.poisson(2.0, n).astype(float) if loss == "poisson" else rng.normal(size=n)
+
+
+def start_of(dual, a):
+    """Points of arbitrary directions, and with a split the tangent at b = 0."""
+    return duality.evaluate(dual, a, (np.empty(0, np.int64), np.empty((0, a.shape[1]))))
+
+
+# ------------------------------------------------------------------------------------------------------------------ conjugates and dual points
+
+
+@pytest.mark.parametrize("loss", ALL)
+def test_conjugates_are_suprema_and_their_domains_end_where_they_are_infinite(loss):
+    rng = np.random.default_rng(1)
+    for y in response(loss, 4, rng):
+        low, high = (float(bound[0]) for bound in duality.interval(record(loss), np.array([y])))
+        assert low <= 0 <= high
+        for r in (max(low, -0.9), max(low, -0.5), 0.0, min(high, 0.4), min(high, 0.8)):
+            found = float(duality.conjugate(record(loss), np.array([y]), np.array([r]))[0])
+            assert found == pytest.approx(conjugate_by_search(loss, y, r), abs=2e-6)
+        for beyond in (low - 0.1, high + 0.1):
+            assert not np.isfinite(beyond) or conjugate_by_search(loss, y, beyond) > 2.0  # grows without end
+
+
+@pytest.mark.parametrize("loss", ALL)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_dual_points_are_made_feasible_by_the_shortest_way(loss, intercept):
+    rng = np.random.default_rng(2)
+    n, m = 40, 5
+    y, w = response(loss, n, rng), rng.uniform(0.1, 2, n)
+    w /= w.sum()
+    a = w[:, None] * rng.normal(size=(n, m)) * [0.1, 1, 1, 10, 100]
+    before = a.copy()
+    out = duality.feasible(record(loss), y, w, intercept, a)
+    np.testing.assert_array_equal(a, before)
+    low, high = (bound[:, None] for bound in duality.interval(record(loss), y))
+    r = out / w[:, None]
+    assert (r >= low - 1e-15).all() and (r <= high + 1e-15).all()
+    if intercept:
+        assert (np.abs(out.sum(axis=0)) <= 1e-15 * np.abs(out).sum(axis=0)).all()
+    other = duality.feasible(record(loss), y, w, intercept, w[:, None] * rng.normal(size=(n, m)))
+    inner = ((a - out) * (other - out) / w[:, None]).sum(axis=0)  # <= 0 for every feasible point at the nearest one
+    assert (inner <= 1e-9 * (1 + np.abs(a / w[:, None]).max(axis=0))).all()
+    np.testing.assert_allclose(duality.feasible(record(loss), y, w, intercept, out), out, atol=1e-14)
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+@pytest.mark.parametrize("intercept", [True, False])
+def test_tangents_are_slopes_and_attain_fenchels_equality(loss, intercept):
+    rng = np.random.default_rng(3)
+    n, m = 30, 3
+    y, w, eta = response(loss, n, rng), rng.uniform(0.1, 2, n), np.asfortranarray(rng.normal(size=(n, m)))
+    w /= w.sum()
+    law = record(loss)
+    a, total, shift = duality.tangents(law, y, w, eta, intercept, np.full(m, 0.3))
+    moved = eta + shift
+    np.testing.assert_allclose(total, [w @ [value(law, y[i], moved[i, j]) for i in range(n)] for j in range(m)], rtol=1e-12)
+    np.testing.assert_allclose(a, [[w[i] * slope(law, y[i], moved[i, j]) for j in range(m)] for i in range(n)], atol=1e-12)
+    if intercept:
+        assert np.abs(a.sum(axis=0)).max() < 1e-14
+    conjugates = (w[:, None] * duality.conjugate(law, y[:, None], a / w[:, None])).sum(axis=0)
+    np.testing.assert_allclose(conjugates, (a * moved).sum(axis=0) - total, atol=1e-11)
+
+
+# ------------------------------------------------------------------------------------------------------------------ the perspective penalty
+
+
+@pytest.mark.parametrize("lambda1, ridge, box", [(0.0, 0.01, np.inf), (0.1, 0.3, np.inf), (0.0, 0.01, 0.3), (0.05, 0.2, 0.5), (0.0, 0.0, 0.4)])
+def test_prox_is_a_minimiser_and_meets_its_size(lambda1, ridge, box):
+    rng = np.random.default_rng(4)
+    w, m, sizes = 25, 4, np.array([1, 3, 8, 20])
+    counted = np.arange(w) != 7
+    record = Terms(lambda1, np.full((w, 1), ridge + 0.01 * (box == np.inf)), rng.uniform(0.5, 2, (w, 1)), np.full((w, 1), -box), np.full((w, 1), 2 * box), counted)
+    v, L = rng.normal(size=(w, m)), np.array([0.5, 1.0, 2.0, 3.0])
+    for how in ({"sizes": sizes}, {"lambda0": np.array([0.3, 0.1, 0.03, 0.0])}):
+        price = how.get("lambda0")
+
+        def cost(b, z, price=price):
+            return (L * (b - v) ** 2 / 2).sum(axis=0) + envelope(record, b, z, price)
+
+        b, z, x = prox(record, v, L, **how)
+        here = cost(b, z)
+        if "sizes" in how:
+            finite = np.isfinite(x)
+            np.testing.assert_allclose(z[counted][:, finite].sum(axis=0), sizes[finite], rtol=1e-9)
+            again = prox(record, v, L, sizes=sizes, start=x * 1.5)[0]
+            np.testing.assert_allclose(again, b, atol=1e-9)
+        for _ in range(300):
+            z2 = np.clip(z + rng.normal(size=z.shape) * 0.2 * (rng.random(z.shape) < 0.2), 0, 1)
+            z2[~counted] = 1
+            if "sizes" in how:
+                z2[counted] *= np.minimum(1, sizes / np.maximum(z2[counted].sum(axis=0), 1e-300))
+            b2 = np.where(z2 > 0, b + rng.normal(size=b.shape) * 0.05 * (rng.random(b.shape) < 0.2), 0)
+            b2 = np.clip(b2, -box * z2, 2 * box * z2) if np.isfinite(box) else b2
+            assert (cost(b2, z2) >= here - 1e-10).all()
+
+
+# ------------------------------------------------------------------------------------------------------------------ weak duality and safe rules
+
+
+def dual_of(d, problem, table):
+    """A dual whose bounds mean something: the problem's own ridge or box, a split for more rows than columns, or a box that holds all enumerated solutions."""
+    s = scaling(d["X"], weights=d["weights"], standardize=d["standardize"], intercept=d["intercept"])[1]
+    plain = duality.dual_problem(problem, d["lambda1"], d["lambda2"])
+    if not plain.open.any():
+        return plain
+    diagonal = duality.split(problem)
+    if diagonal is not None:
+        return duality.dual_problem(problem, d["lambda1"], d["lambda2"], split=diagonal)
+    M = 1.5 * max(np.abs(s * beta).max() for _, beta in table.values()) + 0.1
+    dual = duality.dual_problem(problem, d["lambda1"], d["lambda2"], box=M)
+    assert dual.conditional
+    return dual
+
+
+def points_of(d, problem, dual, table, rng):
+    """Several dual points of very different quality; with a split its tangents."""
+    p = problem.X.p
+    s = scaling(d["X"], weights=d["weights"], standardize=d["standardize"], intercept=d["intercept"])[1]
+    best = min(table, key=lambda support: table[support][0] + 1e-3 * len(support))
+    U = np.column_stack([np.zeros(p), s * table[best][1], 0.3 * rng.normal(size=p)])
+    eta = problem.X.dot(np.arange(p), U) + problem.offset[:, None]
+    a = duality.tangents(problem.loss, problem.y, problem.weights, np.asfortranarray(eta), problem.intercept, np.zeros(3))[0]
+    if dual.split is None:
+        a = np.column_stack([a, problem.weights * rng.normal(size=problem.y.size)])
+    return duality.evaluate(dual, a, (np.arange(p), U))
+
+
+def optima(table, objective):
+    """Of the enumerated solutions those with the least objective, ties by 1e-9 counted in: (value, [nonzero (p,)])."""
+    values = {support: objective(support) for support in table}
+    best = min(values.values())
+    return best, [np.abs(table[support][1]) > 1e-9 for support, v in values.items() if v <= best + 1e-9 * abs(best)]
+
+
+def check(d, problem, dual, table, rng, fixed, improve):
+    """Weak duality at every size and lambda0 and safety of all rules, for several points and two incumbents; counts what was fixed."""
+    forced, f = set(d["forced"]), d["penalty_factor"]
+    free = int(dual.counted.sum())
+    start = points_of(d, problem, dual, table, rng)
+    sizes, lambda0 = np.arange(free + 1), d["lambda0"] * np.array([1.0, 0.2])
+    better = duality.improve(dual, start=start, sizes=sizes, steps=3 if improve else 0, tol=1e-3)
+    priced = duality.improve(dual, start=start, lambda0=lambda0, steps=3 if improve else 0, tol=1e-3)
+    at_most = [optima({S: v for S, v in table.items() if len(set(S) - forced) <= k}, lambda S: table[S][0]) for k in sizes]
+    penalised = [optima(table, lambda S, price=price: table[S][0] + price * f[list(S)].sum()) for price in lambda0]
+    best = np.array([v for v, _ in at_most])
+    for points in (start, better.points, priced.points):
+        assert (duality.cardinality_bounds(dual, points, free) <= best[:, None]).all()
+        assert (duality.penalised_bounds(dual, points, lambda0) <= np.array([v for v, _ in penalised])[:, None]).all()
+    assert (better.lower <= better.relaxed + 1e-9 * np.abs(best)).all() and ((better.relaxed <= best + 1e-2 * np.abs(best)).all() or not improve)
+    trials = [(fix_cardinality, better.points, sizes, at_most), (fix_penalised, priced.points, lambda0, penalised)]
+    for m in range(start.constant.size):
+        trials += [(fix_cardinality, start.take([m] * sizes.size), sizes, at_most), (fix_penalised, start.take([m] * lambda0.size), lambda0, penalised)]
+    for fix, points, targets, known in trials:
+        for slack in (0.0, 0.02):
+            upper = [v + slack * abs(v) for v, _ in known]
+            out, into = fix(dual, points, targets, upper)
+            assert not (out & into).any() and not (out | into)[list(forced)].any()
+            for m, (_, solutions) in enumerate(known):
+                for nonzero in solutions:
+                    assert not (out[:, m] & nonzero).any() and not (into[:, m] & ~nonzero).any()
+            if improve and (points is better.points or points is priced.points):
+                fixed.setdefault((fix.__name__, slack), []).append((out | into).sum() / max(dual.counted.sum() * len(targets), 1))
+
+
+@cache
+def fractions():
+    """Fractions fixed on 500 random instances, all of them checked."""
+    rng, fixed = np.random.default_rng(0), {}
+    for i, d in enumerate(instances(494, seed=20, columns=(3, 5))):
+        try:
+            table = every_support(d["X"], d["y"], forced=d["forced"], **restricted_keywords(d))
+        except RuntimeError:  # separated classes: no optimum on some support
+            continue
+        problem = problem_of(d)
+        if problem.usable.all():
+            check(d, problem, dual_of(d, problem, table), table, rng, fixed, i % 3 == 0)
+    for seed in range(6):
+        d = wide(seed, n=60, p=12, k=4) | {"lambda0": 0.1, "lambda1": 0.0, "lambda2": [0.02, 0.2][seed % 2], "penalty_factor": np.ones(12), "forced": []}
+        d |= {"weights": None, "standardize": True, "intercept": True}
+        problem = problem_of(d)
+        Z = problem.X.columns(np.arange(12))
+        table = every_ridge(Z.T @ (problem.weights[:, None] * Z), Z.T @ (problem.weights * problem.y), 0.5 * problem.weights @ problem.y**2, d["lambda2"])
+        check(d, problem, duality.dual_problem(problem, 0.0, d["lambda2"]), table, rng, fixed, True)
+    return fixed
+
+
+def test_no_bound_exceeds_an_enumerated_optimum_and_no_rule_cuts_one():
+    fixed = fractions()
+    assert min(len(v) for v in fixed.values()) >= 150
+    assert np.mean(fixed["fix_cardinality", 0.0]) > 0.1 and np.mean(fixed["fix_penalised", 0.0]) > 0.1
