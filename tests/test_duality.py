@@ -3,7 +3,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from oracles import CLASSES, LOSSES, conjugate_by_search, every_ridge, every_support, instances, restricted_keywords, scaling
+from scipy.optimize import linprog
 
 from l0path import duality
 from l0path.designs import as_design
@@ -233,3 +235,208 @@ def test_no_bound_exceeds_an_enumerated_optimum_and_no_rule_cuts_one():
     fixed = fractions()
     assert min(len(v) for v in fixed.values()) >= 150
     assert np.mean(fixed["fix_cardinality", 0.0]) > 0.1 and np.mean(fixed["fix_penalised", 0.0]) > 0.1
+
+
+@pytest.mark.parametrize("shrunk", [True, False])
+def test_hinge_bounds_hold_for_the_linear_programs_they_are_about(shrunk):
+    """Hinge with lambda1 and a box: every support by linear programming; dual points come from the smoothed hinge."""
+    rng = np.random.default_rng(5)
+    for seed in range(4):
+        d = wide(seed, n=30, p=4, k=2, loss="hinge") | {"standardize": False, "intercept": bool(seed % 2), "offset": 0.2 * rng.normal(size=30), "lower": -0.6, "upper": 0.5}
+        lambda1 = 0.02 * shrunk
+        problem = problem_of(d)
+        dual = duality.dual_problem(problem, lambda1, 0.0)
+        Z, n = problem.X.columns(np.arange(4)), 30
+        table = {}
+        for bits in range(16):
+            S = [j for j in range(4) if bits >> j & 1]
+            A = -problem.y[:, None] * np.column_stack([Z[:, S], np.ones(n)])  # 1 - y (o + z'b + b0) <= slack, |b| <= t
+            rows = np.hstack([A, np.zeros((n, len(S))), -np.eye(n)])
+            absolute = np.zeros((2 * len(S), rows.shape[1]))
+            for i in range(len(S)):
+                absolute[2 * i, [i, len(S) + 1 + i]], absolute[2 * i + 1, [i, len(S) + 1 + i]] = (1, -1), (-1, -1)
+            free = (None, None) if d["intercept"] else (0, 0)
+            found = linprog(np.r_[np.zeros(len(S) + 1), np.full(len(S), lambda1), problem.weights], np.vstack([rows, absolute]), np.r_[problem.y * problem.offset - 1, np.zeros(2 * len(S))],
+                            bounds=[(-0.6, 0.5)] * len(S) + [free] + [(0, None)] * (len(S) + n))
+            table[tuple(S)] = found.fun
+        best = np.array([min(v for S, v in table.items() if len(S) <= k) for k in range(5)])
+        out = duality.improve(dual, sizes=np.arange(5), steps=4)
+        assert (out.lower <= best + 1e-9).all() and (out.lower > best - 0.1).all() and out.lower[4] > best[4] - 0.02
+        fixed, into = fix_cardinality(dual, out.points, np.arange(5), best)
+        for k in range(5):
+            for S, v in table.items():
+                if len(S) <= k and v <= best[k] + 1e-9:
+                    assert not fixed[list(S), k].any()
+            assert not into[:, 0].any()
+
+
+# ------------------------------------------------------------------------------------------------------------------ the relaxation is solved
+
+
+def test_known_optima_of_the_relaxation():
+    """n = 12, p = 6: the best bound of the penalised problem, found by an independent convex solver (six digits), below the enumerated optimum in every case."""
+    i, j = np.arange(1, 13)[:, None], np.arange(1, 7)
+    X = np.sin(i * j + 0.5 * j**2) + 0.3 * np.cos(2 * i + j)
+    zeta = 1.5 * X[:, 0] - 1.2 * X[:, 2] + 0.8 * X[:, 4]
+    regression, classes = zeta + 0.5 * np.sin(7 * i[:, 0]), np.where(zeta + np.cos(5 * i[:, 0]) > 0, 1.0, -1.0)
+    known = [("squared", 0.05, 0.0, 0.1, 0.434388, 0.434386), ("squared", 0.05, 0.03, 0.1, 0.491100, 0.490991), ("logistic", 0.02, 0.0, 0.02, 0.474195, 0.466550),
+             ("squared_hinge", 0.03, 0.0, 0.05, 0.373000, 0.363180), ("smoothed_hinge", 0.03, 0.0, 0.05, 0.366077, 0.358847), ("huber", 0.04, 0.0, 0.05, 0.312253, 0.311662)]
+    for loss, lambda0, lambda1, lambda2, *best in known:
+        for intercept, value_at in zip((False, True), best, strict=True):
+            y = regression if loss in ("squared", "huber") else classes
+            problem = problem_of({"X": X, "y": y, "loss": loss, "standardize": False, "intercept": intercept, "gamma": 0.5, "delta": 1.0})
+            out = duality.improve(duality.dual_problem(problem, lambda1, lambda2), lambda0=[lambda0], steps=8, tol=1e-6)
+            assert out.lower[0] == pytest.approx(value_at, abs=2e-6) and out.relaxed[0] == pytest.approx(value_at, abs=2e-6)
+
+
+@pytest.mark.parametrize("ridge", [0.1, 0.5, 10.0])
+def test_duality_is_not_strong_in_general_and_the_gap_stays_open(ridge):
+    """X = I, y = (1, 1), k = 1: optimum 1/2 - 1 / (4 + 8 ridge), best bound 2 ridge / (1 + 4 ridge) with ridge / 2 on b^2; the gap is positive for every ridge."""
+    problem = problem_of({"X": np.eye(2), "y": np.ones(2), "loss": "squared", "standardize": False, "intercept": False})
+    out = duality.improve(duality.dual_problem(problem, 0.0, ridge / 2), sizes=[1], steps=6, tol=1e-8)
+    best, optimum = 2 * ridge / (1 + 4 * ridge), 0.5 - 1 / (4 + 8 * ridge)
+    assert out.lower[0] == pytest.approx(best, rel=1e-6) and best < optimum and out.lower[0] <= best
+
+
+def test_a_strong_ridge_and_clear_columns_close_the_gap():
+    d = wide(3, n=200, p=500, k=5, rho=0.0, noise=0.3)
+    problem = problem_of(d)
+    ridge = 4 * 0.3 * np.sqrt(2 * np.log(500) / 200) / 2
+    S = np.linspace(0, 499, 5).astype(int)
+    Z, w = problem.X.columns(S), problem.weights
+    b = np.linalg.solve(Z.T @ (w[:, None] * Z) + 2 * ridge * np.eye(5), Z.T @ (w * problem.y))
+    objective = 0.5 * w @ (problem.y - Z @ b) ** 2 + ridge * b @ b
+    dual = duality.dual_problem(problem, 0.0, ridge)
+    points = duality.evaluate(dual, (w * (Z @ b - problem.y))[:, None])
+    bound = duality.cardinality_bounds(dual, points, 5)[5, 0]
+    assert objective * (1 - 1e-9) <= bound <= objective
+    out, into = fix_cardinality(dual, points, [5], [objective])
+    assert into[S, 0].all() and out[:, 0].sum() == 495
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_working_columns_find_the_bounds_of_all_columns_within_few_reads(loss):
+    d = wide(1, n=100, p=400, loss=loss)
+    problem, sizes = problem_of(d), np.array([1, 3, 6, 10])
+    dual = duality.dual_problem(problem, 0.0, 0.05)
+    reads = []
+    real, count = problem.X.correlate, lambda R, *args: reads.append(R.shape[1]) or real(R, *args)
+    problem.X.correlate = count
+    out = duality.improve(dual, sizes=sizes, steps=12, tol=1e-4)
+    assert len(reads) == out.reads <= 12
+    assert (out.lower <= out.relaxed).all() and (out.lower >= out.relaxed - 2e-3 * np.abs(out.relaxed)).all()
+    np.testing.assert_allclose(duality.cardinality_bounds(dual, out.points, 10)[sizes, np.arange(4)], out.lower, rtol=1e-12)
+    few = duality.improve(dual, sizes=sizes, steps=3, tol=1e-4)
+    assert (few.lower <= out.lower + 1e-9).all() and few.reads <= 3
+    enough = duality.improve(dual, sizes=sizes, steps=12, goal=out.lower * 0.9)
+    assert enough.reads < out.reads and (enough.lower >= 0.89 * out.lower).all()
+
+
+def test_bounds_of_fits_are_a_start_and_coefficients_too():
+    d = wide(2, n=100, p=200)
+    problem = problem_of(d)
+    dual = duality.dual_problem(problem, 0.0, 0.05)
+    S = np.sort(np.linspace(0, 199, 6).astype(int))
+    Z, w = problem.X.columns(S), problem.weights
+    b = np.linalg.solve(Z.T @ (w[:, None] * Z) + 0.1 * np.eye(6), Z.T @ (w * problem.y))
+    start = duality.evaluate(dual, (w * (Z @ b - problem.y))[:, None])
+    out = duality.improve(dual, start=start, sizes=[5, 6], steps=0, coefficients=[(S, b), (S, b)])
+    np.testing.assert_array_equal(out.lower, duality.cardinality_bounds(dual, start, 6)[[5, 6], 0])
+    more = duality.improve(dual, start=start, sizes=[5, 6], steps=8, coefficients=[(S, b), (S, b)])
+    assert (more.lower > out.lower).all() and start.constant.size == 1
+
+
+# ------------------------------------------------------------------------------------------------------------------ scaling, splitting, boxes
+
+
+def test_every_size_gets_the_best_multiple_of_a_point():
+    d = wide(4, n=60, p=40)
+    problem = problem_of(d)
+    dual = duality.dual_problem(problem, 0.0, 0.1)
+    points = duality.evaluate(dual, (-problem.weights * problem.y * 0.2)[:, None])
+    found = duality.cardinality_bounds(dual, points, 5)[:, 0]
+    for k in range(6):
+        factor = duality.best_scale(dual, points, [k])
+        best = duality.scaled(dual, points, factor)
+        h = np.sort(duality.gains(dual, best, 0))[::-1]
+        assert found[k] == pytest.approx(best.constant[0] - h[:k].sum(), rel=1e-9)
+        for other in (0.9, 1.1):
+            moved = duality.scaled(dual, points, factor * other)
+            assert moved.constant[0] - np.sort(duality.gains(dual, moved, 0))[::-1][:k].sum() < found[k]
+
+
+def test_a_split_leaves_a_positive_definite_matrix_and_gives_bounds_without_ridge():
+    d = wide(5, n=200, p=30, k=5)
+    problem = problem_of(d)
+    Z = problem.X.columns(np.arange(30))
+    G = Z.T @ (problem.weights[:, None] * Z)
+    diagonal = duality.split(problem)
+    assert (diagonal > 0).all() and np.linalg.eigvalsh(G - np.diag(diagonal))[0] > 0
+    dual = duality.dual_problem(problem, 0.0, 0.0, split=diagonal)
+    assert dual.bounded and not dual.conditional
+    out = duality.improve(dual, sizes=[0, 5, 30], steps=10, tol=1e-6)
+    full = 0.5 * problem.weights @ (problem.y - Z @ np.linalg.lstsq(Z, problem.y, rcond=None)[0]) ** 2
+    null = 0.5 * problem.weights @ problem.y**2
+    np.testing.assert_allclose(out.lower[[0, 2]], [null, full], rtol=1e-4)
+    weaker = duality.improve(duality.dual_problem(problem, 0.0, 0.0, split=np.full(30, 0.98 * np.linalg.eigvalsh(G)[0])), sizes=[5], steps=10, tol=1e-6)
+    assert out.lower[1] >= weaker.lower[0]
+    assert duality.split(problem_of(wide(5, n=20, p=30))) is None
+    assert duality.split(problem_of(wide(5, n=60, p=10, loss="logistic"))) is None
+    with pytest.raises(ValueError, match="split="):
+        duality.dual_problem(problem_of(wide(5, n=60, p=10, loss="logistic")), split=np.ones(10))
+
+
+def test_without_ridge_and_box_nothing_is_known_and_a_box_makes_it_conditional():
+    problem = problem_of(wide(6, n=30, p=50))
+    dual = duality.dual_problem(problem, 0.0, 0.0)
+    assert not dual.bounded
+    out = duality.improve(dual, sizes=[0, 2], steps=4)
+    assert np.isfinite(out.lower[0]) and np.isneginf(out.lower[1])
+    assert not fix_cardinality(dual, out.points, [0, 2], [10.0, 10.0])[0][:, 1].any()
+    boxed = duality.dual_problem(problem, 0.0, 0.0, box=2.0)
+    assert boxed.conditional and boxed.bounded
+    assert duality.improve(boxed, sizes=[2], steps=4).lower[0] > 0
+    lasso = duality.dual_problem(problem, 0.1, 0.0)
+    assert lasso.bounded and not lasso.conditional
+    assert np.isfinite(duality.improve(lasso, sizes=[2], steps=4).lower[0])
+    for wrong in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="box="):
+            duality.dual_problem(problem, box=wrong)
+    with pytest.raises(ValueError, match="sizes or lambda0"):
+        duality.improve(dual)
+
+
+# ------------------------------------------------------------------------------------------------------------------ invariances
+
+
+def bounds_of(d, lambda2=0.05, **how):
+    dual = duality.dual_problem(problem_of(d), 0.0, lambda2)
+    return duality.improve(dual, **({"sizes": [1, 3, 5], "steps": 6, "tol": 1e-5} | how))
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
+    d = wide(7, n=50, p=60, loss=loss)
+    d["X"][np.abs(d["X"]) < 0.5] = 0.0
+    times = np.random.default_rng(0).integers(0, 3, 50)
+    weighted = bounds_of(d | {"weights": times.astype(float)})
+    repeated = bounds_of(d | {"X": np.repeat(d["X"], times, axis=0), "y": np.repeat(d["y"], times)})
+    np.testing.assert_allclose(weighted.lower, repeated.lower, rtol=1e-6)
+    sparse = bounds_of(d | {"X": sp.csc_array(d["X"])})
+    np.testing.assert_allclose(sparse.lower, bounds_of(d).lower, rtol=1e-6)
+
+
+def test_bounds_scale_with_the_square_of_y_and_stay_below_tight_optima():
+    d = wide(8, n=50, p=30)
+    plain = bounds_of(d)
+    for c in (1e-6, 1e6):
+        np.testing.assert_allclose(bounds_of(d | {"y": c * d["y"]}).lower, c * c * plain.lower, rtol=1e-6)
+    # large means and tiny scales: rounding is what the margin is for; with all columns allowed the bound is tight
+    far = d | {"X": d["X"][:, :6] * 1e-3 + 1e3, "y": d["y"] + 1e5}
+    problem = problem_of(far)
+    Z, w = problem.X.columns(np.arange(6)), problem.weights
+    b = np.linalg.solve(Z.T @ (w[:, None] * Z) + 0.1 * np.eye(6), Z.T @ (w * problem.y))
+    objective = 0.5 * w @ (problem.y - Z @ b) ** 2 + 0.05 * b @ b
+    dual = duality.dual_problem(problem, 0.0, 0.05)
+    bound = duality.cardinality_bounds(dual, duality.evaluate(dual, (w * (Z @ b - problem.y))[:, None]), 6)[6, 0]
+    assert objective * (1 - 1e-6) < bound <= objective
