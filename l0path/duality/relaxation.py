@@ -64,7 +64,7 @@ def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, t
     """`Improved` bounds for targets sizes (t,) or lambda0 (t,) by at most `steps` batched reads of X.
 
     start: `Points` to begin with (slopes of fits), None for those of the null model (one read). goal (t,): a target is left alone once its bound is within tol |goal| of its goal, or within a tenth of
-    that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual that is open (see `Dual`) and has lambda1 = 0 gets the bounds of `start` alone.
+    that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the bounds of `start` alone.
     """
     problem = dual.problem
     targets = _Targets(None if sizes is None else np.asarray(sizes, dtype=np.int64), None if lambda0 is None else np.asarray(lambda0, dtype=np.float64))
@@ -75,7 +75,7 @@ def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, t
         null = tangents(_smooth(problem.loss), problem.y, problem.weights, np.asfortranarray(problem.offset[:, None]), problem.intercept, [0.0])[0]
         start, reads = evaluate(dual, null, (np.empty(0, dtype=np.int64), np.empty((0, 1)))), 1
     pool = _Pool(dual, targets, start)
-    if dual.bounded and not (dual.open & dual.counted).any() and not dual.open.any():
+    if not dual.open.any():
         run = _Run(dual, targets, pool, coefficients, goal, tol)
         while reads < steps and run.step():
             reads += 1
