@@ -333,6 +333,29 @@ def test_working_columns_find_the_bounds_of_all_columns_within_few_reads(loss):
     assert enough.reads < out.reads and (enough.lower >= 0.89 * out.lower).all()
 
 
+def test_a_poll_ends_the_search_and_what_was_found_is_kept():
+    dual = duality.dual_problem(problem_of(wide(1, n=60, p=100)), 0.0, 0.05)
+    asked = []
+    out = duality.improve(dual, sizes=[2, 4], steps=10, tol=1e-6, poll=lambda: asked.append(0) or len(asked) == 3)
+    assert out.reads == 3 and np.isfinite(out.lower).all() and np.isfinite(out.relaxed).all()
+
+
+def test_problems_without_a_column_to_choose():
+    X = np.column_stack([np.ones(20), np.linspace(-1, 1, 20)])
+    y = X[:, 1] + 0.1 * np.sin(9 * X[:, 1])
+    for chosen in ({"X": X[:, :1]}, {"X": X, "forced": [1], "penalty_factor": np.array([1.0, 0.0])}):
+        problem = problem_of({"y": y, "loss": "squared"} | chosen)
+        dual = duality.dual_problem(problem, 0.0, 0.1)
+        out = duality.improve(dual, sizes=[0, 1], steps=4, tol=1e-6)
+        Z, w = problem.X.columns(problem.forced), problem.weights
+        b = np.linalg.solve(Z.T @ (w[:, None] * Z) + 0.2 * np.eye(Z.shape[1]), Z.T @ (w * problem.y))
+        best = 0.5 * w @ (problem.y - Z @ b) ** 2 + 0.1 * b @ b
+        np.testing.assert_allclose(out.lower, best, rtol=1e-4)
+        assert (out.lower <= best).all()
+        out, into = fix_penalised(dual, out.points, [0.1, 0.2], [best, best])
+        assert not out.any() and not into.any()
+
+
 def test_bounds_of_fits_are_a_start_and_coefficients_too():
     d = wide(2, n=100, p=200)
     problem = problem_of(d)

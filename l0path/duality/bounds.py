@@ -181,7 +181,7 @@ def with_constants(dual, a, tau):
     y, w, o = (v[:, None] for v in (problem.y, problem.weights, problem.offset))
     r = a / w
     each = w * conjugate(problem.loss, y, r)
-    logs = 1.0 if problem.quadratic else 1.0 + np.log1p(np.abs(y))
+    logs = 1.0 if problem.quadratic else 40.0 + np.log1p(np.abs(y))  # -log of the smallest number that a difference of order one can be
     size = (np.abs(each) + np.abs(a) * (1.0 + (1.0 + np.abs(y)) * logs + np.abs(r) + np.abs(o))).sum(axis=0)
     return Points(a, tau, (o * a).sum(axis=0) - each.sum(axis=0), np.sqrt((a * r).sum(axis=0)), size)
 

@@ -60,11 +60,12 @@ class _Targets(NamedTuple):
         return out + ranked[np.minimum(self.sizes, ranked.shape[0] - 1), np.arange(out.size)]
 
 
-def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, tol=1e-3, coefficients=None):
+def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, tol=1e-3, coefficients=None, poll=None):
     """`Improved` bounds for targets sizes (t,) or lambda0 (t,) by at most `steps` batched reads of X.
 
     start: `Points` to begin with (slopes of fits), None for those of the null model (one read). goal (t,): a target is left alone once its bound is within tol |goal| of its goal, or within a tenth of
     that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the bounds of `start` alone.
+    poll(): asked before every read, True ends the search; what was found is returned.
     """
     problem = dual.problem
     targets = _Targets(None if sizes is None else np.asarray(sizes, dtype=np.int64), None if lambda0 is None else np.asarray(lambda0, dtype=np.float64))
@@ -77,7 +78,7 @@ def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, t
     pool = _Pool(dual, targets, start)
     if not dual.open.any():
         run = _Run(dual, targets, pool, coefficients, goal, tol)
-        while reads < steps and run.step():
+        while reads < steps and not (poll is not None and poll()) and run.step():
             reads += 1
         return Improved(pool.points, pool.lower, run.relaxed, reads)
     return Improved(pool.points, pool.lower, np.full(pool.lower.size, np.inf), reads)
