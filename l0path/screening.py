@@ -3,7 +3,8 @@
 For a point with bound D (see `duality.bounds`), an objective U of some feasible solution, and D_{-j} = D without column j's share:
 
     penalised      every solution with b_j != 0 costs at least D_{-j} + lambda0 f_j - h_j, every one with b_j = 0 at least D_{-j}
-    at most k      every solution with b_j != 0 costs at least D_k + h_(k) - h_j for j below the k largest h, every one with b_j = 0 at least D_k + h_j - h_(k+1) for j among them
+    at most k      every solution with b_j != 0 costs at least D_k + h_(k) - h_j for j below the k largest h, every one with b_j = 0 at least D_k + h_j - h_(k+1) for j among them;
+                   where multiples of a point are dual points too, each column has its best one (see `duality.bounds.left`)
 
 A column is fixed where that exceeds U by more than rounding, so that of several optima with equal objective none is cut. Liu et al. (ICML 2017) have no such rules; Ren & Qian (Dynamic
 Incremental Optimization for Best Subset Selection), rule (16), derive theirs from strong duality, which does not hold in general. It is safe all the same, and the sharpened rule below implies
@@ -11,7 +12,7 @@ it; their lower bound with an outer absolute value, which would force columns in
 """
 import numpy as np
 
-from .duality.bounds import base, gains
+from .duality.bounds import base, gains, left
 from .losses import smoothness
 
 MARGIN = 1e-9  # relative to |U|: an objective that is larger by less counts as equal
@@ -24,25 +25,23 @@ def _limit(upper):
 def fix_cardinality(dual, points, sizes, upper):
     """(out, into), each (p, m) bool: columns that no, or that every, solution of at most sizes[m] chosen columns and value (loss + shrinkage) <= upper[m] has. Point m serves size m.
 
-    Columns that do not count (forced, not usable) are in neither.
+    Columns that do not count (forced, not usable) are in neither. What several points fix may be united: a point with a lower bound can fix other columns.
     """
     shape = (dual.problem.X.p, len(sizes))
     out, into = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     J = np.flatnonzero(dual.counted)
     for m, (k, limit) in enumerate(zip(sizes, upper, strict=True)):
-        h = gains(dual, points, m)
-        start, h = base(dual, points, m, h), np.maximum(h[J], 0.0)
+        every = gains(dual, points, m)
+        h = np.maximum(every[J], 0.0)
         k = min(int(k), J.size)
         order = np.argsort(-h, kind="stable")
         top, rest = order[:k], order[k:]
-        bound = start - h[top].sum()
-        if not np.isfinite(bound):
-            continue
         if k == 0:
             out[J, m] = True
-            continue
-        out[J[rest], m] = bound + h[top[-1]] - h[rest] > _limit(limit)
-        into[J[top], m] = bound + h[top] - (h[rest[0]] if rest.size else 0.0) > _limit(limit)
+        elif np.isfinite(h[top]).all():
+            others, spare = h[top[:-1]].sum(), h[rest[0]] if rest.size else 0.0
+            out[J[rest], m] = left(dual, points, m, every, others + h[rest]) > _limit(limit)
+            into[J[top], m] = left(dual, points, m, every, others + h[top[-1]] - h[top] + spare) > _limit(limit)
     return out, into
 
 

@@ -331,7 +331,7 @@ def every_ridge(G, c, half, lambda2):
 def conjugate_by_search(loss, y, r, *, gamma=0.25, delta=1.345):
     """sup over eta of r eta - loss(y, eta) on a fine grid, wide enough for |r| of order one within the domain."""
     value = LOSSES[loss].value if loss != "hinge" else lambda y, eta, *_: np.maximum(0, 1 - y * eta)
-    eta = np.concatenate([np.linspace(-60, 60, 240_001), np.linspace(-3, 3, 240_001)])
+    eta = np.concatenate([np.linspace(-60, 60, 12_001), np.linspace(-3, 3, 60_001)])
     return float((r * eta - value(y, eta, gamma, delta)).max())
 
 

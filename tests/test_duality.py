@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from oracles import CLASSES, LOSSES, conjugate_by_search, every_ridge, every_support, instances, restricted_keywords, scaling
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize_scalar
 
 from l0path import duality
 from l0path.designs import as_design
@@ -46,11 +46,6 @@ def wide(seed=0, n=80, p=300, k=6, rho=0.6, loss="squared", noise=0.7):
 
 def response(loss, n, rng):
     return rng.choice([-1.0, 1.0], n) if loss in (*CLASSES, "hinge") else rng.poisson(2.0, n).astype(float) if loss == "poisson" else rng.normal(size=n)
-
-
-def start_of(dual, a):
-    """Points of arbitrary directions, and with a split the tangent at b = 0."""
-    return duality.evaluate(dual, a, (np.empty(0, np.int64), np.empty((0, a.shape[1]))))
 
 
 # ------------------------------------------------------------------------------------------------------------------ conjugates and dual points
@@ -166,11 +161,10 @@ def points_of(d, problem, dual, table, rng):
     s = scaling(d["X"], weights=d["weights"], standardize=d["standardize"], intercept=d["intercept"])[1]
     best = min(table, key=lambda support: table[support][0] + 1e-3 * len(support))
     U = np.column_stack([np.zeros(p), s * table[best][1], 0.3 * rng.normal(size=p)])
-    eta = problem.X.dot(np.arange(p), U) + problem.offset[:, None]
-    a = duality.tangents(problem.loss, problem.y, problem.weights, np.asfortranarray(eta), problem.intercept, np.zeros(3))[0]
-    if dual.split is None:
-        a = np.column_stack([a, problem.weights * rng.normal(size=problem.y.size)])
-    return duality.evaluate(dual, a, (np.arange(p), U))
+    points = duality.points_at(dual, np.arange(p), U)
+    if dual.split is not None:
+        return points
+    return duality.evaluate(dual, np.column_stack([points.a, problem.weights * rng.normal(size=problem.y.size)]))
 
 
 def optima(table, objective):
@@ -333,6 +327,17 @@ def test_working_columns_find_the_bounds_of_all_columns_within_few_reads(loss):
     assert enough.reads < out.reads and (enough.lower >= 0.89 * out.lower).all()
 
 
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+def test_penalised_targets_on_working_columns(loss):
+    d = wide(1, n=100, p=400, loss=loss) | {"penalty_factor": np.random.default_rng(3).uniform(0.5, 2.0, 400)}
+    problem, lambda0 = problem_of(d), np.array([0.3, 0.1, 0.03])
+    dual = duality.dual_problem(problem, 0.01, 0.05)
+    out = duality.improve(dual, lambda0=lambda0, steps=12, tol=1e-4)
+    assert out.reads <= 12 and (out.lower <= out.relaxed).all() and (out.lower >= out.relaxed - 2e-3 * np.abs(out.relaxed)).all()
+    np.testing.assert_allclose(duality.penalised_bounds(dual, out.points, lambda0).diagonal(), out.lower, rtol=1e-12)
+    assert (np.diff(out.lower) < 0).all()  # a lower price, a lower optimum
+
+
 def test_a_poll_ends_the_search_and_what_was_found_is_kept():
     dual = duality.dual_problem(problem_of(wide(1, n=60, p=100)), 0.0, 0.05)
     asked = []
@@ -363,7 +368,8 @@ def test_bounds_of_fits_are_a_start_and_coefficients_too():
     S = np.sort(np.linspace(0, 199, 6).astype(int))
     Z, w = problem.X.columns(S), problem.weights
     b = np.linalg.solve(Z.T @ (w[:, None] * Z) + 0.1 * np.eye(6), Z.T @ (w * problem.y))
-    start = duality.evaluate(dual, (w * (Z @ b - problem.y))[:, None])
+    start = duality.points_of_fits(dual, [(S, b)])
+    np.testing.assert_allclose(start.a[:, 0], w * (Z @ b - problem.y), atol=1e-12)
     out = duality.improve(dual, start=start, sizes=[5, 6], steps=0, coefficients=[(S, b), (S, b)])
     np.testing.assert_array_equal(out.lower, duality.cardinality_bounds(dual, start, 6)[[5, 6], 0])
     more = duality.improve(dual, start=start, sizes=[5, 6], steps=8, coefficients=[(S, b), (S, b)])
@@ -379,14 +385,14 @@ def test_every_size_gets_the_best_multiple_of_a_point():
     dual = duality.dual_problem(problem, 0.0, 0.1)
     points = duality.evaluate(dual, (-problem.weights * problem.y * 0.2)[:, None])
     found = duality.cardinality_bounds(dual, points, 5)[:, 0]
+
+    def plain(factor, k):
+        multiple = duality.evaluate(dual, points.a * factor)
+        return multiple.constant[0] - np.sort(duality.gains(dual, multiple, 0))[::-1][:k].sum()
+
     for k in range(6):
-        factor = duality.best_scale(dual, points, [k])
-        best = duality.scaled(dual, points, factor)
-        h = np.sort(duality.gains(dual, best, 0))[::-1]
-        assert found[k] == pytest.approx(best.constant[0] - h[:k].sum(), rel=1e-9)
-        for other in (0.9, 1.1):
-            moved = duality.scaled(dual, points, factor * other)
-            assert moved.constant[0] - np.sort(duality.gains(dual, moved, 0))[::-1][:k].sum() < found[k]
+        best = minimize_scalar(lambda factor, k=k: -plain(factor, k), bounds=(0.0, 20.0), method="bounded", options={"xatol": 1e-9}).x
+        assert found[k] == pytest.approx(plain(best, k), rel=1e-9) and found[k] > max(plain(0.8 * best, k), plain(1.2 * best, k))
 
 
 @pytest.mark.parametrize("lambda1, ridge, box", [(0.0, 0.1, np.inf), (0.2, 0.1, 0.5), (0.1, 0.0, 0.5), (0.1, 0.0, np.inf)])
@@ -419,6 +425,8 @@ def test_a_split_leaves_a_positive_definite_matrix_and_gives_bounds_without_ridg
     np.testing.assert_allclose(out.lower[[0, 2]], [null, full], rtol=1e-4)
     weaker = duality.improve(duality.dual_problem(problem, 0.0, 0.0, split=np.full(30, 0.98 * np.linalg.eigvalsh(G)[0])), sizes=[5], steps=10, tol=1e-6)
     assert out.lower[1] >= weaker.lower[0]
+    with pytest.raises(ValueError, match="at="):
+        duality.evaluate(dual, problem.y[:, None])
     assert duality.split(problem_of(wide(5, n=20, p=30))) is None
     assert duality.split(problem_of(wide(5, n=60, p=10, loss="logistic"))) is None
     with pytest.raises(ValueError, match="split="):

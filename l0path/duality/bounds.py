@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._generic import njit
-from ..losses import Squared
 from ..problem import EPS, Problem
-from .conjugates import conjugate, feasible
+from .conjugates import conjugate, feasible, tangents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,27 +144,48 @@ def _gains(tau, lambda1, ridge, lower, upper, rough, norm, gamma, out):
             out[j] = h + gamma * (abs(b) * (rough[j] * norm + lambda1) + 2.0 * abs(h))
 
 
-def evaluate(dual, a, start=None):
+def evaluate(dual, a, at=None):
     """`Points` of dual points a (n, m): made feasible, correlated with all columns in one batched read.
 
-    start: with a split the point of tangency (columns J, u (len(J), m)), a_i = w_i (z_i'u - y_i) exactly; its linear minorant of loss - sum d b^2 / 2 needs C + sum d u^2 / 2 and tau - d u.
+    at: with a split the point of tangency (columns J, u (len(J), m)), a_i = w_i (z_i'u - y_i) exactly; its linear minorant of loss - sum d b^2 / 2 needs C + sum d u^2 / 2 and tau - d u.
     With lambda1 > 0 and open columns, points are shrunk until |tau_j| <= lambda1 there: the bound of the Lasso, which knows nothing of lambda0.
     """
     problem = dual.problem
     a = feasible(problem.loss, problem.y, problem.weights, problem.intercept, a)
     tau = problem.X.correlate(a)
     if dual.split is None and dual.lambda1 > 0 and dual.open.any():
-        pull = np.abs(np.where(np.isfinite(np.where(tau > 0, dual.lower[:, None], dual.upper[:, None])), 0.0, tau)[dual.open]).max(axis=0, initial=0.0)
-        ratio = np.minimum(1.0, dual.lambda1 * (1 - 1e-10) / np.maximum(pull, 1e-300))
+        unbounded = np.isinf(np.where(tau > 0, dual.lower[:, None], dual.upper[:, None])) & dual.open[:, None]
+        ratio = np.minimum(1.0, dual.lambda1 * (1 - 1e-10) / np.maximum(np.abs(np.where(unbounded, tau, 0.0)).max(axis=0), 1e-300))
         a, tau = a * ratio, tau * ratio
     points = with_constants(dual, a, tau)
     if dual.split is None:
         return points
-    J, u = start
+    if at is None:
+        raise ValueError("with a split, dual points are tangents: pass at=(columns, coefficients) of the points of tangency")
+    J, u = at
     d = dual.split[J][:, None]
     points.tau[J] -= d * u
     extra = 0.5 * (d * u * u).sum(axis=0)
     return points._replace(constant=points.constant + extra, size=points.size + extra)
+
+
+def points_at(dual, J, U, shift=None):
+    """`Points` from primal ones: the loss's slopes at coefficients U (len(J), m) of columns J, the intercept at its best (sought from shift (m,)). One read of X."""
+    problem, J = dual.problem, np.asarray(J, dtype=np.int64)
+    used = np.flatnonzero(U.any(axis=1))
+    J, U = J[used], U[used]
+    eta = np.asfortranarray(problem.X.dot(J, U) + problem.offset[:, None])
+    a = tangents(problem.loss, problem.y, problem.weights, eta, problem.intercept, np.zeros(U.shape[1]) if shift is None else shift)[0]
+    return evaluate(dual, a, (J, U))
+
+
+def points_of_fits(dual, fits):
+    """`Points` of models, pairs (support, b) in standardised coefficients; one read of X for all of them."""
+    J = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(np.asarray(support, dtype=np.int64) for support, _ in fits)]))
+    U = np.zeros((J.size, len(fits)))
+    for m, (support, b) in enumerate(fits):
+        U[np.searchsorted(J, support), m] = b
+    return points_at(dual, J, U)
 
 
 def dual_constant(dual, a):
@@ -191,23 +211,31 @@ def base(dual, points, m, h):
     return points.constant[m] - dual.gamma * points.size[m] - h[dual.problem.forced].sum()
 
 
+def left(dual, points, m, h, taken):
+    """What is left of point m when the chosen columns take off `taken` (an array): C less forced less taken; where the dual is homogeneous with the best multiple of the point for each entry.
+
+    s a takes off s^2 times as much, and max over s of -s y'a - s^2 (sum a^2 / w / 2 + T) is (y'a)^2 / (2 sum a^2 / w + 4 T).
+    """
+    out = base(dual, points, m, h) - taken
+    if not dual.homogeneous:
+        return out
+    y, a = dual.problem.y, points.a[:, m]
+    A = max(abs(y @ a) - dual.gamma * (np.abs(y) @ np.abs(a)), 0.0)
+    total = taken + h[dual.problem.forced].sum()
+    return np.maximum(out, A * A / np.maximum((2.0 * points.norm[m] ** 2 + 4.0 * total) * (1 + 2 * dual.gamma), 1e-300))
+
+
 def cardinality_bounds(dual, points, max_k):
     """D_k for k = 0..max_k of every point, (max_k + 1, m), rounded down; -inf where a point says nothing. One partial sort and one cumulative sum per point.
 
-    For the squared loss with a ridge alone every point is first scaled by its best factor for each k: D_k = (y'a)^2 / (2 sum a^2 / w + 4 T_k), T_k what D_k subtracts.
+    For the squared loss with a ridge alone every point is scaled by its best factor for each k (see `left`).
     """
     out = np.empty((max_k + 1, points.constant.size))
     for m in range(points.constant.size):
         h = gains(dual, points, m)
-        start = base(dual, points, m, h)
         taken = np.zeros(max_k + 1)
         taken[1:] = np.cumsum(_largest(h[dual.counted], max_k))
-        out[:, m] = start - taken
-        if dual.homogeneous:
-            total = taken + h[dual.problem.forced].sum()
-            y, a = dual.problem.y, points.a[:, m]
-            A = max(abs(y @ a) - dual.gamma * (np.abs(y) @ np.abs(a)), 0.0)
-            out[:, m] = np.maximum(out[:, m], A * A / np.maximum((2.0 * points.norm[m] ** 2 + 4.0 * total) * (1 + 2 * dual.gamma), 1e-300))
+        out[:, m] = left(dual, points, m, h, taken)
     return out
 
 
@@ -232,20 +260,3 @@ def penalised_bounds(dual, points, lambda0):
         taken = np.array([np.maximum(h[J] - value * f[J], 0.0).sum() for value in lambda0])
         out[:, m] = base(dual, points, m, h) - taken
     return out
-
-
-def best_scale(dual, points, k):
-    """The factor (m,) by which each point is best scaled for its size k (m,): -y'a / (sum a^2 / w + 2 T_k); 1 where the dual is not homogeneous (see `Dual`)."""
-    out = np.ones(points.constant.size)
-    for m in range(out.size if dual.homogeneous else 0):
-        h = gains(dual, points, m)
-        total = h[dual.problem.forced].sum() + _largest(h[dual.counted], int(k[m])).sum()
-        out[m] = -(dual.problem.y @ points.a[:, m]) / max(points.norm[m] ** 2 + 2.0 * total, 1e-300)
-    return out
-
-
-def scaled(dual, points, factor):
-    """Points multiplied by factor (m,); only where the dual is homogeneous, so that they stay feasible."""
-    if not isinstance(dual.problem.loss, Squared) or dual.split is not None:
-        raise ValueError("only dual points of a squared loss without a split can be scaled freely")
-    return with_constants(dual, points.a * factor, points.tau * factor)

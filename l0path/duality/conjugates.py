@@ -22,6 +22,12 @@ from scipy.special import xlog1py, xlogy
 from ..losses import Hinge, Huber, Logistic, Poisson, SmoothedHinge, Squared, SquaredHinge, derivatives
 
 NEWTON_STEPS = 60
+SURROGATE = 0.1  # width of the smoothed hinge that stands in for the hinge
+
+
+def smooth(loss):
+    """The loss whose slopes serve: for the hinge the smoothed hinge, which has the same dual domain and lies below it by at most half its width; any other loss itself."""
+    return SmoothedHinge(SURROGATE) if isinstance(loss, Hinge) else loss
 
 
 @singledispatch
@@ -149,7 +155,9 @@ def tangents(loss, y, weights, eta, intercept, shift):
 
     These dual points are within the domain (their sum is zero to 1e-14 of its terms: `feasible` does the rest), and tangent: sum_i w_i l*(y_i, a_i / w_i) = sum_i a_i (eta_i + shift) - loss.
     shift (m,): where the search for the free intercept starts; without one it stays as it is. A Poisson rate beyond all numbers has an infinite loss.
+    The hinge's are those of `smooth`.
     """
+    loss = smooth(loss)
     a, total, shift = np.empty(eta.shape, order="F"), np.empty(eta.shape[1]), np.array(shift, dtype=float)
     if isinstance(loss, Squared):
         r = eta - y[:, None]

@@ -13,8 +13,8 @@ class Rows:
     shift (m,) is the intercept, from which the search for the best one starts.
     """
 
-    def __init__(self, dual, loss, W):
-        self.problem, self.loss, self.Z = dual.problem, loss, dual.problem.X.columns(W)
+    def __init__(self, dual, W):
+        self.problem, self.Z = dual.problem, dual.problem.X.columns(W)
         self.d = None if dual.split is None else dual.split[W][:, None]
 
     def image(self, B):
@@ -34,7 +34,7 @@ class Rows:
 
     def _tangents(self, E, shift):
         problem = self.problem
-        return tangents(self.loss, problem.y, problem.weights, np.asfortranarray(E + problem.offset[:, None]), problem.intercept, shift)
+        return tangents(problem.loss, problem.y, problem.weights, np.asfortranarray(E + problem.offset[:, None]), problem.intercept, shift)
 
     def _less_split(self, value, B):
         return value if self.d is None else value - 0.5 * (self.d * B * B).sum(axis=0)
@@ -56,8 +56,8 @@ class Rows:
 class Gram(Rows):
     """The same for the squared loss, with images Z_W' diag(w) Z_W B."""
 
-    def __init__(self, dual, loss, W):
-        super().__init__(dual, loss, W)
+    def __init__(self, dual, W):
+        super().__init__(dual, W)
         w = self.problem.weights
         self.G = self.Z.T @ (w[:, None] * self.Z)
         self.c, self.half = (self.Z.T @ (w * self.problem.y))[:, None], 0.5 * float(w @ self.problem.y**2)

@@ -15,14 +15,13 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..designs.threads import one_blas_thread
-from ..losses import Hinge, SmoothedHinge, smoothness
-from .bounds import Points, cardinality_bounds, dual_constant, evaluate, gains, link, penalised_bounds, with_constants
-from .conjugates import tangents
+from ..losses import smoothness
+from .bounds import Points, cardinality_bounds, dual_constant, gains, link, penalised_bounds, points_at, points_of_fits, with_constants
+from .conjugates import smooth
 from .descent import CHECK, Descent, Gram, Rows
 from .perspective import terms
 
 INNER = 400  # proximal steps per read of X and target
-SURROGATE = 0.1  # width of the smoothed hinge that stands in for the hinge
 
 
 class Improved(NamedTuple):
@@ -63,18 +62,16 @@ class _Targets(NamedTuple):
 def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, tol=1e-3, coefficients=None, poll=None):
     """`Improved` bounds for targets sizes (t,) or lambda0 (t,) by at most `steps` batched reads of X.
 
-    start: `Points` to begin with (slopes of fits), None for those of the null model (one read). goal (t,): a target is left alone once its bound is within tol |goal| of its goal, or within a tenth of
-    that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the bounds of `start` alone.
+    start: `Points` to begin with (`points_of_fits`), None for those of the null model (one read). goal (t,): objectives known; a target is left alone once its bound is within tol |goal| of its goal, or
+    within a tenth of that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the bounds of `start` alone.
     poll(): asked before every read, True ends the search; what was found is returned.
     """
-    problem = dual.problem
     targets = _Targets(None if sizes is None else np.asarray(sizes, dtype=np.int64), None if lambda0 is None else np.asarray(lambda0, dtype=np.float64))
     if (sizes is None) == (lambda0 is None):
         raise ValueError("pass either sizes or lambda0")
     reads = 0
     if start is None:
-        null = tangents(_smooth(problem.loss), problem.y, problem.weights, np.asfortranarray(problem.offset[:, None]), problem.intercept, [0.0])[0]
-        start, reads = evaluate(dual, null, (np.empty(0, dtype=np.int64), np.empty((0, 1)))), 1
+        start, reads = points_of_fits(dual, [([], [])]), 1
     pool = _Pool(dual, targets, start)
     if not dual.open.any():
         run = _Run(dual, targets, pool, coefficients, goal, tol)
@@ -82,11 +79,6 @@ def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, t
             reads += 1
         return Improved(pool.points, pool.lower, run.relaxed, reads)
     return Improved(pool.points, pool.lower, np.full(pool.lower.size, np.inf), reads)
-
-
-def _smooth(loss):
-    """The loss that is descended: the hinge's dual points come from the smoothed hinge, which has the same dual domain and lies below it by at most half its width."""
-    return SmoothedHinge(SURROGATE) if isinstance(loss, Hinge) else loss
 
 
 class _Pool:
@@ -99,7 +91,7 @@ class _Pool:
         self.lower, self.points = found[np.arange(best.size), best], start.take(best)
 
     def add(self, points):
-        """Let new points compete for every target; returns which targets gained."""
+        """Let new points compete for every target."""
         found = self.targets.bounds(self.dual, points)
         best = found.argmax(axis=1)
         value = found[np.arange(best.size), best]
@@ -107,7 +99,6 @@ class _Pool:
         self.lower[gain] = value[gain]
         for old, new in zip(self.points, points, strict=True):
             old[..., gain] = new[..., best[gain]]
-        return gain
 
 
 def _blend(dual, targets, old, new):
@@ -140,8 +131,8 @@ class _Run:
 
     def __init__(self, dual, targets, pool, coefficients, goal, tol):
         self.dual, self.targets, self.pool = dual, targets, pool
-        self.loss = _smooth(dual.problem.loss)
-        self.slack = 0.5 * SURROGATE if isinstance(dual.problem.loss, Hinge) else 0.0
+        self.loss = smooth(dual.problem.loss)
+        self.slack = 0.0 if self.loss is dual.problem.loss else 0.5 * self.loss.gamma
         t = pool.lower.size
         self.goal, self.tol = np.full(t, np.inf) if goal is None else np.asarray(goal, dtype=np.float64), tol
         self.relaxed, self.shift, self.x = np.full(t, np.inf), np.zeros(t), np.full(t, np.nan)
@@ -177,7 +168,7 @@ class _Run:
         B = np.zeros((W.size, self.B.shape[1]))
         B[np.searchsorted(W, self.W)] = self.B
         self.W, self.B = W, B
-        self.model = (Gram if self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n else Rows)(self.dual, self.loss, W)
+        self.model = (Gram if self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n else Rows)(self.dual, W)
         self.terms = terms(self.dual, W)
         smooth, steep = smoothness(self.loss), self.model.largest()
         self.top = steep * smooth  # no curvature along the working columns is larger; infinite for the Poisson loss
@@ -197,12 +188,8 @@ class _Run:
             return False
         with one_blas_thread():
             V = self._descend(T)
-        dual, problem = self.dual, self.dual.problem
-        used = np.flatnonzero(V.any(axis=1))
-        eta = problem.X.dot(self.W[used], V[used]) + problem.offset[:, None]
-        a = tangents(self.loss, problem.y, problem.weights, np.asfortranarray(eta), problem.intercept, self.shift[T])[0]
-        points = evaluate(dual, a, (self.W[used], V[used]))
-        self.pool.add(_blend(dual, self.targets.take(T), self.pool.points.take(T), points))
+        points = points_at(self.dual, self.W, V, self.shift[T])
+        self.pool.add(_blend(self.dual, self.targets.take(T), self.pool.points.take(T), points))
         self.pool.add(points)
         entering = [self._violators(m, points, i, self._price(m)) for i, m in enumerate(T)]
         new = np.concatenate(entering)

@@ -14,14 +14,9 @@ DEFAULTS = dict(fit_intercept=True, standardize=True, sample_weight=None, class_
                 feature_names=None, gamma=0.25, delta=None)
 
 
-def slopes(problem, path):
-    """(a (n, m), [(support, b)]): loss slopes of a path's models, and their coefficients in standardised units."""
-    fits, eta = [], np.zeros((problem.y.size, len(path)), order="F")
-    for m, model in enumerate(path):
-        b = path.coef(k=model.k, standardized=True).drop("(Intercept)", errors="ignore").to_numpy()
-        fits.append((np.asarray(model.support), b))
-        eta[:, m] = problem.offset + (problem.X.dot(*fits[-1]) if b.size else 0.0)
-    return duality.tangents(problem.loss, problem.y, problem.weights, eta, problem.intercept, np.zeros(len(path)))[0], fits
+def coefficients(path):
+    """[(support, b)] of a path's models in standardised units."""
+    return [(np.asarray(model.support), path.coef(k=model.k, standardized=True).drop("(Intercept)", errors="ignore").to_numpy()) for model in path]
 
 
 def main():
@@ -34,15 +29,15 @@ def main():
         fitted = time.perf_counter() - began
         problem = pose(parse(X, y, loss=INSTANCES[name]["loss"], **DEFAULTS)[0])
         dual = duality.dual_problem(problem, 0.0, args.ridge)
-        a, fits = slopes(problem, path)
-        start, sizes, values = duality.evaluate(dual, a), path.table.k.to_numpy(), path.table.objective.to_numpy()
+        fits = coefficients(path)
+        start, sizes, values = duality.points_of_fits(dual, fits), path.table.k.to_numpy(), path.table.objective.to_numpy()
         for reads in (0, 1, 2, 3, 5, 8):
             began = time.perf_counter()
             out = duality.improve(dual, start=start, sizes=sizes, goal=values, steps=reads, coefficients=fits)
             seconds = time.perf_counter() - began
             gap, least = ((values - bound) / values for bound in (out.lower, np.where(np.isfinite(out.relaxed), out.relaxed, np.nan)))
             fixed = np.mean([rule[:, sizes > 0].mean() for rule in fix_cardinality(dual, out.points, sizes, values)]) * 2
-            print(f"| {name} | {fitted:.2f} | {out.reads} | {seconds:.2f} | {np.median(gap):.4f} | {gap.max():.4f} | {np.median(least):.4f} | {fixed:.3f} |")
+            print(f"| {name} | {fitted:.2f} | {out.reads} | {seconds:.2f} | {np.median(gap):.4f} | {gap.max():.4f} | {np.nanmedian(least):.4f} | {fixed:.3f} |")
 
 
 if __name__ == "__main__":
