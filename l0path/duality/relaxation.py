@@ -62,8 +62,9 @@ class _Targets(NamedTuple):
 def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, tol=1e-3, coefficients=None, poll=None):
     """`Improved` bounds for targets sizes (t,) or lambda0 (t,) by at most `steps` batched reads of X.
 
-    start: `Points` to begin with (`points_of_fits`), None for those of the null model (one read). goal (t,): objectives known; a target is left alone once its bound is within tol |goal| of its goal, or
-    within a tenth of that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the bounds of `start` alone.
+    start: `Points` to begin with (`points_of_fits`), None for those of the null model (one read). goal (t,): objectives known; a target is left alone once its bound is within tol |goal|
+    of its goal, or within a tenth of that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the
+    bounds of `start` alone.
     poll(): asked before every read, True ends the search; what was found is returned.
     """
     targets = _Targets(None if sizes is None else np.asarray(sizes, dtype=np.int64), None if lambda0 is None else np.asarray(lambda0, dtype=np.float64))
