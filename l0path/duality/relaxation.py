@@ -12,7 +12,6 @@ blocks. Liu et al. (ICML 2017, Algorithm 1) climb the same dual by super-gradien
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..designs.threads import one_blas_thread
 from ..losses import smoothness
@@ -21,6 +20,7 @@ from .conjugates import smooth
 from .descent import CHECK, Descent, Gram, Rows
 from .perspective import terms
 
+SHARES = 7  # points tried at once between two dual points, twice
 INNER = 400  # proximal steps per read of X and target
 
 
@@ -112,16 +112,16 @@ def _blend(dual, targets, old, new):
         h = np.maximum(*(np.where(dual.counted, gains(dual, points, m), 0.0) for points in (old, new)))
         count = 100 + 4 * (int(targets.sizes[m]) if targets.lambda0 is None else 100)
         J = np.union1d(dual.problem.forced, np.argpartition(-h, count)[:count] if h.size > count else np.arange(h.size))
-        few, target = terms(dual, J), targets.take([m])
-        ends = [(points.a[:, [m]], points.tau[J, m][:, None], points.constant[[m]]) for points in (old, new)]
-
-        def value(s, few=few, target=target, ends=ends, J=J):
+        few, target = terms(dual, J), targets.take(np.full(SHARES, m))
+        ends = [(points.a[:, [m]], points.tau[J, m][:, None], points.constant[m]) for points in (old, new)]
+        best, width = 0.5, 0.5
+        for _ in range(2):
+            s = np.clip(np.linspace(best - width, best + width, SHARES), 0.0, 1.0)
             a, tau, constant = ((1.0 - s) * x + s * y for x, y in zip(*ends, strict=True))
-            if dual.split is None:
-                constant = dual_constant(dual, a)
-            return float((constant - target.taken(few, tau, dual, J))[0])
-
-        share[m] = minimize_scalar(lambda s: -value(s), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3, "maxiter": 12}).x
+            constant = constant if dual.split is not None else dual_constant(dual, a)
+            best = s[(constant - target.taken(few, tau, dual, J)).argmax()]
+            width = 2.0 * width / (SHARES - 1)
+        share[m] = best
     a, tau, constant, _, size = ((1.0 - share) * x + share * y for x, y in zip(old, new, strict=True))
     points = with_constants(dual, a, tau)
     return points if dual.split is None else points._replace(constant=constant, size=size)

@@ -35,9 +35,10 @@ def main():
             began = time.perf_counter()
             out = duality.improve(dual, start=start, sizes=sizes, goal=values, steps=reads, coefficients=fits)
             seconds = time.perf_counter() - began
-            gap, least = ((values - bound) / values for bound in (out.lower, np.where(np.isfinite(out.relaxed), out.relaxed, np.nan)))
+            gap, least = (((values - bound) / values)[sizes > 0] for bound in (out.lower, out.relaxed))
+            relaxed = f"{np.median(least):.4f}" if np.isfinite(least).all() else ""
             fixed = np.mean([rule[:, sizes > 0].mean() for rule in fix_cardinality(dual, out.points, sizes, values)]) * 2
-            print(f"| {name} | {fitted:.2f} | {out.reads} | {seconds:.2f} | {np.median(gap):.4f} | {gap.max():.4f} | {np.nanmedian(least):.4f} | {fixed:.3f} |")
+            print(f"| {name} | {fitted:.2f} | {out.reads} | {seconds:.2f} | {np.median(gap):.4f} | {gap.max():.4f} | {relaxed} | {fixed:.3f} |")
 
 
 if __name__ == "__main__":
