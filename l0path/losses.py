@@ -7,6 +7,7 @@
     smoothed_hinge(gamma)                   0 | (1 - m)^2 / (2 gamma) | 1 - m - gamma / 2    -1, 1
     huber(delta), r = eta - y               r^2 / 2 | delta |r| - delta^2 / 2                real
     poisson                                 exp(eta) - y eta                                 counts >= 0
+    hinge, for bounds only                  max(0, 1 - m)                                    -1, 1
 
 Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), section 2 (classification losses);
 Liu et al. (ICML 2017), section 3 (smoothed hinge); Huber (1964).
@@ -45,6 +46,10 @@ class Huber(NamedTuple):
 
 class Poisson(NamedTuple):
     """Poisson deviance up to a constant, log link."""
+
+
+class Hinge(NamedTuple):
+    """max(0, 1 - y eta), for bounds only: it has no curvature, so no solver takes it."""
 
 
 LOG2E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -213,6 +218,16 @@ def _(loss, y, eta):
     return math.exp(eta)
 
 
+@value.register(Hinge)
+def _(loss, y, eta):
+    return max(1.0 - y * eta, 0.0)
+
+
+@slope.register(Hinge)
+def _(loss, y, eta):
+    return -y if y * eta < 1.0 else 0.0
+
+
 @njit
 def mean_loss(loss, y, eta, weights):
     """Sum of weights_i loss(y_i, eta_i); the weights sum to one."""
@@ -241,9 +256,11 @@ SMOOTHNESS = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0, "huber": 1
 
 
 def smoothness(loss):
-    """Largest curvature of the loss in eta (L of the papers), infinite for the Poisson loss."""
+    """Largest curvature of the loss in eta (L of the papers), infinite for the Poisson loss and the hinge."""
     if isinstance(loss, SmoothedHinge):
         return 1.0 / loss.gamma
+    if isinstance(loss, Hinge):
+        return math.inf
     bound = SMOOTHNESS[name_of(loss)]
     return math.inf if bound is None else bound
 

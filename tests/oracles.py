@@ -10,6 +10,7 @@ keywords loss, weights, offset, lambda1, lambda2, lower, upper, standardize, int
 """
 from collections.abc import Callable
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -306,6 +307,34 @@ def best_penalised(X, y, lambda0, *, penalty_factor=None, forced=(), excluded=()
     return best
 
 
+def every_support(X, y, *, forced=(), excluded=(), **same):
+    """{support with the forced columns, sorted: (value, beta)} of all subsets of the usable columns."""
+    free = _chosen(X, forced, excluded)
+    supports = (tuple(sorted((*chosen, *forced))) for k in range(len(free) + 1) for chosen in combinations(free, k))
+    return {support: restricted(X, y, support, **same)[:2] for support in supports}
+
+
+def every_ridge(G, c, half, lambda2):
+    """{support: (value, b)} of  half - c'b + b'Gb / 2 + lambda2 ||b||^2  over all supports, by the normal equations: the squared loss with Gram matrix G = Z'WZ, c = Z'Wy, half = y'Wy / 2."""
+    p, out = len(c), {}
+    for k in range(p + 1):
+        supports = np.array(list(combinations(range(p), k)), dtype=int).reshape(comb(p, k), k)
+        H = G[supports[:, :, None], supports[:, None, :]] + 2 * lambda2 * np.eye(k)
+        b = np.linalg.solve(H, c[supports][:, :, None])[:, :, 0]
+        for support, x in zip(supports.tolist(), b, strict=True):
+            full = np.zeros(p)
+            full[support] = x
+            out[tuple(support)] = (half - 0.5 * c[support] @ x, full)
+    return out
+
+
+def conjugate_by_search(loss, y, r, *, gamma=0.25, delta=1.345):
+    """sup over eta of r eta - loss(y, eta) on a fine grid, wide enough for |r| of order one within the domain."""
+    value = LOSSES[loss].value if loss != "hinge" else lambda y, eta, *_: np.maximum(0, 1 - y * eta)
+    eta = np.concatenate([np.linspace(-60, 60, 12_001), np.linspace(-3, 3, 60_001)])
+    return float((r * eta - value(y, eta, gamma, delta)).max())
+
+
 def refit_swap_improvement(X, y, support, value, *, forced=(), excluded=(), **same):
     """`value` less the best refitted value over all exchanges of one unforced column of the support for one outside; -inf if there is none."""
     inside = [j for j in support if j not in forced]
@@ -385,13 +414,13 @@ def _response(loss, signal, rng):
     return signal + (rng.normal(size=signal.size) if loss == "squared" else rng.standard_t(2, size=signal.size))
 
 
-def instance(loss, rng):
+def instance(loss, rng, columns=(4, 8)):
     """One random small problem with a random mixture of options; see `instances`."""
 
     def maybe(chance):
         return bool(rng.random() < chance)
 
-    n, p = int(rng.integers(25, 61)), int(rng.integers(4, 9))
+    n, p = int(rng.integers(25, 61)), int(rng.integers(columns[0], columns[1] + 1))
     common = rng.normal(size=(n, 1)) * rng.choice([0.0, 0.5, 1.5])
     X = (rng.normal(size=(n, p)) + common) * np.exp(rng.normal(size=p) * 0.5) + rng.normal(size=p) * maybe(0.5)
     truth = np.zeros(p)
@@ -415,14 +444,14 @@ def instance(loss, rng):
     return out
 
 
-def instances(count, seed, losses=tuple(LOSSES)):
-    """`count` random problems of n = 25..60, p = 4..8, cycling over `losses`; dicts with X, y, lambda0, penalty_factor, forced and the keywords of `same`.
+def instances(count, seed, losses=tuple(LOSSES), columns=(4, 8)):
+    """`count` random problems of n = 25..60, p in the range of `columns`, cycling over `losses`; dicts with X, y, lambda0, penalty_factor, forced and the keywords of `same`.
 
     The unshrunk logistic loss gets classes that overlap in all columns (or else lambda2 = 0.01). Forced columns have penalty factor 0.
     """
     rng = np.random.default_rng(seed)
     for i in range(count):
-        yield instance(losses[i % len(losses)], rng)
+        yield instance(losses[i % len(losses)], rng, columns)
 
 
 def restricted_keywords(d):
