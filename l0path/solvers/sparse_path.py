@@ -9,6 +9,7 @@ import numpy as np
 
 from ..designs import threads
 from ..problem import Fit
+from . import local_search
 from .confirmed_mover import ConfirmedMover
 from .exact_mover import ExactMover
 from .local_search import LocalSearch, Store
@@ -125,7 +126,7 @@ class SparsePath:
             if not self.solver.everywhere:
                 self.sweep(sorted(stale - {store.last}, reverse=True), 1)
                 if self.settings.polish:
-                    self.polish(sorted(stale))
+                    self.polish()
             solved, todo = time.perf_counter(), [k for k in sorted(self.outcomes) if k in store.fits and self.verified.get(k) != store.fits[k].support.tobytes()]
             stale = self.verify(todo)
             self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": len(getattr(self.model, "row_of", ())), "tables": self.model.tables, "refits": self.model.refits,
@@ -156,16 +157,15 @@ class SparsePath:
         for j in [j for j in self.outcomes if j not in self.store.fits]:
             del self.outcomes[j]
 
-    def polish(self, sizes):
-        """Swaps with refit among the working columns, then the solver from where they end."""
-        for k in sizes:
+    def polish(self):
+        """One local search over the sizes (swaps with refit, on W), then the solver from what it found."""
+        local_search.search(self.store, self.mover, LocalSearch(effort="fast"), set(), self.clock.poll)
+        for k in range(1, self.store.last + 1):
             fit = self.store.fits.get(k)
-            if k == 0 or fit is None or "separated" in fit.flags:
+            if fit is None or "separated" in fit.flags or (k in self.outcomes and self.outcomes[k].fit is fit):
                 continue
             self.clock.poll()
-            better = self.mover.polish(fit)
-            if better is not fit and self.store.offer(better):
-                self.keep(k, self.solver.solve(k, better, self.clock.poll))
+            self.keep(k, self.solver.solve(k, fit, self.clock.poll))
 
     def verify(self, sizes):
         """Check sizes over all columns: those that no column outside W would change are verified, the others (a set) are to be solved again on the larger W."""
