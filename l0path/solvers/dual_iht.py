@@ -62,6 +62,11 @@ def needs_ridge(name, problem, lambda2):
         raise ValueError(f"loss='poisson' has no bounded curvature, which {name} needs for its steps; use algorithm='swap' or 'pg'")
 
 
+def diverged(a):
+    """Whether steps that are too long (`paper_defaults` with a small lambda2) have blown a dual point up."""
+    return not np.abs(a).max() <= 1e100
+
+
 class DualSolver:
     """Sizes of one (lambda1, lambda2) by dual ascent on the working columns; a size starts from the dual point of the size below. Bounds come from reads of all p columns (`judge`)."""
 
@@ -252,6 +257,8 @@ class _Ascent:
                 if status or self._rests(history, RESTED // EXAMINED):
                     return status or "gap_not_closed"
             self.a = dual.project(self.a + self.rate(t, dual.largest, solver.spread) * (dual.slope_part(self.a) + b @ solver.Z[J]))
+            if diverged(self.a):
+                return "diverged"
         return self.examine(J) or "max_iter"
 
     def _rests(self, history, back):
@@ -282,6 +289,8 @@ class _Ascent:
                 new = project(old + step * (dual.slope_part(old, rows) + b @ Z[J]), dual.low[rows], dual.high[rows], w, old if dual.tied else None)
                 pull -= Z @ (w * (new - old))
                 self.a[rows] = new
+                if diverged(new):
+                    return "diverged"
             self.a = dual.project(self.a) if dual.tied else self.a
         return self.examine(J) or "max_iter"
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..losses import smoothness
 from ..problem import Fit
 from .coordinate_descent import SAFETY, entry_gains, make_descent
-from .dual_iht import CLOSED, EXAMINED, needs_ridge
+from .dual_iht import CLOSED, EXAMINED, diverged, needs_ridge
 from .dual_values import DualProblem, balance
 from .sparse_path import null_slopes, scale_of, seed
 from .views import working_columns
@@ -114,8 +114,8 @@ class PrimalDualSolver:
         """`Certified` solution at a lambda0, from a Fit (the optimum on its support; default: forced columns only). everywhere=False: on the working columns alone, without a bound."""
         p, s = self.problem, self.settings
         fit = self.model.null(self.lambda1, self.lambda2) if start is None else start
-        excluded, bound, alpha, steps, status = np.zeros(p.X.p, dtype=bool), -np.inf, self.a, 0, "max_rounds"
-        for turn in range(1, s.max_rounds + 1):
+        excluded, bound, alpha, steps, status, reads = np.zeros(p.X.p, dtype=bool), -np.inf, self.a, 0, "max_rounds", 0
+        while reads < s.max_rounds:
             poll()
             self.refresh(excluded)
             ascent = _Ascent(self, lambda0, fit)
@@ -127,6 +127,7 @@ class PrimalDualSolver:
             if not everywhere:
                 return Certified(fit, self.descent.price(lambda0, fit), math.nan, steps, ended, self.a, excluded, 0)
             value, h, t = self.read(lambda0, self.a, fit)
+            reads += 1
             if value > bound:
                 bound, alpha = value, self.a
             top = self.descent.price(lambda0, fit)
@@ -138,9 +139,9 @@ class PrimalDualSolver:
                 break
             excluded |= self.exclude(lambda0, value, top, h, t)
             if not self.include(lambda0, h, t, excluded):
-                status = "max_iter" if ended == "max_iter" else "gap_not_closed"
+                status = ended if ended in ("max_iter", "diverged") else "gap_not_closed"
                 break
-        return Certified(fit, self.descent.price(lambda0, fit), bound, steps, status, alpha, excluded, turn)
+        return Certified(fit, self.descent.price(lambda0, fit), bound, steps, status, alpha, excluded, reads)
 
     def read(self, lambda0, a, fit):
         """D(a) over all p columns less a margin, h (p,) and pulls (p, 2): -t, and minus the slopes at the fit. One read of X."""
@@ -261,6 +262,8 @@ class _Ascent:
             if settings.paper_defaults and settings.primal_step:
                 ahead = self.fit.b @ s.model.Z[s.model.where[self.fit.support]]
             self.a = s.dual.project(self.a + self.rate(t) * (s.dual.slope_part(self.a) + ahead))
+            if diverged(self.a):
+                return "diverged"
         return "max_iter"
 
 

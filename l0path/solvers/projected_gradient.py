@@ -281,6 +281,7 @@ class _Run:
         while self.maps < s.maps:
             self.poll()
             y = view.at(x.w + t_old / t * (far.w - x.w) + (t_old - 1.0) / t * (x.w - previous.w), x.b0 + t_old / t * (far.b0 - x.b0) + (t_old - 1.0) / t * (x.b0 - previous.b0))
+            y = y if math.isfinite(y.value) else x
             gradient = view.gradient(x)
             near, step = self.step(x, gradient)
             J_near = self.J

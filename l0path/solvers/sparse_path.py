@@ -146,6 +146,17 @@ class SparsePath:
                 if start is not None and k <= self.store.last:
                     self.clock.poll()
                     self.keep(k, self.solver.solve(k, start, self.clock.poll))
+            if not self.settings.paper_defaults:
+                self.fall(k)
+
+    def fall(self, k):
+        """See that one more column costs nothing: where size k is worse than k - 1, the best addition to the latter takes its place."""
+        below, held = self.store.fits.get(k - 1), self.store.fits.get(k)
+        if below is None or held is None or held.value <= below.value + self.store.tolerance(below.value) or "separated" in below.flags:
+            return
+        new = self.mover.forward(below, polish=False)
+        if new is not None:
+            self.keep(k, self.solver.solve(k, new, self.clock.poll))
 
     def keep(self, k, outcome):
         """Let an outcome compete for its size; of equal fits the later one is kept, whose step or dual point knows more columns."""

@@ -73,7 +73,7 @@ def top_eigenvalue(product, start, tol=1e-6, most=60):
 
 
 class View:
-    """Columns of a problem: index (m,), box, forced and open (may be chosen) masks; lambda1, lambda2. `spread` is the largest eigenvalue of Z'WZ, `lipschitz` that of F's Hessian (infinite: no bound)."""
+    """Columns of a problem: index (m,), box, forced and open (may be chosen) masks; lambda1, lambda2. `spread` is the largest eigenvalue of Z'WZ; `lipschitz` bounds that of F's Hessian."""
 
     def __init__(self, problem, index, lambda1, lambda2):
         self.problem, self.index, self.m = problem, index, index.size
