@@ -17,7 +17,6 @@ from .views import Outcome, largest, top_eigenvalue, working_columns
 
 EXAMINED = 10  # steps between refits of the support at hand
 CLOSED = 3e-9  # gap, relative to the null value, that counts as none; bounds are lowered by a third of it
-RESTED = 50  # steps without progress of the best bound that end an ascent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +24,8 @@ class DualIHT:
     """Dual iterative hard thresholding, for lambda2 > 0 and losses of bounded curvature.
 
     blocks: row blocks of the stochastic version (1: all rows at once, "dual_iht"); paper_defaults: the steps 1 / (gamma t) of the theorem, blocks drawn with replacement; else safe steps and
-    a fresh order of the blocks every epoch. tol: relative gap, or progress of the bound over 50 steps, below which the ascent ends; max_iter: steps (stochastic: epochs) per size;
-    polish: swaps with refit (local search) at every size; seed: draws the blocks.
+    a fresh order of the blocks every epoch. tol: relative gap, or progress of the bound over the later half of the steps (at least 50), below which the ascent ends.
+    max_iter: steps (stochastic: epochs) per size; polish: swaps with refit (local search) at every size; seed: draws the blocks.
     """
 
     blocks: int = 1
@@ -60,6 +59,12 @@ def needs_ridge(name, problem, lambda2):
                          "or use algorithm='swap'")
     if name_of(problem.loss) == "poisson":
         raise ValueError(f"loss='poisson' has no bounded curvature, which {name} needs for its steps; use algorithm='swap' or 'pg'")
+
+
+def rests(history, tol, scale):
+    """Whether the best bound has grown by less than tol, relative, over the later half of its history, at least five looks."""
+    back = max(5, len(history) // 2)
+    return len(history) > back and history[-1] - history[-1 - back] <= tol * max(abs(history[-1]), 1e-6 * scale)
 
 
 def diverged(a):
@@ -254,16 +259,12 @@ class _Ascent:
                 poll()
                 status = self.examine(J)
                 history.append(self.best)
-                if status or self._rests(history, RESTED // EXAMINED):
+                if status or rests(history, solver.settings.tol, solver.scale):
                     return status or "gap_not_closed"
             self.a = dual.project(self.a + self.rate(t, dual.largest, solver.spread) * (dual.slope_part(self.a) + b @ solver.Z[J]))
             if diverged(self.a):
                 return "diverged"
         return self.examine(J) or "max_iter"
-
-    def _rests(self, history, back):
-        """Whether the bound has grown by less than tol, relative to its distance from the null value, over the last steps."""
-        return len(history) > back and history[-1] - history[-1 - back] <= self.solver.settings.tol * max(abs(history[-1]), 1e-6 * self.solver.scale)
 
     def stochastic(self, poll):
         """Algorithm 2: a block of rows at a time; -Z'(w a) is kept up to date and rebuilt every epoch."""
@@ -276,7 +277,7 @@ class _Ascent:
             self.steps = epoch
             status = self.examine(J)
             history.append(self.best)
-            if status or self._rests(history, RESTED // EXAMINED):
+            if status or rests(history, s.tol, solver.scale):
                 return status or "gap_not_closed"
             blocks = solver.partitions[epoch % len(solver.partitions)]
             pull = -(solver.Z @ (p.weights * self.a))

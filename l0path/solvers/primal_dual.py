@@ -17,7 +17,7 @@ import numpy as np
 from ..losses import smoothness
 from ..problem import Fit
 from .coordinate_descent import SAFETY, entry_gains, make_descent
-from .dual_iht import CLOSED, EXAMINED, diverged, needs_ridge
+from .dual_iht import CLOSED, EXAMINED, diverged, needs_ridge, rests
 from .dual_values import DualProblem, balance
 from .sparse_path import null_slopes, scale_of, seed
 from .views import working_columns
@@ -29,8 +29,8 @@ class PrimalDual:
     """Primal-dual solver for one lambda0, for lambda2 > 0 and losses of bounded curvature.
 
     primal_step: coordinate descent from b(a) (False: dual ascent alone, for comparison); include: columns that join at a time, in units of log p; tol: relative gap, or progress of the
-    bound over 50 steps, below which an ascent ends; step: constant step of the ascent (None: safe steps); paper_defaults: Algorithm 1 as printed, steps 1 / (mu t), and columns join until rule
-    (16) excludes the others; max_iter: steps per ascent; max_rounds: reads of all columns.
+    bound over the later half of the steps (at least 50), below which an ascent ends; step: constant step of the ascent (None: safe steps); paper_defaults: Algorithm 1 as printed, steps
+    1 / (mu t), and columns join until rule (16) excludes the others; max_iter: steps per ascent; max_rounds: reads of all columns.
     """
 
     primal_step: bool = True
@@ -255,7 +255,7 @@ class _Ascent:
                 history.append(self.best)
                 if self.top() - self.best <= settings.tol * abs(self.top()):
                     return "gap_below_tol"
-                if len(history) > 5 and history[-1] - history[-6] <= settings.tol * max(abs(self.best), 1e-6 * s.scale):
+                if rests(history, settings.tol, s.scale):
                     return "gap_not_closed"
             J = np.flatnonzero(b)
             ahead = b[J] @ s.Z[J]

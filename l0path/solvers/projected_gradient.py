@@ -109,8 +109,9 @@ class GradientSolver:
         x = self.view.of_fit(start)
         if np.count_nonzero(x.w[self.view.open]) > k:
             J, _ = self.view.choose(np.where(self.view.open, x.w, 0.0), 0.0, k)
-            x = self.view.of_fit(run.refit(J, x))
-        return run.pursue(x) if self.settings.variant == "htp" else run.nesterov(x) if self.settings.variant == "pg_ll" else run.descend(x)
+            start = run.refit(J, x)
+            x = self.view.of_fit(start)
+        return run.pursue(x, start) if self.settings.variant == "htp" else run.nesterov(x) if self.settings.variant == "pg_ll" else run.descend(x)
 
     def right_side(self, outcome):
         """(n,) slopes at an outcome: what X is read with to verify it."""
@@ -299,10 +300,12 @@ class _Run:
                 t_old, t = 0.0, 1.0
         return self.outcome(self.refit(self.J, x), "max_iter", step)
 
-    def pursue(self, x):
+    def pursue(self, x, start):
         """ "htp": refit on the support of each map until it repeats; by default a map counts only if its refit lowers F, and is halved until it does."""
-        s, fit, held, seen = self.settings, None, None, set()
-        best, step = None, self.floor
+        s, step, seen = self.settings, self.floor, set()
+        full = start.support.size == self.k + int(self.view.forced.sum())
+        here = best = start if full else None  # fit at x, and the best one
+        held = np.sort(self.view.position(start.support)) if full else None
         while self.maps < s.maps:
             self.poll()
             gradient = self.view.gradient(x)
@@ -311,15 +314,15 @@ class _Run:
                 J, _values = self.mapped(x, gradient, step)
                 self.maps += 1
                 if held is not None and np.array_equal(J, held):
-                    return self.outcome(best, "stationary" if fit is best else "converged", step)
+                    return self.outcome(best, "stationary" if here is best else "converged", step)
                 fit = self.refit(J, x)
-                if s.rule == "fixed" or fit.value < x.value - self.noise or step <= self.floor or held is None:
+                lower = best is None or fit.value < best.value - self.noise
+                if lower or s.rule == "fixed" or step <= self.floor:
                     break
                 step = max(0.5 * step, self.floor)
-            lower = best is None or fit.value < best.value - self.noise
             if "separated" in fit.flags or (not lower and (s.rule != "fixed" or J.tobytes() in seen)):
                 return self.outcome(fit if lower else best, "cycled" if s.rule == "fixed" else "stationary", step)
-            best, held = fit if lower else best, J
+            here, best, held = fit, fit if lower else best, J
             seen.add(J.tobytes())
             z = self.view.of_fit(fit)
             self.length, x = self._next_length(x, z), z
