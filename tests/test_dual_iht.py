@@ -98,7 +98,7 @@ def test_gap_identity():
     solver.refresh()
     p = model.problem
     for a in np.random.default_rng(5).normal(size=(4, 30)):
-        D, J, b = solver.value(a, 2)
+        D, J, b, _ = solver.value(a, 2)
         u = b @ solver.Z[J]
         primal = 0.5 * p.weights @ (u - p.y) ** 2 + 0.2 * b @ b
         assert primal - D == pytest.approx(p.weights @ (0.5 * (u - p.y) ** 2 + conjugate(p.loss, p.y, a) - a * u), rel=1e-9)
@@ -124,11 +124,11 @@ def test_bounds_and_values_against_enumeration(settings):
                     assert fit.value == pytest.approx(best[k][0], rel=1e-8)
             reached += fit.value <= best[k][0] * (1 + 1e-7)
             total += 1
-    assert reached >= 0.9 * total
+    assert reached >= (0.8 if settings.paper_defaults else 0.95) * total
 
 
 @pytest.mark.parametrize(("ridge", "gap"), [(0.1, 0.291667 - 0.142857), (0.5, 0.041667), (10.0, 0.488095 - 0.487805)])
-@pytest.mark.parametrize("settings", [DualIHT(tol=1e-8, max_iter=3000), DualIHT(tol=1e-8, blocks=2)], ids=["dual_iht", "stochastic"])
+@pytest.mark.parametrize("settings", [DualIHT(tol=1e-8, max_iter=3000), DualIHT(tol=1e-8, max_iter=3000, blocks=2)], ids=["dual_iht", "stochastic"])
 def test_a_gap_that_cannot_close_is_reported(settings, ridge, gap):
     """X = I, y = (1, 1), k = 1: optimum 1/2 - 1 / (4 (1 + 2 ridge)), best dual value 2 ridge / (1 + 4 ridge), for the penalty ridge / 2 ||b||^2."""
     d = plain(np.eye(2), np.ones(2))

@@ -155,8 +155,9 @@ def test_conjugate_directions_solve_and_stop():
 def twin(Z, w, y, k, steps):
     """Projected gradient by its definition, squared loss: w <- H_k(w - grad / L'), (0.999 / L, from zero), residual (24); returns the support and the number of maps."""
     L = np.linalg.eigvalsh(Z.T @ (w[:, None] * Z))[-1]
-    b, step = np.zeros(Z.shape[1]), 0.999 / L
-    for count in range(1, steps + 1):
+    b, step, count = np.zeros(Z.shape[1]), 0.999 / L, 0
+    while count < steps:
+        count += 1
         g = Z.T @ (w * (Z @ b - y))
         new, raw = np.zeros_like(b), b - step * g
         keep = np.argsort(-np.abs(raw), kind="stable")[:k]
@@ -271,7 +272,7 @@ def test_the_scale_of_y_and_the_order_of_columns_do_not_matter(variant):
     assert turned.fit.value == pytest.approx(here.fit.value, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", ("squared", "logistic", "poisson"))
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
     rng = np.random.default_rng(11)
     X = rng.normal(size=(40, 12)) * (rng.random((40, 12)) < 0.4)
@@ -279,12 +280,13 @@ def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
     y = {"squared": eta + 0.3 * rng.normal(size=40), "logistic": np.where(eta + rng.logistic(size=40) > 0, 1.0, -1.0), "poisson": rng.poisson(np.exp(0.5 * eta)).astype(float)}[loss]
     w = rng.integers(1, 4, 40)
     d = plain(X, y, loss, standardize=True, intercept=True, lambda2=1e-2)
-    settings = ProjectedGradient(variant="apg")
+    settings = ProjectedGradient(variant="apg", paper_defaults=loss == "logistic")  # on all columns through the design, or on working columns
     rows = path_of(d | {"X": np.repeat(X, w, axis=0), "y": np.repeat(y, w)}, settings, 4)
     weighted = path_of(d | {"weights": w.astype(float)}, settings, 4)
     design, names, _, _ = as_design(sparse.csc_array(X))
     none = np.full(12, np.inf)
-    data = Data(design=design, y=y, loss=problem_of(d).loss, weights=w.astype(float), lower=-none, upper=none, factor=np.ones(12), forced=np.empty(0, np.int64), excluded=np.zeros(12, bool), names=names)
+    data = Data(design=design, y=y, loss=problem_of(d).loss, weights=w.astype(float), lower=-none, upper=none, factor=np.ones(12), forced=np.empty(0, np.int64), excluded=np.zeros(12, bool),
+                names=names)  # fmt: skip
     thin = SparsePath(make_model(pose(data)), lambda1=0.0, lambda2=1e-2, max_k=4, settings=settings, clock=Clock())
     thin.run()
     for k in range(5):

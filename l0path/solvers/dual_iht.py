@@ -16,6 +16,7 @@ from .sparse_path import solve_size
 from .views import Outcome, largest, top_eigenvalue, working_columns
 
 EXAMINED = 10  # steps between refits of the support at hand
+LOOKS = 3  # epochs between them in the stochastic version
 CLOSED = 3e-9  # gap, relative to the null value, that counts as none; bounds are lowered by a third of it
 
 
@@ -25,13 +26,13 @@ class DualIHT:
 
     blocks: row blocks of the stochastic version (1: all rows at once, "dual_iht"); paper_defaults: the steps 1 / (gamma t) of the theorem, blocks drawn with replacement; else safe steps and
     a fresh order of the blocks every epoch. tol: relative gap, or progress of the bound over the later half of the steps (at least 50), below which the ascent ends.
-    max_iter: steps (stochastic: epochs) per size; polish: swaps with refit (local search) at every size; seed: draws the blocks.
+    max_iter: steps (stochastic: epochs) per size (None: 500, or 100 epochs); polish: swaps with refit (local search) at every size; seed: draws the blocks.
     """
 
     blocks: int = 1
     paper_defaults: bool = False
     tol: float = 1e-4
-    max_iter: int = 500
+    max_iter: int | None = None
     polish: bool = False
     seed: int = 0
 
@@ -40,8 +41,13 @@ class DualIHT:
             raise ValueError(f"tol={self.tol!r} must be a positive number")
         for name, least in (("blocks", 1), ("max_iter", 1), ("seed", 0)):
             value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < least:
+            if not (value is None and name == "max_iter") and (not isinstance(value, (int, np.integer)) or value < least):
                 raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
+
+    @property
+    def steps(self):
+        """Most steps, or epochs, per size."""
+        return self.max_iter or (500 if self.blocks == 1 else 100)
 
     def check(self, problem, lambda1, lambda2):
         """Refuse what the method cannot take."""
@@ -75,7 +81,8 @@ def diverged(a):
 class DualSolver:
     """Sizes of one (lambda1, lambda2) by dual ascent on the working columns; a size starts from the dual point of the size below. Bounds come from reads of all p columns (`judge`)."""
 
-    everywhere = False
+    everywhere = two_way = False
+    taken = 60  # the dual spreads over many more columns than k, so more of them join at a time
 
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
@@ -119,9 +126,9 @@ class DualSolver:
         return J, b[J], float(h[J].sum())
 
     def value(self, a, k):
-        """D(a) on the working columns, and the support that attains it."""
+        """D(a) on the working columns, the support that attains it, its values and the sum of its h."""
         J, b, total = self.top(-(self.Z @ (self.model.problem.weights * a)), k)
-        return self.dual.smooth_part(a) - total, J, b
+        return self.dual.smooth_part(a) - total, J, b, total
 
     def solve(self, k, start, poll=lambda: None, watch=None):
         """Outcome of size k: the best restricted optimum among the supports met (a start's included), the best dual value, and whether they meet."""
@@ -191,6 +198,7 @@ class _Ascent:
 
     def __init__(self, solver, k, start, watch):
         self.solver, self.k, self.watch, self.p = solver, k, watch, solver.model.problem
+        self.scales = isinstance(self.p.loss, Squared) and not solver.lambda1 and not solver.view.boxed
         near = min(solver.points, key=lambda size: (abs(size - k), size), default=None)
         self.a = solver.dual.project(np.zeros(self.p.X.n) if near is None else solver.points[near])
         self.best, self.best_a, self.fit, self.steps = -np.inf, self.a, None, 0
@@ -205,22 +213,20 @@ class _Ascent:
             self.consider(self.solver.partner(fit))
 
     def consider(self, a):
-        """Let a dual point compete; returns the support that attains its value."""
-        value, J, b = self.solver.value(a, self.k)
+        """Let a dual point compete, and its best multiple where that is known; returns the support that attains its value."""
+        value, J, b, total = self.solver.value(a, self.k)
         self.watch("dual", value)
         if value > self.best:
             self.best, self.best_a = value, a
+        if self.scales:
+            self.scale(a, total)
         return J, b
 
-    def scaled(self, a):
-        """The best multiple of a: D(s a) = -s w'(y a) - s^2 (w'a^2 / 2 + sum h), squared loss without lambda1 and box."""
-        solver, w = self.solver, self.p.weights
-        if not isinstance(self.p.loss, Squared) or solver.lambda1 or solver.view.boxed:
-            return
-        total = solver.top(-(solver.Z @ (w * a)), self.k)[2]
-        bend = float(w @ (a * a)) + 2.0 * total
-        if bend > 0.0:
-            self.consider(a * (-float(w @ (self.p.y * a)) / bend))
+    def scale(self, a, total):
+        """Let the best multiple s a compete: D(s a) = -s w'(y a) - s^2 (w'a^2 / 2 + sum h), squared loss without lambda1 and box."""
+        linear, bend = float(self.p.weights @ (self.p.y * a)), float(self.p.weights @ (a * a)) + 2.0 * total
+        if bend > 0.0 and 0.5 * linear * linear / bend > self.best:
+            self.best, self.best_a = 0.5 * linear * linear / bend, a * (-linear / bend)
 
     def average(self, weight):
         """Running mean of the dual points, later ones weigh more: D is concave, so it does at least as well as they do on average."""
@@ -228,13 +234,11 @@ class _Ascent:
         self.mean += weight / self.weight * (self.a - self.mean)
 
     def examine(self, J):
-        """Refit on the support at hand, and try the mean and the best multiples as dual points; "proven" once primal and dual meet."""
+        """Refit on the support at hand, and try the mean as a dual point; "proven" once primal and dual meet."""
         self.offer(self.solver.refit(J))
         mean = balance(self.mean, self.p.weights) if self.solver.dual.tied else self.mean
         K, _ = self.consider(mean)
         self.offer(self.solver.refit(K))
-        self.scaled(mean)
-        self.scaled(self.best_a)
         gap = self.fit.value - self.best
         self.watch("gap", gap)
         return "proven" if gap <= CLOSED / 3.0 * self.solver.scale else "gap_not_closed" if gap <= self.solver.settings.tol * abs(self.fit.value) else ""
@@ -251,11 +255,11 @@ class _Ascent:
         """Algorithm 1: all rows at once."""
         solver, dual = self.solver, self.solver.dual
         history = []
-        for t in range(1, solver.settings.max_iter + 1):
-            J, b = self.consider(self.a)
+        for t in range(1, solver.settings.steps + 1):
+            looks, self.steps = t % EXAMINED == 1, t
+            J, b = self.consider(self.a) if looks else solver.top(-(solver.Z @ (self.p.weights * self.a)), self.k)[:2]
             self.average(t)
-            self.steps = t
-            if t % EXAMINED == 1:
+            if looks:
                 poll()
                 status = self.examine(J)
                 history.append(self.best)
@@ -270,15 +274,15 @@ class _Ascent:
         """Algorithm 2: a block of rows at a time; -Z'(w a) is kept up to date and rebuilt every epoch."""
         solver, dual, p, s = self.solver, self.solver.dual, self.p, self.solver.settings
         rng, history = np.random.default_rng(s.seed), []
-        for epoch in range(1, s.max_iter + 1):
+        for epoch in range(1, s.steps + 1):
             poll()
-            J, _ = self.consider(self.a)
             self.average(epoch)
             self.steps = epoch
-            status = self.examine(J)
-            history.append(self.best)
-            if status or rests(history, s.tol, solver.scale):
-                return status or "gap_not_closed"
+            if epoch % LOOKS == 1:
+                status = self.examine(self.consider(self.a)[0])
+                history.append(self.best)
+                if status or rests(history, s.tol, solver.scale):
+                    return status or "gap_not_closed"
             blocks = solver.partitions[epoch % len(solver.partitions)]
             pull = -(solver.Z @ (p.weights * self.a))
             self.a = self.a.copy()

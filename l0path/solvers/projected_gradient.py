@@ -83,6 +83,8 @@ class ProjectedGradient:
 class GradientSolver:
     """Sizes of one (lambda1, lambda2) by projected gradients, on the working columns, or on all p of them with paper_defaults (`everywhere`)."""
 
+    two_way, taken = True, 20
+
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
         self.model, self.lambda1, self.lambda2, self.settings, self.scale = model, float(lambda1), float(lambda2), settings, scale

@@ -1,7 +1,8 @@
 """Every size 0..max_k by a k-sparse solver: sweeps with warm starts on the working columns, then one batched read of all columns that says which must join.
 
 Solvers run on the working columns W because a read of the full matrix costs as much as hundreds of their steps: what a solver asserts (a fixed point of its map, a bound) is then checked over
-all p columns for every size in one product, columns that would change it enter W, and the sizes they touch go on from where they were. Solvers that are `everywhere` need no check.
+all p columns for every size in one product, columns that would change it enter W, and the sizes they touch go on from where they were. A solver that is `everywhere` works on all columns and
+needs no check; one that is `two_way` ends where its start leads it, so sizes are also entered from above; `taken` columns may join for one size at a time.
 """
 import time
 
@@ -16,7 +17,6 @@ from .local_search import LocalSearch, Store
 from .working_columns import READ
 
 ROUNDS = 30  # reads of X after which what still changes is left unverified
-TAKEN = 20  # columns that one size may bring into W per read
 
 
 def null_slopes(model, null):
@@ -38,7 +38,7 @@ def seed(model, null, count, lambda2=0.0):
 
 
 def outside(model, solver, outcomes):
-    """For each outcome its TAKEN best columns outside W that pass the solver's threshold, and their scores, descending: one read of X for all of them."""
+    """For each outcome its best columns (solver.taken) outside W that pass the solver's threshold, and their scores, descending: one read of X for all of them."""
     p = model.problem
     R = np.column_stack([solver.right_side(outcome) for outcome in outcomes])
     edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
@@ -52,7 +52,7 @@ def outside(model, solver, outcomes):
             score = np.where(out, solver.scores(outcome, pulls[i], block), -1.0)
             over = np.flatnonzero(score > edges[i])
             score, J = np.concatenate([found[i][0], score[over]]), np.concatenate([found[i][1], left + over])
-            best = np.lexsort((J, -score))[: max(TAKEN, outcome.fit.support.size)]
+            best = np.lexsort((J, -score))[: max(solver.taken, outcome.fit.support.size)]
             found[i] = score[best], J[best]
     model.reads += 1
     return found
@@ -77,7 +77,7 @@ def solve_size(model, k, *, lambda1, lambda2, settings, start=None, poll=lambda:
         steps += outcome.iterations
         (score, J), = outside(model, solver, [outcome])
         outcome = solver.judge(outcome, score)
-        if outcome.proven or not model.grow(J[:TAKEN]):
+        if outcome.proven or not model.grow(J[: solver.taken]):
             break
         outcome = solver.solve(k, outcome.fit, poll, watch)
     return outcome if solver.everywhere else outcome._replace(iterations=steps)
@@ -124,7 +124,8 @@ class SparsePath:
             started = time.perf_counter()
             self.sweep(sorted(stale), -1)
             if not self.solver.everywhere:
-                self.sweep(sorted(stale - {store.last}, reverse=True), 1)
+                if self.solver.two_way:
+                    self.sweep(sorted(stale - {store.last}, reverse=True), 1)
                 if self.settings.polish:
                     self.polish()
             solved, todo = time.perf_counter(), [k for k in sorted(self.outcomes) if k in store.fits and self.verified.get(k) != store.fits[k].support.tobytes()]
@@ -142,6 +143,8 @@ class SparsePath:
             starts = [self.store.fits.get(k) if side < 0 else None, self.store.fits.get(k + side)]
             if starts[0] is None and starts[1] is None:
                 starts[1] = self.store.fits[max(j for j in self.store.fits if j < k)]
+            if not self.solver.two_way and starts[0] is not None:
+                starts = starts[:1]
             for start in starts:
                 if start is not None and k <= self.store.last:
                     self.clock.poll()
@@ -197,7 +200,7 @@ class SparsePath:
                 self._settle(k)
             else:
                 stale.add(k)
-                joining.append(J[:TAKEN])
+                joining.append(J[: self.solver.taken])
         return stale if joining and self.model.grow(np.unique(np.concatenate(joining))) else set()
 
     def _settle(self, k):
