@@ -319,6 +319,8 @@ def test_path_reads_x_a_few_times_and_serves_an_engine():
     assert path.next_value() < path.store.fits[15].value
     assert [support.size for support in path.supports_found()] == list(range(1, 16))
     assert np.isnan(path.bound(3))
+    paper = path_of(d, ProjectedGradient(variant="apg+", paper_defaults=True), 4)
+    assert paper.next_value() < paper.store.fits[4].value  # columns that no size has used are asked as well
 
 
 def test_polish_leaves_no_swap_among_the_working_columns():

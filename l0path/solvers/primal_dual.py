@@ -19,7 +19,7 @@ from ..problem import Fit
 from .coordinate_descent import SAFETY, entry_gains, make_descent
 from .dual_iht import CLOSED, EXAMINED, diverged, needs_ridge, rests
 from .dual_values import DualProblem, balance
-from .sparse_path import null_slopes, scale_of, seed
+from .sparse_path import scale_of, seed, slopes_at
 from .views import working_columns
 from .working_columns import READ
 
@@ -146,7 +146,7 @@ class PrimalDualSolver:
     def read(self, lambda0, a, fit):
         """D(a) over all p columns less a margin, h (p,) and pulls (p, 2): -t, and minus the slopes at the fit. One read of X."""
         p = self.problem
-        R = np.column_stack([p.weights * a, null_slopes(self.model, fit)])
+        R = np.column_stack([p.weights * a, slopes_at(self.model, fit)])
         pulls = np.empty((p.X.p, 2))
         step = max(256, READ // 2)
         for left in range(0, p.X.p, step):

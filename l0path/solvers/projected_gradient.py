@@ -14,7 +14,7 @@ import numpy as np
 
 from ..losses import smoothness
 from . import extrapolation
-from .sparse_path import solve_size
+from .sparse_path import slopes_at, solve_size
 from .views import Outcome, all_columns, working_columns
 
 VARIANTS = ("pg", "apg", "pg+", "apg+", "pg_ll", "htp")
@@ -117,10 +117,7 @@ class GradientSolver:
 
     def right_side(self, outcome):
         """(n,) slopes at an outcome: what X is read with to verify it."""
-        p, fit = self.model.problem, outcome.fit
-        if p.quadratic:
-            return p.weights * (fit.b @ self.model.Z[self.model.where[fit.support]] - p.y)
-        return self.model.derivatives(fit)[1]
+        return slopes_at(self.model, outcome.fit)
 
     def scores(self, outcome, pull, columns):
         """What columns (slice) outside the support gain in a map of the outcome's step at its fit; pull (m,) = -Z' slopes."""

@@ -9,7 +9,6 @@ import time
 import numpy as np
 
 from ..designs import threads
-from ..problem import Fit
 from . import local_search
 from .confirmed_mover import ConfirmedMover
 from .exact_mover import ExactMover
@@ -19,22 +18,23 @@ from .working_columns import READ
 ROUNDS = 30  # reads of X after which what still changes is left unverified
 
 
-def null_slopes(model, null):
-    """d loss / d eta of a fit times the weights, (n,)."""
+def slopes_at(model, fit):
+    """Weights times d loss / d eta at a fit on working columns, (n,)."""
     p = model.problem
     if p.quadratic:
-        return -p.weights * (p.y - null.b @ model.Z[model.where[null.support]])
-    return model.derivatives(null)[1]
+        return p.weights * (fit.b @ model.Z[model.where[fit.support]] - p.y)
+    return model.derivatives(fit)[1]
 
 
-def seed(model, null, count, lambda2=0.0):
-    """Put the `count` columns of largest slope at the null fit, relative to their size, into W; ties go to the smaller column."""
+def seed(model, fit, count):
+    """Put the `count` columns of largest slope at a fit (the null one at first), relative to their size, into W; ties go to the smaller column. One read of X."""
     p = model.problem
-    g = np.abs(p.X.correlate(null_slopes(model, null))) / np.sqrt(np.maximum(p.square, 1e-300))
+    g = np.abs(p.X.correlate(slopes_at(model, fit))) / np.sqrt(np.maximum(p.square, 1e-300))
     model.reads += 1
     g[~p.usable] = -1.0
-    best = np.argsort(-g, kind="stable")[: min(count, int(p.usable.sum()))]
-    model.grow(best)
+    g[fit.support] = -1.0
+    best = np.argsort(-g, kind="stable")[:count]
+    model.grow(best[g[best] >= 0.0])
 
 
 def outside(model, solver, outcomes):
@@ -223,7 +223,8 @@ class SparsePath:
         return self.outcomes[k].bound if k in self.outcomes else float("nan")
 
     def next_value(self):
-        """Value of one more column than the last size, by its best addition in W; None when there is none."""
+        """Value of one more column than the last size, by its best addition in W, which the columns of largest slope there join first; None when there is none."""
+        seed(self.model, self.store.fits[self.store.last], 20)
         new = self.mover.forward(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
 
@@ -236,5 +237,4 @@ class SparsePath:
         k = support.size - self.model.problem.forced.size
         if 0 < k <= self.store.last:
             self.model.grow(support)
-            fit: Fit = self.model.refit(support, self.lambda1, self.lambda2)
-            self.store.offer(fit)
+            self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
