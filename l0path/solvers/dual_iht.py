@@ -256,10 +256,10 @@ class _Ascent:
         solver, dual = self.solver, self.solver.dual
         history = []
         for t in range(1, solver.settings.steps + 1):
-            looks, self.steps = t % EXAMINED == 1, t
-            J, b = self.consider(self.a) if looks else solver.top(-(solver.Z @ (self.p.weights * self.a)), self.k)[:2]
+            self.steps = t
+            J, b = self.consider(self.a)  # at every step: the best of the iterates is often well above those that happen to be examined
             self.average(t)
-            if looks:
+            if t % EXAMINED == 1:
                 poll()
                 status = self.examine(J)
                 history.append(self.best)
