@@ -68,9 +68,15 @@ def needs_ridge(name, problem, lambda2):
 
 
 def rests(history, tol, scale):
-    """Whether the best bound has grown by less than tol, relative, over the later half of its history, at least five looks."""
+    """Whether neither the best bound nor the running mean's, the two columns of `history`, has grown by more than tol, relative, over its later half, at least five looks.
+
+    The mean starts low: while it climbs, the ascent goes on although the best, which may be that of the start, does not move.
+    """
     back = max(5, len(history) // 2)
-    return len(history) > back and history[-1] - history[-1 - back] <= tol * max(abs(history[-1]), 1e-6 * scale)
+    if len(history) <= back:
+        return False
+    (best, mean), (old_best, old_mean) = history[-1], history[-1 - back]
+    return max(best - old_best, mean - old_mean) <= tol * max(abs(best), 1e-6 * scale)
 
 
 def diverged(a):
@@ -202,8 +208,13 @@ class _Ascent:
         near = min(solver.points, key=lambda size: (abs(size - k), size), default=None)
         self.a = solver.dual.project(np.zeros(self.p.X.n) if near is None else solver.points[near])
         self.best, self.best_a, self.fit, self.steps = -np.inf, self.a, None, 0
-        if start is not None and start.support.size == min(k, int(solver.view.open.sum())) + int(solver.view.forced.sum()):
-            self.offer(start)
+        if start is not None:
+            self.consider(self.a)
+            if start.support.size == k + int(solver.view.forced.sum()):
+                self.offer(start)
+            else:
+                self.consider(solver.partner(start))
+            self.a = self.best_a  # the better of the last dual point and the partner of the start
         self.mean, self.weight = np.zeros_like(self.a), 0.0
 
     def offer(self, fit):
@@ -215,6 +226,7 @@ class _Ascent:
     def consider(self, a):
         """Let a dual point compete, and its best multiple where that is known; returns the support that attains its value."""
         value, J, b, total = self.solver.value(a, self.k)
+        self.value = value
         self.watch("dual", value)
         if value > self.best:
             self.best, self.best_a = value, a
@@ -238,6 +250,7 @@ class _Ascent:
         self.offer(self.solver.refit(J))
         mean = balance(self.mean, self.p.weights) if self.solver.dual.tied else self.mean
         K, _ = self.consider(mean)
+        self.mean_value = self.value
         self.offer(self.solver.refit(K))
         gap = self.fit.value - self.best
         self.watch("gap", gap)
@@ -262,7 +275,7 @@ class _Ascent:
             if t % EXAMINED == 1:
                 poll()
                 status = self.examine(J)
-                history.append(self.best)
+                history.append((self.best, self.mean_value))
                 if status or rests(history, solver.settings.tol, solver.scale):
                     return status or "gap_not_closed"
             self.a = dual.project(self.a + self.rate(t, dual.largest, solver.spread) * (dual.slope_part(self.a) + b @ solver.Z[J]))
@@ -280,7 +293,7 @@ class _Ascent:
             self.steps = epoch
             if epoch % LOOKS == 1:
                 status = self.examine(self.consider(self.a)[0])
-                history.append(self.best)
+                history.append((self.best, self.mean_value))
                 if status or rests(history, s.tol, solver.scale):
                     return status or "gap_not_closed"
             blocks = solver.partitions[epoch % len(solver.partitions)]

@@ -203,7 +203,7 @@ class _Ascent:
         """Let a dual point compete: the coefficients b(a) on the working columns."""
         s = self.solver
         total, b, _ = s.priced_sum(-(s.Z @ (s.problem.weights * a)), self.price, s.index, s.locked)
-        value = s.dual.smooth_part(a) - total
+        value = self.value = s.dual.smooth_part(a) - total
         if value > self.best:
             self.best, self.best_a = value, a
         return b
@@ -251,8 +251,10 @@ class _Ascent:
             if t % EXAMINED == 1:
                 poll()
                 self.improve(b, poll)
-                self.improve(self.consider(balance(self.mean, s.problem.weights) if s.dual.tied else self.mean), poll)
-                history.append(self.best)
+                b_mean = self.consider(balance(self.mean, s.problem.weights) if s.dual.tied else self.mean)
+                mean_value = self.value
+                self.improve(b_mean, poll)
+                history.append((self.best, mean_value))
                 if self.top() - self.best <= settings.tol * abs(self.top()):
                     return "gap_below_tol"
                 if rests(history, settings.tol, s.scale):
