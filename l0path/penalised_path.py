@@ -78,7 +78,7 @@ class PenalisedPath:
                 first = self._verify()
                 if first is None and self.grid is not None:
                     first = self._look_back()
-                self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": len(getattr(self.model, "row_of", ())), "tables": self.model.tables,
+                self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": self.model.members, "tables": self.model.tables,
                                     "refits": self.model.refits, "checked": len(self.points), "verified": sum(point.verified for point in self.points),
                                     "search_seconds": solved - started, "verify_seconds": time.perf_counter() - solved})
         finally:  # an interrupt between rounds: what an earlier round solved further down is still worth having

@@ -159,7 +159,7 @@ class SupportPath:
             grew = self.verify(todo) if todo else False
             if grew:
                 done.clear()
-            self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": len(getattr(self.model, "row_of", ())), "tables": self.model.tables, "refits": self.model.refits,
+            self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": self.model.members, "tables": self.model.tables, "refits": self.model.refits,
                                 "checked": len(todo), "verified": sum(self.verified.get(k) == f.support.tobytes() for k, f in self.store.fits.items()),
                                 "search_seconds": searched - started, "verify_seconds": time.perf_counter() - searched})
             if any(self.verified.get(k) != f.support.tobytes() for k, f in self.store.fits.items()):

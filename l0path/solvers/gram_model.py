@@ -26,6 +26,11 @@ class GramModel(WorkingColumns):
         self.row_of = {}  # index -> its row in self.rows
         self.rows = np.empty((0, p.X.p))
 
+    @property
+    def members(self):
+        """How many columns have Gram rows over all p columns."""
+        return len(self.row_of)
+
     def _extend(self, old, new):
         capacity = self.Z.shape[0]
         if self.G.shape[0] != capacity:

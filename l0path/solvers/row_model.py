@@ -32,6 +32,11 @@ class RowModel(WorkingColumns):
         self.smooth = self.name in ("logistic", "poisson")  # the curvature has no jumps: that of a fit close by will do
         self.grams, self.locals, self._held, self._flat = WeightedGrams(problem.intercept), {}, 0, None
 
+    @property
+    def members(self):
+        """How many columns have (unweighted) Gram rows over all p columns."""
+        return 0 if self._flat is None else self._flat.members
+
     def flat(self):
         """The squared loss of the pseudo-response -loss'(null) on the same working columns: its exact path is a scout, its Gram rows screen all p columns for every fit."""
         if self._flat is None:
