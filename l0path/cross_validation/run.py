@@ -1,4 +1,5 @@
 """`cv_fit`: the fit on all rows, then one path for each fold, one after another or in processes."""
+import gc
 import time
 import warnings
 from contextlib import nullcontext
@@ -204,11 +205,18 @@ def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
     return sorted(outcomes, key=lambda outcome: outcome.number), end
 
 
+def _in_worker(*arguments):
+    """`fit_group`, and nothing of it left in cycles: joblib waits a second at the end for files of arrays that a worker still holds."""
+    outcomes = fit_group(*arguments)
+    gc.collect()
+    return outcomes
+
+
 def _parallel(jobs, arguments):
     """Outcomes of groups as they come, from joblib's backend in force."""
     import joblib
 
-    call = joblib.delayed(fit_group)
+    call = joblib.delayed(_in_worker)
     try:
         pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
     except ValueError:  # a backend that returns everything at once
