@@ -26,7 +26,7 @@ def warm_up(losses=("squared", "logistic"), verbose=True):
         started = time.perf_counter()
         y = np.where(eta > 0, 1, -1) if name in ("logistic", "squared_hinge", "smoothed_hinge") else np.floor(np.exp(np.clip(eta, -2, 2))) if name == "poisson" else eta
         for design in (X, csc_array(X)):
-            for extra in ({"lambda2": 1e-3}, {"lambda1": 1e-3, "grid": "lambda0", "algorithm": "cd"}):
+            for extra in ({"lambda2": 1e-3}, {"lambda1": 1e-3, "grid": "lambda0", "algorithm": "cd"}, {"lambda2": 1e-3, "algorithm": "CDPSI"}):
                 fit(design, y, loss=name, max_k=3, **extra)
         seconds[name] = time.perf_counter() - started
         if verbose:

@@ -146,7 +146,7 @@ class SupportPath:
         for support in self.supports:
             self.offer_support(support)
         done, escapes = set(), 2 if self.settings.effort == "high" else 0
-        overshoots = 2 if self.exact and self.settings.effort != "fast" else 0
+        overshoots = 2 if self.settings.effort != "fast" else 0
         while True:
             started = time.perf_counter()
             self._search(done)
@@ -167,7 +167,8 @@ class SupportPath:
             if overshoots:
                 overshoots -= 1
                 self.mover.overshoot(self.store, self.clock.poll)
-                self.mover.kick(self.store, np.random.default_rng(0), 4, self.clock.poll)  # the default path depends on the data only
+                if self.exact:
+                    self.mover.kick(self.store, np.random.default_rng(0), 4, self.clock.poll)  # the default path depends on the data only
             elif escapes:
                 escapes -= 1
                 self.escape(done)

@@ -123,6 +123,25 @@ class ConfirmedMover:
             self.last_ranked[key, keep] = min(last, ranked[-1].change)
         return None
 
+    def overshoot(self, store, poll):
+        """Add columns, one at a time, to half as many again as the last size, then remove the cheapest down to one, polished where the path's sizes begin. True if any size improved."""
+        fit, improved = store.fits.get(store.last), False
+        if fit is None or store.end:
+            return False
+        top = min(store.last + store.last // 2, self.model.width - store.n_forced, int(0.9 * self.model.problem.n_eff) - store.n_forced - 1)
+        while store.size(fit) < top and "separated" not in fit.flags:
+            poll()
+            new = self.forward(fit, polish=False)
+            if new is None:
+                break
+            fit = new
+        while store.size(fit) > 1:
+            poll()
+            fit = self.backward(fit, polish=store.size(fit) <= store.last + 1)
+            if store.size(fit) <= store.last and "separated" not in fit.flags:
+                improved |= store.offer(fit)
+        return improved
+
     def refined(self, fit):
         """The fit at full accuracy: refits are."""
         return fit
