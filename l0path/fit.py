@@ -7,7 +7,7 @@ import numpy as np
 from . import inputs
 from .designs import threads
 from .losses import canonical_name
-from .plan import make_plan, scaled
+from .plan import make_plan, refuse, scaled
 from .solve import solve
 
 
@@ -83,6 +83,7 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
                                                   gamma=gamma, delta=delta, read=False)
     plan = make_plan(algorithm=algorithm, penalty=penalty, grid=grid, k=k, max_k=max_k, n_lambda0=n_lambda0, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, n_shrink=n_shrink, tol=tol,
                      max_iter=max_iter, time_limit=time_limit, random_state=random_state)
+    refuse(plan, data)
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
         return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True)

@@ -194,9 +194,13 @@ class DualSolver:
         value = self.dual.smooth_part(outcome.alpha) - (total - float(inside.sum())) - float(merged.sum())
         bound = max(value - self.margin(), self.bounds.get(k, -np.inf))
         self.bounds[k] = bound
-        proven = outcome.fit.value - bound <= CLOSED * self.scale and not outcome.fit.flags
+        proven = self.closed(k, outcome.fit)
         status = "proven" if proven else "gap_not_closed" if outcome.status == "proven" else outcome.status
         return outcome._replace(bound=bound, proven=proven, status=status)
+
+    def closed(self, k, fit):
+        """Whether the bound of size k over all columns meets the value of a fit, up to rounding."""
+        return fit.value - self.bounds.get(k, -np.inf) <= CLOSED * self.scale and not fit.flags
 
 
 class _Ascent:
