@@ -22,7 +22,7 @@ def parser():
     fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
     fit.add_argument("--lambda2", type=float, help=f"ridge on standardised coefficients (default 0; {CLASS_RIDGE:g} for classes)")
     fit.add_argument("--lambda1", type=float, help="lasso penalty on standardised coefficients (default 0)")
-    fit.add_argument("--algorithm", default="swap", help="swap (default) or cd")
+    fit.add_argument("--algorithm", default="swap", help="swap (default), cd, pg, apg+, htp, dual_iht or another name of l0path.fit")
     fit.add_argument("--cv", type=int, metavar="FOLDS", help="choose the size by cross-validation with this many folds")
     fit.add_argument("--which", choices=["min", "1se"], default="min", help="with --cv: the best size, or the smallest within one standard error")
     fit.add_argument("--rule", default="bic", help="without --cv: the criterion (aic, bic, ebic, gic, ...; default bic)")

@@ -1,14 +1,15 @@
-"""Which engine serves a plan: the support path for refit swaps, the lambda0 path for coordinate descent and partial swaps, and a support grid filled from the latter."""
+"""Which engine serves a plan: the support path for refit swaps, the sparse path for k-sparse solvers, the lambda0 path for penalised ones (a support grid is filled from it)."""
 import numpy as np
 
 from .penalised_path import PenalisedPath
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.local_search import LocalSearch, Store
+from .solvers.sparse_path import SparsePath
 from .working_set import SupportPath
 
 
 def make_engine(model, plan, *, lambda1, lambda2, max_k, clock, rng, supports, listener):
-    """An engine with run() and rounds, and either `store` (sizes) or `points` (lambda0 values). listener(k, fit, optimality, lambda0) hears of what is verified."""
+    """An engine with run() and rounds, and either `store` (sizes; where it has them, `bound`) or `points` (lambda0 values). listener(k, fit, optimality, lambda0) hears of what is verified."""
     problem, settings = model.problem, plan.settings
     free = problem.usable.copy()
     free[problem.forced] = False
@@ -17,6 +18,13 @@ def make_engine(model, plan, *, lambda1, lambda2, max_k, clock, rng, supports, l
         engine = SupportPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock, rng=rng, supports=supports)
         if settings.effort == "high":
             engine.harvest = lambda: harvest(model, lambda1, lambda2, max_k, clock)
+        engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
+        return engine
+    if hasattr(settings, "solver"):
+        if plan.grid == "lambda0" and not even:
+            raise ValueError(f"penalty_factor= differs among the columns: {type(settings).__name__} chooses columns by their number, so it cannot serve lambda0 values; "
+                             "use grid='support', or algorithm='cd', 'swap' or 'primal_dual'")
+        engine = SparsePath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock, supports=supports)
         engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
         return engine
     path = PenalisedPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, n_lambda0=plan.n_lambda0, lambda0=plan.lambda0 if plan.grid == "lambda0" else None, settings=settings, clock=clock)

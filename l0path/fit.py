@@ -7,7 +7,7 @@ import numpy as np
 from . import inputs
 from .designs import threads
 from .losses import canonical_name
-from .plan import make_plan, scaled
+from .plan import make_plan, refuse, scaled
 from .solve import solve
 
 
@@ -38,7 +38,13 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     y : (n,) response: real numbers, counts >= 0 (poisson), or two classes of any dtype (`path.classes` = (negative, positive)).
     loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber" (threshold `delta` in units of y, None: 1.345 x normalised MAD), "poisson".
     penalty : "L0", "L0L1", "L0L2", "L0L1L2": the terms that get a default grid of `n_shrink` values. lambda1 / lambda2 given (scalar or sequence) are always used; neither given nor named means 0.
-    algorithm : "swap" (default), "cd", or a settings record of `l0path.solvers` such as LocalSearch(effort="fast" | "default" | "high", refit=True, swap_size=1).
+    algorithm : a name, or a settings record of `l0path.solvers` such as LocalSearch(effort="fast" | "default" | "high", refit=True, swap_size=1). Every one serves both grids, weights, offsets, boxes,
+        forced columns, lambda1 and lambda2 (README.md has the table). Most models are best under "swap"; the others are there for speed, for comparison and for bounds.
+        "swap" (default): coordinate moves and swaps with refit. "cd": coordinate descent. "CDPSI": with partial swaps.
+        "pg", "apg", "pg+", "apg+", "pg_ll", "htp": projected gradients for every size, plain, extrapolated, with solves on a support that rests, by Nesterov's points, with refits (ProjectedGradient).
+        "dual_iht", "stochastic_dual_iht": dual ascent for every size, with a `lower_bound` on the support grid (DualIHT). "primal_dual": dual ascent and coordinate descent for every lambda0
+        (PrimalDual). These three need lambda2 > 0 and a loss of bounded curvature (not poisson). On a lambda0 grid the projected gradients and "dual_iht" give the models on the hull of
+        their sizes; penalty factors must be even then.
     grid : "support" (every size) or "lambda0" (each next lambda0 just below the value at which the support changes, at most `n_lambda0` values); `lambda0=` gives your own grid and implies "lambda0".
     k : a size or list of sizes to keep; max_k : largest size, default min(p, n_eff // 2, 100).
     fit_intercept, standardize : bool. The intercept is never penalised nor counted.
@@ -46,7 +52,8 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     lower, upper : bounds in the user's units: scalar, (p,) or {name: bound}; must contain 0 except for forced columns.
     always_include, exclude : columns (names, indices or mask) in every model, or in none. penalty_factor : (p,) f_j >= 0.
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
-    tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken. max_iter : Newton steps or sweeps per solve.
+    tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
+    max_iter : Newton steps or sweeps per solve.
     time_limit : seconds; what is solved by then is returned. n_jobs : threads (default all). random_state : seed of effort="high". progress : bar on stderr.
     on_solution : called with a Model each time a size is verified; returning True stops.
 
@@ -83,6 +90,7 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
                                                   gamma=gamma, delta=delta, read=False)
     plan = make_plan(algorithm=algorithm, penalty=penalty, grid=grid, k=k, max_k=max_k, n_lambda0=n_lambda0, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, n_shrink=n_shrink, tol=tol,
                      max_iter=max_iter, time_limit=time_limit, random_state=random_state)
+    refuse(plan, data)
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
         return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True)

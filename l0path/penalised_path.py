@@ -15,6 +15,7 @@ from .solvers.confirmed_mover import ConfirmedMover
 from .solvers.coordinate_descent import CoordinateDescent, entry_gains, make_descent
 from .solvers.exact_mover import ExactMover
 from .solvers.local_search import LocalSearch
+from .solvers.primal_dual import PrimalDual, PrimalDualSolver
 from .solvers.working_columns import READ, Candidate
 from .working_set import seed
 
@@ -36,8 +37,9 @@ class Point(NamedTuple):
 class PenalisedPath:
     """Points for falling lambda0 at one (lambda1, lambda2): `run` fills `points`, `rounds` and `notes`; what is there when it is interrupted stays.
 
-    settings: CoordinateDescent, LocalSearch(refit=False) for partial swaps, LocalSearch() for adds, drops and swaps with refit. lambda0: a grid of one's own, solved at every
-    value; None: the dynamic grid, at most n_lambda0 values and max_k unforced columns. on_point(point) hears of every point once, when it is verified.
+    settings: CoordinateDescent; PrimalDual, whose points are stationary for coordinate descent too; LocalSearch(refit=False) for partial swaps, LocalSearch() for adds, drops and swaps
+    with refit. lambda0: a grid of one's own, solved at every value; None: the dynamic grid, at most n_lambda0 values and max_k unforced columns. on_point(point) hears of every point once,
+    when it is verified.
     """
 
     def __init__(self, model, *, lambda1, lambda2, max_k, n_lambda0=100, lambda0=None, settings=None, clock, on_point=None):
@@ -53,7 +55,8 @@ class PenalisedPath:
         model.grow(problem.forced)
         null = model.null(self.lambda1, self.lambda2)
         self.scale = max(abs(null.value), 1e-300)
-        self.descent = make_descent(model, lambda1, lambda2, CoordinateDescent() if searches else self.settings, self.scale)
+        self.descent = make_descent(model, lambda1, lambda2, self.settings if isinstance(self.settings, CoordinateDescent) else CoordinateDescent(), self.scale)
+        self.ascent = PrimalDualSolver(model, lambda1, lambda2, self.settings, self.scale, self.descent) if isinstance(self.settings, PrimalDual) else None
         self.descent.keep(null.support.tobytes(), null)
         self.null, self.points, self.rounds, self.notes = null, [], [], []
         self._proven, self._known, self._tail = {}, {}, []  # both by (lambda0, support): (stage, lambda_lo, told), width of W when solved
@@ -165,6 +168,8 @@ class PenalisedPath:
 
     def _solve_at(self, lambda0, start):
         """The solver of the settings at one lambda0."""
+        if self.ascent is not None and (self.points or self.grid is not None):  # the first value of the dynamic grid is the last at which the null fit is stationary: it is shown there
+            start = self.ascent.solve(lambda0, start, self.clock.poll, everywhere=False).fit
         if self.mode == "cd":
             return self.descent.solve(lambda0, start, self.clock.poll)
         if self.mode == "swap":

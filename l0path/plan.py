@@ -7,10 +7,16 @@ import numpy as np
 import pandas as pd
 
 from .solvers.coordinate_descent import CoordinateDescent
+from .solvers.dual_iht import DualIHT
 from .solvers.local_search import LocalSearch
+from .solvers.primal_dual import PrimalDual
+from .solvers.projected_gradient import VARIANTS, ProjectedGradient
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
-LATER = {"dual_iht", "stochastic_dual_iht", "primal_dual", "pg", "apg", "pg+", "apg+", "pg_ll", "htp", "feature_generating", "exact"}
+RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, PrimalDual)
+NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual")
+LATER = {"feature_generating", "exact"}
+BLOCKS = 10  # row blocks of "stochastic_dual_iht"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +88,9 @@ def _numbers(value, name):
 
 
 def _settings(algorithm, tol):
-    """The settings record of an algorithm name or record."""
+    """The settings record of an algorithm name or record. `tol` of gradient and dual methods is another quantity, which their records set."""
     if not isinstance(algorithm, str):
-        if isinstance(algorithm, LocalSearch) or hasattr(algorithm, "max_sweeps"):
+        if isinstance(algorithm, RECORDS) or (not isinstance(algorithm, type) and hasattr(algorithm, "solver") and hasattr(algorithm, "check")):
             return algorithm
         raise TypeError(f"algorithm={algorithm!r} must be a name or a settings record of l0path.solvers, such as LocalSearch(effort='high')")
     if algorithm == "swap":
@@ -93,9 +99,22 @@ def _settings(algorithm, tol):
         return LocalSearch(tol=tol, refit=False)
     if algorithm in ("cd", "CD"):
         return CoordinateDescent(tol=tol)
+    if algorithm in VARIANTS:
+        return ProjectedGradient(variant=algorithm)
+    if algorithm in ("dual_iht", "stochastic_dual_iht"):
+        return DualIHT(blocks=1 if algorithm == "dual_iht" else BLOCKS)
+    if algorithm == "primal_dual":
+        return PrimalDual()
     if algorithm in LATER:
         raise ValueError(f"algorithm={algorithm!r} is not in this version; choose 'swap' or 'cd'")
-    raise ValueError(f"algorithm={algorithm!r} is not known; choose 'swap', 'cd', 'CDPSI' or a settings record of l0path.solvers")
+    raise ValueError(f"algorithm={algorithm!r} is not known; choose {', '.join(map(repr, NAMES))} or a settings record of l0path.solvers")
+
+
+def refuse(plan, data):
+    """Raise ValueError where the algorithm lacks what the data or the shrinkage need, before X is read: its `check` at the least lambda1 and lambda2 that will be asked for."""
+    if hasattr(plan.settings, "check"):
+        named = PENALTIES[plan.penalty]
+        plan.settings.check(data, *(float(given.min()) if given is not None else 1.0 if term in named else 0.0 for term, given in ((1, plan.lambda1), (2, plan.lambda2))))
 
 
 def scaled(plan, data, lambda_scale, sample_weight):

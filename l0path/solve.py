@@ -33,6 +33,11 @@ def slices_of(problem, model, plan):
     return [(float(a), float(b)) for a in lambda1 for b in lambda2]
 
 
+def bound_of(engine, k):
+    """What no model of size k falls below, NaN where the engine has no bounds."""
+    return engine.bound(k) if hasattr(engine, "bound") else float("nan")
+
+
 def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None):
     """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit; known: AllRows of it.
 
@@ -105,7 +110,7 @@ class _Run:
                 bar.update(1)
             seen.add(k)
             if self.on_solution is not None:
-                point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0)
+                point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0, bound_of(engine, k))
                 if self.on_solution(Model(Path(self.describe(), [point], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
                     raise Stop("stopped by on_solution")
 
@@ -129,7 +134,7 @@ class _Run:
     def collect(self, number, engine, lambda1, lambda2):
         """Solutions of a slice, by size or by lambda0."""
         rows = [(k, engine.store.fits[k], engine.optimality(k)) for k in sorted(engine.store.fits)]
-        points = [self.solution(number, k, fit, lambda1, lambda2, optimality) for k, fit, optimality in rows]
+        points = [self.solution(number, k, fit, lambda1, lambda2, optimality, bound=bound_of(engine, k)) for k, fit, optimality in rows]
         x = [self.cost(p) for p in points]
         intervals = self.intervals(engine, points, x)
         if self.end and intervals:  # stopped early: what larger sizes would have taken over is not known
@@ -139,7 +144,7 @@ class _Run:
         if not self.note_separation(points) and engine.store.end == "saturated" and engine.store.last < self.max_k:
             self.notes.append(f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect or no column is independent of the support")
         if self.plan.grid == "lambda0":
-            points = self.on_lambda0(points, intervals, x)
+            points = self.on_lambda0(engine, points, intervals, x)
         elif self.plan.sizes is not None:
             kept = [p for p in points if p.k in self.plan.sizes]
             lost = [k for k in self.plan.sizes if k not in {p.k for p in kept}]
@@ -183,13 +188,14 @@ class _Run:
             return hull(x, F)
         return [piece for piece in hull([*x, x[-1] + 1.0], [*F, beyond]) if piece[0] < len(points)]
 
-    def on_lambda0(self, points, intervals, x):
+    def on_lambda0(self, engine, points, intervals, x):
         """Rows for lambda0 values: the dynamic grid of the hull, or the user's, each with the stored model of least loss + shrinkage + lambda0 sum f."""
         F = np.array([p.loss + p.shrinkage for p in points])
         dynamic = self.plan.lambda0 is None
         values = hull_grid(intervals, self.plan.n_lambda0) if dynamic else self.plan.lambda0
         out, short = [], 0
-        checked = "refit_swap" if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1 else "refit_swap_m"  # the only model of a size need not be the best for a lambda0
+        refitted = "refit_swap" if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1 else "refit_swap_m"
+        checked = "stationary" if hasattr(engine, "bound") else refitted  # the only model of a size need not be the best for a lambda0
         floor = intervals[-1][1] if intervals else 0.0
         for value in values:
             i = intervals[len(out)][0] if dynamic else int(np.argmin(F + value * np.asarray(x)))
@@ -203,8 +209,8 @@ class _Run:
             self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} columns; their rows show the best model up to that size and carry the flag max_k")
         return out
 
-    def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan")):
-        """A Fit in the user's units; its loss is computed from the coefficients as returned."""
+    def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan")):
+        """A Fit in the user's units; its loss is computed from the coefficients as returned. bound: what no model of its size falls below."""
         X, data = self.problem.X, self.data
         support = fit.support
         beta = fit.b / X.scale[support]
@@ -230,7 +236,7 @@ class _Run:
         if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(self.problem.usable.sum()) - self.problem.forced.size)):
             optimality = "global"  # the only support of its size
         return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
-                        lower_bound=objective if alone else float("nan"), status=status, optimality=optimality, flags=tuple(flags))
+                        lower_bound=objective if alone else bound, status=status, optimality=optimality, flags=tuple(flags))
 
     def describe(self, by_name=False, response=None):
         """The path's Meta."""

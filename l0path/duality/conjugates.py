@@ -19,9 +19,10 @@ from functools import singledispatch
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from ..losses import Hinge, Huber, Logistic, Poisson, SmoothedHinge, Squared, SquaredHinge, derivatives
+from ..losses import Hinge, Huber, Logistic, Poisson, SmoothedHinge, Squared, SquaredHinge, derivatives, smoothness
 
 NEWTON_STEPS = 60
+INSIDE = 1e-12  # logistic: how far from the ends of its domain a slope is taken, so that it is finite
 SURROGATE = 0.1  # width of the smoothed hinge that stands in for the hinge
 
 
@@ -100,6 +101,39 @@ def _(loss, y):
 @interval.register(SquaredHinge)
 def _(loss, y):
     return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+
+
+@singledispatch
+def conjugate_slope(loss, y, r):
+    """Derivative of l*(y, r) in r: the predictor whose slope r is; kept finite at the ends of the domain."""
+    raise TypeError(f"no slope of a conjugate for {type(loss).__name__}")
+
+
+@conjugate_slope.register(Squared)
+@conjugate_slope.register(Huber)
+def _(loss, y, r):
+    return r + y
+
+
+@conjugate_slope.register(Logistic)
+def _(loss, y, r):
+    q = np.clip(-y * r, INSIDE, 1.0 - INSIDE)
+    return -y * np.log(q / (1.0 - q))
+
+
+@conjugate_slope.register(SquaredHinge)
+def _(loss, y, r):
+    return y + 0.5 * r
+
+
+@conjugate_slope.register(SmoothedHinge)
+def _(loss, y, r):
+    return y + loss.gamma * r
+
+
+def convexity(loss):
+    """Least second derivative of l*(y, .) on its domain, 1 / the largest curvature of the loss: the only value it takes, but for the logistic (and poisson, 0), where it has no upper bound."""
+    return 1.0 / smoothness(loss)
 
 
 def feasible(loss, y, weights, intercept, a):

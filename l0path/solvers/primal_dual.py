@@ -17,8 +17,7 @@ import numpy as np
 from ..losses import smoothness
 from ..problem import Fit
 from .coordinate_descent import SAFETY, entry_gains, make_descent
-from .dual_iht import CLOSED, EXAMINED, diverged, needs_ridge, rests
-from .dual_values import DualProblem, balance
+from .dual_iht import CLOSED, EXAMINED, DualProblem, balance, diverged, needs_ridge, rests
 from .sparse_path import scale_of, seed, slopes_at
 from .views import working_columns
 from .working_columns import READ
@@ -238,7 +237,7 @@ class _Ascent:
             return s.settings.step
         if s.settings.paper_defaults:
             return 1.0 / (s.dual.least * t)
-        L = s.dual.largest + s.spread / (2.0 * s.lambda2)
+        L = s.dual.least + s.spread / (2.0 * s.lambda2)
         return min(1.0 / L, 2.0 / (s.dual.least * t + 2.0 * L))
 
     def run(self, poll):

@@ -88,7 +88,7 @@ class GradientSolver:
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
         self.model, self.lambda1, self.lambda2, self.settings, self.scale = model, float(lambda1), float(lambda2), settings, scale
-        self.everywhere, self.width, self.view = settings.paper_defaults, -1, None
+        self.everywhere, self.width, self.view, self.bounds = settings.paper_defaults, -1, None, {}
 
     def refresh(self):
         """Renew the view when W has grown."""
@@ -134,6 +134,10 @@ class GradientSolver:
     def judge(self, outcome, outside):
         """Nothing to add to what the map over all columns says."""
         return outcome
+
+    def closed(self, k, fit):
+        """No bound, no proof."""
+        return False
 
 
 class _Run:

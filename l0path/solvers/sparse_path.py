@@ -214,13 +214,13 @@ class SparsePath:
 
     def optimality(self, k):
         """ "global" where the gap is closed, "stationary": coefficients are the best on the support, which a solver's map over all columns keeps; else "unverified"."""
-        if k in self.outcomes and self.outcomes[k].proven:
+        if self.solver.closed(k, self.store.fits[k]):
             return "global"
         return "stationary" if self.verified.get(k) == self.store.fits[k].support.tobytes() else "unverified"
 
     def bound(self, k):
-        """What no fit of size k falls below, NaN where the solver has no dual."""
-        return self.outcomes[k].bound if k in self.outcomes else float("nan")
+        """What no fit of size k falls below, NaN where the solver has no dual or all columns were not read yet (an outcome's own bound knows the working columns only)."""
+        return self.solver.bounds.get(k, float("nan"))
 
     def next_value(self):
         """Value of one more column than the last size, by its best addition in W, which the columns of largest slope there join first; None when there is none."""
