@@ -48,6 +48,8 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken. max_iter : Newton steps or sweeps per solve.
     time_limit : seconds; what is solved by then is returned. n_jobs : threads (default all). random_state : seed of effort="high". progress : bar on stderr.
+    certify : True gives every solution a `lower_bound` and `gap` by weak duality: no model of at most k unforced columns (on a lambda0 grid: no model) has an objective below it. Solutions whose gap
+        is closed to 1e-6 become "global". Needs lambda2 > 0, or bounds on every column, or a squared loss with more rows than columns; else NaN, and `path.notes` says why. `Path.certify` tries harder.
     on_solution : called with a Model each time a size is verified; returning True stops.
 
     Returns
@@ -69,8 +71,8 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         raise ValueError("the formula interface is not in this version; build the columns with formulaic.model_matrix(formula, data) and pass them as X")
     if groups is not None:
         raise ValueError("groups= is not in this version: the penalty counts columns; leave groups=None")
-    if certify:
-        raise ValueError("certify=True is not in this version: bounds are not computed yet; leave certify=False")
+    if not isinstance(certify, (bool, np.bool_)):
+        raise TypeError(f"certify={certify!r} must be True or False")
     if not isinstance(loss, str):
         raise ValueError(f"loss={loss!r} must be the name of a loss, such as 'squared' or 'logistic'")
     loss = canonical_name(loss)
@@ -85,4 +87,4 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
                      max_iter=max_iter, time_limit=time_limit, random_state=random_state)
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
-        return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True)
+        return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify))
