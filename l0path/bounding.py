@@ -9,11 +9,12 @@ from . import duality
 CLOSED = 1e-6  # relative gap up to which a solution is called global
 ENTRIES = 1 << 23  # of the dual points held at a time, (n + p) for each solution
 DENSE = 1 << 26  # entries of X up to which its columns are copied for a split
+QUICK = 2e10  # n p^2 up to which a split is made where a ridge gives bounds without it
 REMEDY = "fit with a ridge (lambda2=1e-3), or assume a box: path.certify(k=..., box=M)"
 
 
 def divided(problem):
-    """The diagonal split off the Gram matrix (see `duality.split`); None where there is none, or X is too large to be copied for it."""
+    """The diagonal split off the Gram matrix (see `duality.split`), which tightens bounds beside a ridge too; None where there is none, or X is too large to be copied for it."""
     return duality.split(problem) if problem.quadratic and problem.X.n * int(problem.usable.sum()) <= DENSE else None
 
 
@@ -52,7 +53,8 @@ def bound_solutions(problem, solutions, *, steps=3, poll=None):
         if not rows or poll():
             continue
         lambda1, lambda2 = solutions[rows[0]].lambda1, solutions[rows[0]].lambda2
-        dual = duality.dual_problem(problem, lambda1, lambda2, split=diagonal() if lambda2 == 0 else None)
+        needed = lambda2 == 0 or problem.X.n * float(problem.usable.sum()) ** 2 <= QUICK
+        dual = duality.dual_problem(problem, lambda1, lambda2, split=diagonal() if needed else None)
         if not dual.bounded:
             unbounded.add(number)
             continue
