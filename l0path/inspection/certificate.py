@@ -191,11 +191,12 @@ class _Search:
         return out + ([f"no lower bound: {self.reason}"] if self.reason and not math.isfinite(self.lower) else [])
 
     def row(self):
-        """The solution with its bound; one that rests on an assumed box is flagged, and closes nothing."""
-        if not self.conditional:
-            return bounded(self.whole, self.solution, self.lower)
-        s = bounded(self.whole, self.solution._replace(lower_bound=math.nan), self.lower)
-        return s._replace(optimality=self.solution.optimality, flags=(*(f for f in s.flags if f != IN_BOX), IN_BOX))
+        """The solution with its bound; one that rests on an assumed box is flagged, and closes nothing, and one from an earlier box is forgotten."""
+        s = self.solution
+        if self.conditional or IN_BOX in s.flags:
+            s = s._replace(lower_bound=math.nan, flags=tuple(f for f in s.flags if f != IN_BOX))
+        s = bounded(self.whole, s, self.lower)
+        return s._replace(optimality=self.solution.optimality, flags=(*s.flags, IN_BOX)) if self.conditional else s
 
     def certificate(self, path, index, box, seconds):
         """The `Certificate`, with the path's copy."""
