@@ -79,7 +79,8 @@ def certify(self, rule=None, *, time_limit=30, n_best=1, box=None, X=None, y=Non
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
     index, clock = self.index(rule, **selector), Clock(time_limit)
     with deferred_interrupts(clock):
-        search = _Search(pose(fit_data(self, X, y)), self.solutions[index], box, clock)
+        data = fit_data(self, X, y)
+        search = _Search(pose(replace(data, excluded=data.excluded | self.meta.excluded)), self.solutions[index], box, clock)
         try:
             search.run()
         except KeyboardInterrupt:
