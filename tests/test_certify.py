@@ -41,6 +41,16 @@ def least(table, objective):
     return best, [np.abs(table[support][1]) > 1e-9 for support, value in values.items() if value <= best + REL * abs(best)]
 
 
+def at_most(table, size):
+    """The objective of supports of at most `size` columns."""
+    return lambda support: table[support][0] if len(support) <= size else np.inf
+
+
+def priced(table, factor, lambda0):
+    """The objective (P) of supports."""
+    return lambda support: table[support][0] + lambda0 * factor[list(support)].sum()
+
+
 def check_row(row, best):
     """A row of path.table against the optimum that it is about."""
     if np.isfinite(row.lower_bound):
@@ -81,17 +91,14 @@ def test_bounds_and_certificates_against_enumeration():
         table = oracles.every_support(d["X"], d["y"], forced=d["forced"], **oracles.restricted_keywords(d))
         path = quiet_fit(d["X"], d["y"], certify=True, **oracles.fit_keywords(d))
         grid = quiet_fit(d["X"], d["y"], certify=True, lambda0=[d["lambda0"]], **oracles.fit_keywords(d))
-        chosen = {support: len(support) - len(d["forced"]) for support in table}
-        size = lambda k, chosen=chosen, table=table: lambda support: table[support][0] if chosen[support] <= k else np.inf
-        factor = d["penalty_factor"]
-        penalised = lambda support, table=table, factor=factor, value=d["lambda0"]: table[support][0] + value * factor[list(support)].sum()
+        penalised = priced(table, d["penalty_factor"], d["lambda0"])
         for row in path.table[path.table.status == "converged"].itertuples():
-            check_row(row, least(table, size(row.k))[0])
+            check_row(row, least(table, at_most(table, row.k + len(d["forced"])))[0])
         check_row(next(grid.table.itertuples()), least(table, penalised)[0])
         bounds += int(path.table.lower_bound.notna().sum() + grid.table.lower_bound.notna().sum())
         index = len(path) // 2
         free = d["lambda2"] == 0 and not np.isfinite(d["lower"]).any()
-        for one, objective in ((path, size(path.solutions[index].k)), (grid, penalised)):
+        for one, objective in ((path, at_most(table, path.solutions[index].k + len(d["forced"]))), (grid, penalised)):
             at = index if one is path else 0
             if one.solutions[at].status == "converged":
                 more, closed = check_certificate(one, at, table, objective, path.meta.scale, "auto" if free and number % 2 else None)
@@ -132,7 +139,6 @@ def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
 def test_separated_sizes_have_no_bound():
     X, y = wide(loss="classes", noise=0.0)
     with pytest.warns(SeparationWarning):
-        path = l0path.fit(X, y, loss="logistic", lower=-50, upper=50, certify=True, max_k=2)
         path = l0path.fit(X, y, loss="logistic", certify=True)
     assert path.table.gap[path.table.status == "separated"].isna().all()
     assert path.certify(k=int(path.table.k.iloc[-1])).gap == math.inf
