@@ -8,6 +8,7 @@ from .paths import Model, Path, load
 from .warm import warm_up
 
 Path.summary, Path.refit, Path.alternatives, Path.score = inspection.summary, inspection.refit, inspection.alternatives, inspection.score
+Path.certify = inspection.certify
 Path.select, Path.score_table, Path.validate = selection.select, selection.score_table, validate
 Path.plot = plots.plot
 CVPath.plot = plots.plot_cv

@@ -55,6 +55,9 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
     max_iter : Newton steps or sweeps per solve.
     time_limit : seconds; what is solved by then is returned. n_jobs : threads (default all). random_state : seed of effort="high". progress : bar on stderr.
+    certify : True gives every solution a `lower_bound` and `gap` by weak duality: no model of at most k unforced columns (on a lambda0 grid: none at all) has an objective below it.
+        Solutions whose gap is closed to 1e-6 become "global". Needs lambda2 > 0, bounds on every column, or a squared loss with more rows than columns; else NaN, and `path.notes` says why.
+        `Path.certify` tries harder for one solution.
     on_solution : called with a Model each time a size is verified; returning True stops.
 
     Returns
@@ -76,8 +79,8 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         raise ValueError("the formula interface is not in this version; build the columns with formulaic.model_matrix(formula, data) and pass them as X")
     if groups is not None:
         raise ValueError("groups= is not in this version: the penalty counts columns; leave groups=None")
-    if certify:
-        raise ValueError("certify=True is not in this version: bounds are not computed yet; leave certify=False")
+    if not isinstance(certify, (bool, np.bool_)):
+        raise TypeError(f"certify={certify!r} must be True or False")
     if not isinstance(loss, str):
         raise ValueError(f"loss={loss!r} must be the name of a loss, such as 'squared' or 'logistic'")
     loss = canonical_name(loss)
@@ -93,4 +96,4 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     refuse(plan, data)
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
-        return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True)
+        return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import inputs
+from .bounding import bound_solutions
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .grids import hull, hull_grid, shrink_grid
@@ -38,8 +39,8 @@ def bound_of(engine, k):
     return engine.bound(k) if hasattr(engine, "bound") else float("nan")
 
 
-def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None):
-    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit; known: AllRows of it.
+def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None, certify=False):
+    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit; known: AllRows of it; certify: lower bounds too.
 
     The model on the working columns stays in the path's source for who wants its products; who does not takes it off, because it holds Gram rows over all columns.
     """
@@ -57,6 +58,8 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
         run.prepare(slices)
         run.all_slices()
+        if certify:
+            run.bounds()
         path = run.path(by_name, response)
         path._source.extra["model"] = run.model
         return path
@@ -99,6 +102,16 @@ class _Run:
         finally:
             if bar is not None:
                 bar.close()
+
+    def bounds(self):
+        """Lower bounds for every solution; those that are not reached in time stay NaN."""
+        try:
+            self.notes += bound_solutions(self.problem, self.solutions, poll=self.clock.over)
+            self.clock.poll()
+        except Stop as stop:
+            self.end = self.end or f"{stop} while bounds were computed"
+        except KeyboardInterrupt:
+            self.end = self.end or "interrupted (Ctrl-C) while bounds were computed"
 
     def one_slice(self, number, lambda1, lambda2, supports, bar):
         """Solve a slice; whatever stops it, keep its solutions."""

@@ -41,6 +41,10 @@ class Clock:
         if self.limit is not None and time.perf_counter() - self.started > self.limit:
             raise Stop(f"time_limit of {self.limit:g} s reached")
 
+    def over(self):
+        """Whether `poll` would end the run."""
+        return self.pressed or (self.limit is not None and time.perf_counter() - self.started > self.limit)
+
 
 @contextmanager
 def deferred_interrupts(clock):

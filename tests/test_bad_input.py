@@ -138,7 +138,7 @@ WRONG = {
     "unknown algorithm": (dict(algorithm="simplex"), ValueError, "algorithm='simplex'.*'swap'"),
     "later algorithm": (dict(algorithm="feature_generating"), ValueError, "not in this version"),
     "algorithm a number": (dict(algorithm=3), TypeError, "algorithm=3"),
-    "certify": (dict(certify=True), ValueError, "certify=True is not in this version"),
+    "certify": (dict(certify="yes"), TypeError, "certify='yes' must be True or False"),
     "unknown scale": (dict(lambda_scale="glmnet"), ValueError, "lambda_scale='glmnet'"),
     "l0learn scale with weights": (dict(lambda_scale="l0learn", lambda0=[0.1], sample_weight=np.ones(N)), ValueError, "lambda_scale='l0learn'.*no weights"),
     "k negative": (dict(k=-1), ValueError, "k=-1"),

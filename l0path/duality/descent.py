@@ -10,12 +10,20 @@ CHECK = 10  # steps between two looks at the restricted dual
 class Rows:
     """Mean loss on the working columns W, for any loss: an image Z_W B of coefficients B (w, m) is what its value and slopes are taken from; less half the split, if any.
 
-    shift (m,) is the intercept, from which the search for the best one starts.
+    shift (m,) is the intercept, from which the search for the best one starts. before: the same for fewer columns, whose products are taken over.
     """
 
-    def __init__(self, dual, W):
-        self.problem, self.Z = dual.problem, dual.problem.X.columns(W)
+    def __init__(self, dual, W, before=None):
+        self.problem, self.W = dual.problem, W
         self.d = None if dual.split is None else dual.split[W][:, None]
+        self.old = np.empty(0, dtype=np.int64) if before is None else np.searchsorted(W, before.W)
+        self.new = np.delete(np.arange(W.size), self.old)
+        fresh = self.problem.X.columns(W[self.new])
+        if before is None:
+            self.Z = fresh
+        else:
+            self.Z = np.empty((fresh.shape[0], W.size), order="F")
+            self.Z[:, self.old], self.Z[:, self.new] = before.Z, fresh
 
     def image(self, B):
         rows = np.flatnonzero(B.any(axis=1))
@@ -56,10 +64,14 @@ class Rows:
 class Gram(Rows):
     """The same for the squared loss, with images Z_W' diag(w) Z_W B."""
 
-    def __init__(self, dual, W):
-        super().__init__(dual, W)
-        w = self.problem.weights
-        self.G = self.Z.T @ (w[:, None] * self.Z)
+    def __init__(self, dual, W, before=None):
+        super().__init__(dual, W, before)
+        w, fresh = self.problem.weights, self.Z[:, self.new]
+        self.G = np.empty((W.size, W.size))
+        if before is not None:
+            self.G[np.ix_(self.old, self.old)] = before.G
+        self.G[self.new] = (w[:, None] * fresh).T @ self.Z
+        self.G[:, self.new] = self.G[self.new].T
         self.c, self.half = (self.Z.T @ (w * self.problem.y))[:, None], 0.5 * float(w @ self.problem.y**2)
 
     def image(self, B):

@@ -59,13 +59,13 @@ class _Targets(NamedTuple):
         return out + ranked[np.minimum(self.sizes, ranked.shape[0] - 1), np.arange(out.size)]
 
 
-def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, tol=1e-3, coefficients=None, poll=None):
+def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, tol=1e-3, coefficients=None, poll=None, patience=None):
     """`Improved` bounds for targets sizes (t,) or lambda0 (t,) by at most `steps` batched reads of X.
 
     start: `Points` to begin with (`points_of_fits`), None for those of the null model (one read). goal (t,): objectives known; a target is left alone once its bound is within tol |goal|
     of its goal, or within a tenth of that of the relaxation. coefficients: for each target (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the
     bounds of `start` alone.
-    poll(): asked before every read, True ends the search; what was found is returned.
+    poll(): asked before every read, True ends the search; what was found is returned. patience: so many reads in a row that gain less than tol |bound| for every target end it too.
     """
     targets = _Targets(None if sizes is None else np.asarray(sizes, dtype=np.int64), None if lambda0 is None else np.asarray(lambda0, dtype=np.float64))
     if (sizes is None) == (lambda0 is None):
@@ -76,8 +76,13 @@ def improve(dual, *, start=None, sizes=None, lambda0=None, steps=5, goal=None, t
     pool = _Pool(dual, targets, start)
     if not dual.open.any():
         run = _Run(dual, targets, pool, coefficients, goal, tol)
-        while reads < steps and not (poll is not None and poll()) and run.step():
+        idle, patience = 0, steps if patience is None else patience
+        while reads < steps and idle < patience and not (poll is not None and poll()):
+            before = pool.lower.copy()
+            if not run.step():
+                break
             reads += 1
+            idle = 0 if (pool.lower - before > tol * np.abs(pool.lower)).any() else idle + 1
         return Improved(pool.points, pool.lower, run.relaxed, reads)
     return Improved(pool.points, pool.lower, np.full(pool.lower.size, np.inf), reads)
 
@@ -138,7 +143,8 @@ class _Run:
         self.goal, self.tol = np.full(t, np.inf) if goal is None else np.asarray(goal, dtype=np.float64), tol
         self.relaxed, self.shift, self.x = np.full(t, np.inf), np.zeros(t), np.full(t, np.nan)
         self.curvature = np.full(t, np.nan)
-        self.W = np.empty(0, dtype=np.int64)
+        self.W, self.model = np.empty(0, dtype=np.int64), None
+        self.entering = self.W  # violators of the last read, let in before the next descent
         self.B = np.empty((0, t))
         fits = [] if coefficients is None else coefficients
         first = [dual.problem.forced, *(np.asarray(J, dtype=np.int64) for J, _ in fits)]
@@ -169,7 +175,8 @@ class _Run:
         B = np.zeros((W.size, self.B.shape[1]))
         B[np.searchsorted(W, self.W)] = self.B
         self.W, self.B = W, B
-        self.model = (Gram if self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n else Rows)(self.dual, W)
+        small = self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n  # W only grows, so a Gram matrix is made from a smaller one
+        self.model = (Gram if small else Rows)(self.dual, W, self.model)
         self.terms = terms(self.dual, W)
         smooth, steep = smoothness(self.loss), self.model.largest()
         self.top = steep * smooth  # no curvature along the working columns is larger; infinite for the Poisson loss
@@ -183,20 +190,18 @@ class _Run:
         return np.flatnonzero((self.goal - self.pool.lower > worth) & (self.relaxed - self.pool.lower > 0.1 * worth))
 
     def step(self):
-        """Solve the restricted relaxation for the open targets, read X once, let violators in; False when no target is open."""
+        """Let violators in, solve the restricted relaxation for the open targets, read X once; False when no target is open."""
         T = self._open()
         if not T.size:
             return False
         with one_blas_thread():
+            if self.entering.size:
+                self._enter(self.entering)
             V = self._descend(T)
         points = points_at(self.dual, self.W, V, self.shift[T])
         self.pool.add(_blend(self.dual, self.targets.take(T), self.pool.points.take(T), points))
         self.pool.add(points)
-        entering = [self._violators(m, points, i, self._price(m)) for i, m in enumerate(T)]
-        new = np.concatenate(entering)
-        if new.size:
-            with one_blas_thread():
-                self._enter(new)
+        self.entering = np.concatenate([self._violators(m, points, i, self._price(m)) for i, m in enumerate(T)])
         return True
 
     def _price(self, m):

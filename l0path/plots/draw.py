@@ -12,7 +12,7 @@ def plot(self, kind="coef", x="k", mark=None, slice=None, ax=None, standardized=
     """Plot the path and return the Axes.
 
     kind : "coef" coefficients (names at the right margin, the twelve largest of the last model); "loss" mean loss and deviance ratio; "criteria" information criteria less their minima;
-        "lambda0" the interval of lambda0 for which each size is best; "gap" optimality gaps; "support" which features are in, for every size.
+        "lambda0" the interval of lambda0 for which each size is best; "gap" objective and lower bound, the gap between them shaded; "support" which features are in, for every size.
     x : "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for some lambda0) or "l1" (sum of absolute standardised coefficients); for coef, loss, criteria, gap.
     mark : a selector as a dict ({"k": 5}), an index, or a rule ("bic", a callable), or a list of these: vertical lines.
     slice : of a path with several; None takes that of `mark`, else the one with most solutions and least shrinkage (the title says which). loss and gap show all.
@@ -189,18 +189,26 @@ def _lambda0(path, ax, frame, x, title, new, standardized):
 
 
 def _gap(path, ax, frame, x, title, new, standardized):
-    known = frame[frame["gap"].notna()]
-    _, part = max(frame.groupby("slice"), key=lambda group: len(group[1]))
-    style.tidy(ax, XLABEL[x], "gap: (objective - lower bound) / objective")
-    at, _ = _curve(part, x, part["gap"].to_numpy())
-    ax.set_xlim(at.min(), at.max()) if at.min() < at.max() else None
-    if not known.empty:
-        ax.plot(known[x] if x != "lambda0" else np.sqrt(known["low"] * known["high"]), known["gap"], "o", color=style.PALETTE[0], markersize=5, clip_on=False, zorder=4)
-        ax.set_ylim(0, max(1.1 * known["gap"].max(), 0.05))
+    groups = [part for _, part in frame.groupby("slice", sort=True)]
+    ends = []
+    for part, color in zip(groups, _shades(len(groups)), strict=True):
+        at = part[x].to_numpy() if x != "lambda0" else np.sqrt(part["low"] * part["high"]).to_numpy()
+        top, low = part["objective"].to_numpy(), part["lower_bound"].to_numpy()
+        ax.fill_between(at, low, top, where=np.isfinite(low), color=color, alpha=0.18, linewidth=0)
+        ax.plot(at, top, color=color, linewidth=1.5, marker="o", markersize=3)
+        ax.plot(at, low, color=color, linewidth=1.2, linestyle=(0, (4, 2)), marker="o", markersize=2.5, markerfacecolor="white")
+        known = np.flatnonzero(np.isfinite(low))
+        ends += [(at[-1], top[-1], "objective", color), *([(at[known[-1]], low[known[-1]], "lower bound", color)] if known.size else [])]
     _axis(ax, x)
-    missing = len(frame) - len(known)
+    style.tidy(ax, XLABEL[x], "objective: loss + penalties")
+    missing = int(frame["gap"].isna().sum())
     if missing:
         style.message(ax, f"{missing} of {len(frame)} models carry no lower bound")
+        return
+    if len(groups) > 1:
+        kept = sorted(set(np.linspace(0, len(groups) - 1, min(len(groups), LABELS)).round().astype(int).tolist()))
+        ends = [(*ends[2 * g][:2], _shrinkage(*(getattr(path.solutions[groups[g].index[0]], name) for name in ("lambda1", "lambda2"))), ends[2 * g][3]) for g in kept]
+    style.end_labels(ax, *([end[i] for end in ends] for i in range(4)), new)
 
 
 def _support(path, ax, frame, x, title, new, standardized):

@@ -14,7 +14,7 @@ def data(path, kind="coef", *, x="k", slice=None, standardized=True):
     loss       x, slice, loss, deviance_ratio, of all slices unless one is named
     criteria   x, then the criteria of `path.score_table()` less their minima (over solutions with finite values)
     lambda0    k, low, high: the interval of lambda0 for which a size is best; on a lambda0 grid k, lambda0
-    gap        x, slice, gap
+    gap        x, slice, objective, lower_bound, gap
     support    as coef over k; 0 marks features that are not in
 
     slice: of a path with several; None takes `default_slice`, except for loss and gap.
@@ -33,7 +33,7 @@ def data(path, kind="coef", *, x="k", slice=None, standardized=True):
     frame = _axis(path, rows, x)
     table = path.table.loc[frame.index]
     if kind in ("loss", "gap"):
-        for name in ("slice", *(("loss", "deviance_ratio") if kind == "loss" else ("gap",))):
+        for name in ("slice", *(("loss", "deviance_ratio") if kind == "loss" else ("objective", "lower_bound", "gap"))):
             frame[name] = table[name]
     elif kind == "criteria":
         scores = path.score_table().loc[frame.index]

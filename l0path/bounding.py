@@ -1,0 +1,99 @@
+"""Lower bounds for the solutions of a fit, slice by slice: weak duality at the slopes of the fits, then two reads of X for better points (see `duality`)."""
+import math
+from functools import cache
+
+import numpy as np
+
+from . import duality
+
+CLOSED = 1e-6  # relative gap up to which a solution is called global
+READS = 2  # batched reads of X after that of the fits; at n = 1000, p = 10000 a third one lowers the median gap of sizes 0..20 from 0.194 to 0.193 and takes half the path's time
+ENTRIES = 1 << 23  # of the dual points held at a time, (n + p) for each solution
+DENSE = 1 << 25  # entries of X up to which its columns are copied for a split
+QUICK = 2e10  # n p^2 up to which a split is made where a ridge gives bounds without it
+REMEDY = "fit with a ridge (lambda2=1e-3), or assume a box: path.certify(k=..., box=M)"
+
+
+def divided(problem):
+    """The diagonal split off the Gram matrix (see `duality.split`), which tightens bounds beside a ridge too; None where there is none, or X is too large to be copied for it."""
+    return duality.split(problem) if problem.quadratic and problem.X.n * int(problem.usable.sum()) <= DENSE else None
+
+
+def relative_gap(objective, bound):
+    """(objective - bound) / max(|objective|, 1e-12)."""
+    return (objective - bound) / max(abs(objective), 1e-12)
+
+
+def standardized(problem, solution):
+    """(support, b) of a solution, in the problem's units, without columns that the problem has not."""
+    kept = problem.usable[solution.support]
+    support = solution.support[kept]
+    return support, solution.beta[kept] * problem.X.scale[support]
+
+
+def bounded(problem, solution, bound):
+    """The solution with a lower bound of its objective, -inf for none: "global" once the gap is closed. No loss is below `floor`; beyond the objective a bound is rounding."""
+    if not math.isfinite(bound):
+        return solution
+    bound = min(max(bound, problem.floor - problem.noise), solution.objective)
+    bound = float(np.fmax(bound, solution.lower_bound))
+    closed = solution.status == "converged" and relative_gap(solution.objective, bound) <= CLOSED
+    return solution._replace(lower_bound=bound, optimality="global" if closed else solution.optimality)
+
+
+def bound_solutions(problem, solutions, *, steps=READS, poll=None):
+    """Give the solutions of a path lower bounds, in place in the list; returns notes. poll(): asked before every read of X, True ends it, and what is not bounded then stays as it is.
+
+    The bounds of a size are those of the best model of at most k unforced columns, those of a lambda0 of (P) itself. Separated solutions have no optimum and get none.
+    """
+    poll = poll or (lambda: False)
+    diagonal = cache(lambda: divided(problem))
+    unbounded = set()
+    for number in dict.fromkeys(s.slice for s in solutions):
+        rows = [i for i, s in enumerate(solutions) if s.slice == number and s.status != "separated"]
+        if not rows or poll():
+            continue
+        lambda1, lambda2 = solutions[rows[0]].lambda1, solutions[rows[0]].lambda2
+        needed = lambda2 == 0 or problem.X.n * float(problem.usable.sum()) ** 2 <= QUICK
+        dual = duality.dual_problem(problem, lambda1, lambda2, split=diagonal() if needed else None)
+        if not dual.bounded:
+            unbounded.add(number)
+            continue
+        step = max(1, ENTRIES // (problem.X.n + problem.X.p))
+        for part in (rows[left : left + step] for left in range(0, len(rows), step)):
+            if poll():
+                break
+            for i, bound in zip(part, _bounds(dual, [solutions[i] for i in part], steps, poll), strict=True):
+                solutions[i] = bounded(problem, solutions[i], bound)
+    return _notes(problem, unbounded, len({s.slice for s in solutions}))
+
+
+def _bounds(dual, solutions, steps, poll):
+    """(t,) lower bounds of the objectives of some solutions of one slice."""
+    fits = [standardized(dual.problem, s) for s in solutions]
+    start = duality.points_of_fits(dual, fits)
+    goal = np.array([s.objective for s in solutions])
+    return duality.improve(dual, start=start, goal=goal, coefficients=fits, steps=steps, poll=poll, **targets(solutions)).lower
+
+
+def targets(solutions):
+    """What `duality.improve` bounds for these solutions: their lambda0, or on a support grid their sizes."""
+    if solutions and not math.isnan(solutions[0].lambda0):
+        return {"lambda0": np.array([s.lambda0 for s in solutions])}
+    return {"sizes": np.array([s.k for s in solutions])}
+
+
+def why_unbounded(problem):
+    """Why a problem without ridge has no bounds."""
+    if not problem.quadratic:
+        return "with lambda2 = 0 and no finite box on every column nothing bounds the coefficients"
+    if problem.X.n * int(problem.usable.sum()) > DENSE or (problem.X.n > problem.usable.sum() > duality.splitting.LARGEST):
+        return "with lambda2 = 0 bounds need the eigenvalues of the Gram matrix, and X has too many entries or columns for that"
+    return "with lambda2 = 0 and no finite box on every column a squared loss has bounds only for more rows than columns, linearly independent"
+
+
+def _notes(problem, unbounded, slices):
+    if not unbounded:
+        return []
+    which = f" in slice {', '.join(map(str, sorted(unbounded)))}" if len(unbounded) < slices else ""
+    return [f"no lower bounds{which}: {why_unbounded(problem)}; {REMEDY}"]
