@@ -153,8 +153,8 @@ def test_a_box_is_stated_and_proves_nothing():
     assert 0 <= c.gap < 1 and "bound_in_box" in c.model.flags and c.path.notes[-1].endswith(c.assumptions[0]) and not path.notes
     again = c.path.certify(k=4)
     assert again.gap == math.inf  # what was assumed is not kept as known
-    wider = c.path.certify(k=4, box=3 * largest)
-    assert wider.lower_bound <= c.lower_bound + 1e-9 and "as given" in wider.assumptions[0] and wider.model.flags.count("bound_in_box") == 1
+    wider = c.path.certify(k=4, box=3 * largest)  # both are ascents that stop within 1e-6 of the best dual value
+    assert wider.lower_bound <= c.lower_bound * (1 + 1e-6) and "as given" in wider.assumptions[0] and wider.model.flags.count("bound_in_box") == 1
     boxed = l0path.fit(X, y, loss="logistic", max_k=5, lower=-2, upper=2).certify(k=4)
     assert math.isfinite(boxed.gap) and not boxed.assumptions
 
