@@ -248,6 +248,10 @@ def test_loaded_paths_keep_forced_columns_and_boxes(squared, tmp_path):
     path = l0path.fit(X, y, always_include=["c0"], max_k=2)
     path.save(tmp_path / "forced")
     pd.testing.assert_frame_equal(l0path.load(tmp_path / "forced").summary(k=2, X=X, y=y).table, path.summary(k=2).table)
+    out = int(path.support(k=2)[-1])  # a column that would be the best replacement, left out by the user
+    without = l0path.fit(X, y, exclude=[out], max_k=2)
+    without.save(tmp_path / "without")
+    pd.testing.assert_frame_equal(l0path.load(tmp_path / "without").summary(k=2, X=X, y=y).table, without.summary(k=2).table)
     boxed = l0path.fit(X, y, upper=0.5, max_k=2)
     boxed.save(tmp_path / "boxed")
     pd.testing.assert_frame_equal(l0path.load(tmp_path / "boxed").summary(k=2, X=X, y=y).table, boxed.summary(k=2).table)

@@ -31,7 +31,7 @@ def fit_data(path, X=None, y=None):
     if data is path._source.data:
         return data
     forced = path.meta.forced
-    data = replace(data, factor=path.meta.factor, forced=forced, excluded=np.isinf(path.meta.factor))
+    data = replace(data, factor=path.meta.factor, forced=forced, excluded=np.isinf(path.meta.factor) | path.meta.excluded)
     _, equal = column_notes(data, np.ones(path.p, dtype=bool), data.design.moments(data.weights / data.weights.sum(), True)[1])
     excluded = data.excluded.copy()
     excluded[np.setdiff1d(equal, forced)] = True
