@@ -1,7 +1,8 @@
 """The working-set layer: solve the whole path on a few columns, check every size over all p columns in one batched read, take in the violators, repeat.
 
-A size is *verified* when no exchange with refit, and no addition that would beat the next size, exists among all p columns: for the squared loss without lambda1 and box by the
-exact table ("refit_swap"), otherwise among the n_best pairs of the ranking, each refuted by a refit ("refit_swap_m").
+A size is *verified* when no exchange with refit, and no addition that would beat the next size, exists among all p columns: for the squared loss without lambda1 and box by the exact table
+("refit_swap"), otherwise among the n_best pairs of a ranking, each refuted by a refit or by chord steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns
+are screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by (`RowModel.violators`).
 """
 import signal
 import threading

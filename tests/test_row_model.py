@@ -161,7 +161,8 @@ def test_violators_find_the_best_pairs_of_the_exact_ranking_over_all_columns():
         fit = model.refit(path.support(k=k), 0.0, 1e-4)
         [found] = model.violators([fit], [1e300], lambda1=0.0, lambda2=1e-4, ceilings=[1e300], keep=[20])
         Z = np.ascontiguousarray(model.problem.X.columns(np.arange(p)).T)
-        ranked = model.scan(model.exact(fit, 1e-4, Z), fit, lambda1=0.0, lambda2=1e-4, ceiling=1e300, keep=20)
+        ranked = model.scan(model.exact(fit, 1e-4, Z), fit, columns=np.arange(p), lambda1=0.0, lambda2=1e-4,
+                            ceiling=1e300, keep=20)
         hits += len({(c.out, c.into) for c in found} & {(c.out, c.into) for c in ranked})
         total += len(ranked)
         assert (found[0].out, found[0].into) == (ranked[0].out, ranked[0].into)

@@ -43,7 +43,7 @@ def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, row
             F, g0 = _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r)
             promised = _direction(B, u, s, r, i, j, g0, total, z)
             last = step == TRIES - 1
-            if F - SAFETY * promised > lowest:
+            if not F - SAFETY * promised <= lowest:  # refuted, or not a number
                 break
             if F < lowest or (last and any_below):
                 found, lowest, level_found = e, F, level

@@ -138,7 +138,9 @@ class ConfirmedMover:
         while store.size(fit) > 1:
             poll()
             fit = self.backward(fit, polish=store.size(fit) <= store.last + 1)
-            if store.size(fit) <= store.last and "separated" not in fit.flags:
+            if fit is None:
+                break
+            if store.size(fit) <= store.last:
                 improved |= store.offer(fit)
         return improved
 

@@ -246,12 +246,35 @@ def fitted_part(state, columns):
 
 
 @njit
+def share_left(B, g, A, u):
+    """Fill u = B g for a column with g = G_{S, j}; returns what of its curvature A is left given the support, A - g'B g."""
+    k, s = g.size, A
+    for i in range(k):
+        x = 0.0
+        for l in range(k):
+            x += B[i, l] * g[l]
+        u[i] = x
+        s -= x * g[i]
+    return s
+
+
+@njit
+def swap_change(B, b, u, i, c, s, A, lambda1):
+    """Change of F when position i gives way to a column with u and s (see `share_left`), A = its curvature; inf where it is a combination of the others."""
+    den = s + u[i] * u[i] / B[i, i]
+    if den <= COLLINEAR * A:
+        return np.inf
+    num = max(abs(c + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
+    return 0.5 * (b[i] * b[i] / B[i, i] - num * num / den)
+
+
+@njit
 def scan(rows, B, b, c, a, skip, locked, price, paid, lambda1, lambda2, target, ceiling, change, column, position):
     """The best exchanges and additions of one support among m columns, by the exact change on the quadratic; returns how many were kept.
 
     rows (k, m) = G_{S, columns}; B (k, k), b (k,) of the support; c (m,) residual products; a, price, skip (m,); locked, paid (k,): positions that stay, prices of the members.
     Kept are the len(change) lowest of: swaps with change < ceiling, and additions (position -1) that lower F by more than target + price_j, entered as change = target + price_j - gain.
-    One entry a column when ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
+    With lambda1 the gain is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
     """
     k, kept, room = b.size, START, change.size
     g, u = np.empty(k), np.empty(k)
@@ -261,36 +284,20 @@ def scan(rows, B, b, c, a, skip, locked, price, paid, lambda1, lambda2, target, 
         A = a[j] + 2.0 * lambda2
         for i in range(k):
             g[i] = rows[i, j]
-        size = max(abs(c[j]) - lambda1, 0.0)
-        s = A
-        for i in range(k):
-            x = 0.0
-            for l in range(k):
-                x += B[i, l] * g[l]
-            u[i] = x
-            s -= x * g[i]
-        best, best_i = np.inf, -2
-        worst = change[room - 1] if kept == room else np.inf
+        s = share_left(B, g, A, u)
+        worst = change[room - 1] if kept == room else ceiling
         if s > COLLINEAR * A:
+            size = max(abs(c[j]) - lambda1, 0.0)
             d = target + price[j] - 0.5 * size * size / s
-            if d < min(0.0, ceiling) and d < worst:
-                best, best_i = d, -1
+            if d < min(0.0, worst):
+                kept = _keep(d, j, NONE, change, column, position, kept)
         for i in range(k):
             if locked[i]:
                 continue
-            den = s + u[i] * u[i] / B[i, i]
-            if den <= COLLINEAR * A:
-                continue
-            num = max(abs(c[j] + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
-            d = 0.5 * (b[i] * b[i] / B[i, i] - num * num / den) + price[j] - paid[i]
-            if d < ceiling and d < worst:
-                if ceiling > 0.0:
-                    kept = _keep(d, j, i, change, column, position, kept)
-                    worst = change[room - 1] if kept == room else np.inf
-                elif d < best:
-                    best, best_i = d, i
-        if best_i > -2:
-            kept = _keep(best, j, best_i, change, column, position, kept)
+            d = swap_change(B, b, u, i, c[j], s, A, lambda1) + price[j] - paid[i]
+            if d < worst:
+                kept = _keep(d, j, i, change, column, position, kept)
+                worst = change[room - 1] if kept == room else ceiling
     return kept
 
 

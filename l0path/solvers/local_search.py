@@ -13,8 +13,8 @@ class LocalSearch:
     """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap (False: frozen, as CDPSI); swap_size 1 or 2; n_best: pairs
     refuted by a refit where the table only ranks (None: 20, and up to 500 where refits cost next to nothing).
 
-    effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves, for the squared loss with an overshoot beyond max_k and a few kicks (drop some, add the best,
-    polish); "high" adds many kicks and double swaps, up to 50 times the work.
+    effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves, with an overshoot beyond max_k and back, and for the squared loss a few kicks (drop some, add
+    the best, polish); "high" adds many kicks and double swaps, up to 50 times the work.
     tol: moves that lower F by less than tol / 100, relative, are not taken.
     """
 

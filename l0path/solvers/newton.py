@@ -322,9 +322,9 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         gain = F - value
         F = value
         x[:] = new
-        # where the model foretold the step well, it is trusted again
         quiet = smooth and damping == 0.0 and (capped == 0 or far <= 10.0)  # farther out it may be on its way to separation
         stale, near = near, quiet and promised <= 1e-6 * level  # so close that the Hessian stays as it is
+        # where the model foretold the step well, it is trusted again
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(y, eta, offset)

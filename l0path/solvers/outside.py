@@ -2,7 +2,7 @@
 import numpy as np
 
 from .._generic import njit
-from .exchange import COLLINEAR, _keep
+from .exchange import COLLINEAR, _keep, share_left, swap_change
 
 
 @njit
@@ -48,27 +48,16 @@ def foretold(rows, index, B, b, c, a, skip, locked, price, paid, lambda1, lambda
 @njit
 def _best_exchange(B, b, c, A, g, u, locked, paid, lambda1, target, price):
     """(change, position) of the best exchange with one column: its addition (position -1) where that lowers F by more than target + price, or a swap."""
-    k, s = b.size, A
-    for i in range(k):
-        x = 0.0
-        for l in range(k):
-            x += B[i, l] * g[l]
-        u[i] = x
-        s -= x * g[i]
+    s = share_left(B, g, A, u)
     best, best_i = np.inf, -2
     if s > COLLINEAR * A:
         size = max(abs(c) - lambda1, 0.0)
         d = target + price - 0.5 * size * size / s
         if d < 0.0:
             best, best_i = d, -1
-    for i in range(k):
-        if locked[i]:
-            continue
-        den = s + u[i] * u[i] / B[i, i]
-        if den <= COLLINEAR * A:
-            continue
-        num = max(abs(c + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
-        d = 0.5 * (b[i] * b[i] / B[i, i] - num * num / den) + price - paid[i]
-        if d < best:
-            best, best_i = d, i
+    for i in range(b.size):
+        if not locked[i]:
+            d = swap_change(B, b, u, i, c, s, A, lambda1) + price - paid[i]
+            if d < best:
+                best, best_i = d, i
     return best, best_i

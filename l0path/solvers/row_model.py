@@ -190,8 +190,8 @@ class RowModel(WorkingColumns):
         return self.refit(support, 0.0, lambda2, (b, b0), target), e
 
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
-        """For each fit its best exchanges over all p columns, by two quadratics: with unweighted Gram rows, one set for all fits, NEAR keep columns outside W are proposed; these and W are then ranked
-        with the curvatures of the fit itself. One read of X for the gradients, one for new Gram rows, one counted for the columns proposed."""
+        """For each fit its best exchanges over all p columns, by two quadratics: with unweighted Gram rows, one set for all fits, NEAR keep columns outside W are proposed; these are then ranked with
+        the curvatures of the fit, W with those of a fit close by (`quadratic`). One read of X for the gradients, one for new Gram rows, one counted for the columns proposed."""
         p, flat = self.problem, self.flat()
         held = flat.reads
         flat.read([fit.support for fit in fits])
@@ -215,19 +215,15 @@ class RowModel(WorkingColumns):
 
             threads.run_each(propose, len(fits))
 
-        out = [None] * len(fits)
-
-        def rank(i):
-            fit, J = fits[i], np.array([j for _, j in found[i] if self.where[j] < 0], dtype=np.int64)
+        out = []
+        for i, fit in enumerate(fits):
+            J = np.array([j for _, j in found[i] if self.where[j] < 0], dtype=np.int64)
             options = {"lambda1": lambda1, "lambda2": lambda2, "lambda0": lambda0, "target": targets[i], "ceiling": ceilings[i], "keep": keep[i]}
             ranked = self.scan(self.quadratic(fit, lambda2), fit, **options, columns=self.W)
             if J.size:
                 Z = np.ascontiguousarray(p.X.columns(J).T)
                 ranked = sorted(ranked + self.scan(self.exact(fit, lambda2, Z), fit, **options, columns=J), key=lambda x: (x.change, x.into, x.out))
-            out[i] = ranked[: keep[i]]
-
-        for i in range(len(fits)):
-            rank(i)
+            out.append(ranked[: keep[i]])
         return out
 
     def _proposed(self, fit, side, c, block, lambda0, lambda1, lambda2, found):

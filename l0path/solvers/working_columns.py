@@ -86,14 +86,13 @@ class WorkingColumns:
         paid = np.where(locked, 0.0, lambda0 * p.factor[fit.support]) if lambda0 else np.zeros(fit.support.size)
         return skip, locked, self.prices(lambda0, J), paid
 
-    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns=None, first=0):
+    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns):
         """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate."""
-        J = np.arange(first, first + quadratic.c.size) if columns is None else columns
-        skip, locked, price, paid = self.terms(fit, J, lambda0)
+        skip, locked, price, paid = self.terms(fit, columns, lambda0)
         self.tables += 1
         change, column, position = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
         count = scan(quadratic.rows, quadratic.B, fit.b, quadratic.c, quadratic.a, skip, locked, price, paid, lambda1, lambda2, target, ceiling, change, column, position)
-        return candidates(fit.support, change[:count], J[column[:count]], position[:count], keep)
+        return candidates(fit.support, change[:count], columns[column[:count]], position[:count], keep)
 
 
 def candidates(support, change, into, position, keep):
