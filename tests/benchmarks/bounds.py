@@ -95,7 +95,7 @@ def one_seed(seed, factor, snr, n, p, k):
 
 
 def seeds_table(args):
-    """Gap at the true size over seeds. The relaxation is exact if 2 lambda2 |b_j| of every chosen column is at least the largest slope of the others (Liu et al., ICML 2017, Theorem 3), of which noise alone
+    """Gap at the true size over seeds. The relaxation is exact if 2 lambda2 |b_j| of every chosen column is at least the largest slope of the others (Liu et al., ICML 2017), of which noise alone
 
     makes about sigma sqrt(2 log p / n): the ridge is a multiple of what that asks of the smallest coefficient.
     """
