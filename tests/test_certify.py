@@ -136,6 +136,30 @@ def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
         assert c.gap == math.inf and c.status == "gap_not_closed" and not c.proven and "no bound" in repr(c) and any("lambda2" in text for text in c.assumptions)
 
 
+@pytest.mark.parametrize("lambda2", [1e-3, 0.05, 0.5])
+def test_for_more_rows_than_columns_no_deviance_ratio_is_bounded_worse_than_by_least_squares(lambda2):
+    X, y = wide(3, n=60, p=10, noise=3.0)
+    w = np.random.default_rng(4).uniform(0.5, 2.0, 60)
+    w /= w.sum()
+    Z = X - w @ X
+    Z /= np.sqrt(w @ Z**2)
+    c = y - w @ y
+    table = oracles.every_ridge(Z.T @ (w[:, None] * Z), Z.T @ (w * c), 0.5 * w @ c**2, lambda2)
+
+    def ratio(b):
+        return 1 - w @ (c - Z @ b) ** 2 / (w @ c**2)
+
+    full = ratio(np.linalg.lstsq(np.sqrt(w)[:, None] * Z, np.sqrt(w) * c, rcond=None)[0])
+    path = l0path.fit(X, y, sample_weight=w, lambda2=lambda2)
+    for k in range(1, 10):
+        best = min((value for support, value in table.items() if len(support) == k), key=lambda value: value[0])
+        found = path.certify(k=k).deviance_ratio_bound
+        assert ratio(best[1]) - 1e-9 <= found <= full + 1e-9
+    grid = l0path.fit(X, y, sample_weight=w, lambda2=lambda2, lambda0=[0.02])
+    best = min(table.items(), key=lambda entry: entry[1][0] + 0.02 * len(entry[0]))[1]
+    assert ratio(best[1]) - 1e-9 <= grid.certify(index=0).deviance_ratio_bound <= full + 1e-9
+
+
 def test_separated_sizes_have_no_bound():
     X, y = wide(loss="classes", noise=0.0)
     with pytest.warns(SeparationWarning):

@@ -16,6 +16,7 @@ from .neighbours import fit_data
 READS = 60  # batched reads of X in a round, at most
 PATIENCE = 6  # reads in a row that gain less than half of CLOSED end a round
 ROUNDS = 20  # rounds of bounding and fixing
+BARE_READS = 8  # for the bound of the loss without any penalty
 SHARES = (0.0, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)  # of the shrinkage, for the bound of the loss alone
 IN_BOX = "bound_in_box"  # flag of a row whose bound holds within an assumed box
 TWICE = 2.0  # times the largest |b_j| of the incumbent: box="auto"
@@ -98,7 +99,7 @@ class _Search:
         self.into, self.out = np.zeros(problem.X.p, dtype=bool), np.zeros(problem.X.p, dtype=bool)
         self.box, self.conditional = self.checked(box), False
         self.lower = solution.lower_bound if math.isfinite(solution.lower_bound) and IN_BOX not in solution.flags else -math.inf
-        self.loss, self.paid, self.reason = problem.floor - problem.noise, 0.0, ""
+        self.loss, self.paid, self.reason, self.last = problem.floor - problem.noise, 0.0, "", None
 
     def checked(self, box):
         """The box as a number, "auto" filled in."""
@@ -123,7 +124,8 @@ class _Search:
             return
         for _ in range(ROUNDS):
             if self.clock.over() or not self.round() or self.gap() <= CLOSED:
-                return
+                break
+        self.bare_loss()
 
     def dual(self):
         """The dual problem of what is left."""
@@ -142,6 +144,7 @@ class _Search:
             target = targets([s])
         else:
             target = {"sizes": np.array([s.k - int(self.into.sum())])}
+        self.last = dual, target
         found = duality.improve(dual, start=duality.points_of_fits(dual, [fit]), goal=goal, coefficients=[fit], steps=READS, tol=0.5 * CLOSED, patience=PATIENCE, poll=self.clock.over, **target)
         # what was fixed cuts models that are worse than the incumbent, so this much is known of them
         self.lower = max(self.lower, min(float(found.lower[0]) + self.paid, s.objective))
@@ -163,6 +166,20 @@ class _Search:
             if math.isfinite(bound):
                 best = max(best, (bound - r * goal) / (1.0 - r))
         return best
+
+    def bare_loss(self):
+        """The least mean loss again, from dual points of the loss alone, for a split diagonal: points of a penalised problem may say less of it than least squares on all columns does."""
+        s = self.solution
+        if self.last is None or self.gap() <= CLOSED or self.clock.over():
+            return
+        dual, target = self.last
+        if dual.split is None or not (self.penalised or s.lambda1 or s.lambda2):
+            return
+        bare, fit = replace(dual, lambda1=0.0, ridge=0.5 * dual.split), standardized(dual.problem, s)
+        target = {"lambda0": np.zeros(1)} if self.penalised else target
+        start = duality.points_of_fits(bare, [fit, duality.least_squares(dual.problem)])
+        found = duality.improve(bare, start=start, goal=np.array([s.loss]), coefficients=[fit], steps=BARE_READS, poll=self.clock.over, **target)
+        self.loss = max(self.loss, float(found.lower[0]))
 
     def take(self, out, into):
         """Let fixed columns leave the problem; whether there are any."""
