@@ -12,7 +12,7 @@ Applications 43, 2009) for sizes. Their tree for p columns needs a finite box; w
 import heapq
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from ..duality.bounds import base, gains, points_at
 from ..duality.conjugates import smooth, tangents
 from ..losses import smoothness
 from ..problem import EPS
-from .node_relaxation import bound, relax
+from .local_search import LocalSearch
+from .node_relaxation import relax
 
 BATCH = 16  # nodes split at a time, at most: their children share a read of X
 TURNS = 60  # Newton steps of a relaxation
@@ -35,11 +36,17 @@ ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is
 
 @dataclass(frozen=True, kw_only=True)
 class BranchAndBound:
-    """Settings of the tree: gap, relative, at which it ends; node_limit: nodes solved at most, None for no limit; n_best: how many of the best supports are wanted."""
+    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes solved for a size or lambda0 at most, None for no limit."""
 
     gap: float = 1e-6
     node_limit: int | None = None
-    n_best: int = 1
+    start = LocalSearch()  # of the path whose models the searches start from
+
+    def __post_init__(self):
+        if isinstance(self.gap, bool) or not isinstance(self.gap, (int, float, np.number)) or not 0 <= self.gap < math.inf:
+            raise ValueError(f"gap={self.gap!r} must be a number >= 0, relative to the objective")
+        if self.node_limit is not None and (isinstance(self.node_limit, bool) or not isinstance(self.node_limit, (int, np.integer)) or self.node_limit < 1):
+            raise ValueError(f"node_limit={self.node_limit!r} must be a whole number >= 1, or None for no limit")
 
 
 class Node(NamedTuple):
@@ -95,26 +102,22 @@ class Working:
 
 
 class Tree:
-    """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem.
+    """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
+    start: columns that work from the first node on; n_best: how many of the best supports are wanted.
 
-    upper, best: the value and what was kept of the n_best best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
+    best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
     """
 
-    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, start=(), fits=()):
+    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=()):
         problem = dual.problem
-        self.dual, self.size, self.lambda0, self.refit, self.settings = dual, size, lambda0, refit, settings
+        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
         self.loss = smooth(problem.loss)
         self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
-        self.best, self.seen = [], {}
+        self.best, self.seen = [], set()
         self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
-        self.work.grow(np.concatenate([problem.forced, *start]))
+        self.work.grow(np.union1d(problem.forced, start))
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
-        for support in fits:
-            self.offer(support)
-        s = math.sqrt(lambda0) if size is None else self._guess()
-        empty = np.empty(0, dtype=np.int64)
-        self._settle([Node(-math.inf, empty, empty, empty, np.empty(0), s, 0.0)])
 
     def _guess(self):
         """The root's price: that at which `size` columns would leave zero by themselves."""
@@ -125,7 +128,7 @@ class Tree:
     @property
     def upper(self):
         """Value of the worst model that is kept, infinite while fewer than n_best are known."""
-        return self.best[self.settings.n_best - 1][0] if len(self.best) >= self.settings.n_best else math.inf
+        return self.best[self.n_best - 1][0] if len(self.best) >= self.n_best else math.inf
 
     @property
     def cutoff(self):
@@ -135,22 +138,28 @@ class Tree:
     @property
     def lower(self):
         """What nothing outside `best` is below."""
-        return min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
+        return -math.inf if not self.nodes else min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
 
     def offer(self, support):
         """Let a support of the problem compete."""
         key = np.sort(np.asarray(support, dtype=np.int64))
         if key.tobytes() in self.seen:
             return
-        value, kept = self.refit(key)
-        self.seen[key.tobytes()] = value
+        self.seen.add(key.tobytes())
+        self.accept(*self.refit(key))
+
+    def accept(self, value, kept):
+        """Let a model of known value compete."""
         if value < self.upper:
-            self.best = sorted([*self.best, (value, len(self.seen), kept)])[: self.settings.n_best]
+            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[: self.n_best]
 
     def run(self, poll=None):
-        """Split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), or poll() is True ("stopped")."""
+        """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), or poll() is True ("stopped")."""
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
         with one_blas_thread():
+            if not self.nodes:
+                empty = np.empty(0, dtype=np.int64)
+                self._settle([Node(-math.inf, empty, empty, empty, np.empty(0), math.sqrt(self.lambda0) if self.size is None else self._guess(), 0.0)])
             while self.heap and self.heap[0][0] < self.cutoff:
                 if poll is not None and poll():
                     return "stopped"
