@@ -199,6 +199,10 @@ class Proof:
         """Take over the best model of the search, if it is better."""
         if self.best:
             fit = self.best[0]
+            if self.box is not None:  # a box that is assumed bounds what is proved, not the model
+                model = make_model(self.whole)
+                model.grow(fit.support)
+                fit = model.refit(fit.support, self.solution.lambda1, self.solution.lambda2)
             k = fit.support.size - self.whole.forced.size
             s = self.in_units(fit, k)
             if s.objective < self.solution.objective:

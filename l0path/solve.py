@@ -59,10 +59,11 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
         run.prepare(slices)
         run.all_slices()
-        if hasattr(plan.settings, "start"):
-            run.proofs()
-        elif certify:
+        exact = hasattr(plan.settings, "start")
+        if certify or exact:
             run.bounds()
+        if exact:
+            run.proofs()
         path = run.path(by_name, response)
         path._source.extra["model"] = run.model
         return path

@@ -74,7 +74,8 @@ class Working:
 
     def take(self):
         dual, W = self.dual, self.W
-        self.ridge, self.lower, self.upper, self.factor = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper, dual.problem.factor))
+        self.ridge, self.lower, self.upper = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper))
+        self.factor = np.where(dual.counted[W], dual.problem.factor[W], 0.0)  # forced columns cost nothing
         self.q = self.Z.T @ (dual.problem.weights * dual.problem.y)
         self.counted = dual.counted[W]
         if self.space.shape[0] < W.size:
@@ -114,6 +115,7 @@ class Tree:
         self.loss = smooth(problem.loss)
         self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
+        self.columns = int(dual.counted.sum())
         self.best, self.seen = [], set()
         self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
         self.work.grow(np.union1d(problem.forced, start))
@@ -216,19 +218,31 @@ class Tree:
         b[node.at] = node.b
         if self.nodes <= 50 or self.nodes % ROUND == 0:
             self._round(node, state, b)
-        split = self._branch(node, state, b)
-        if split >= 0 and node.bound < self.cutoff:
+        if node.bound < self.cutoff:
             self.count += 1
-            heapq.heappush(self.heap, (node.bound, self.count, node._replace(split=split)))
+            heapq.heappush(self.heap, (node.bound, self.count, node._replace(split=self._branch(node, state, b))))
+
+    def _leaf(self, node):
+        """Whether the node holds one model alone, which then competes: as many columns are in as may be, or no more are free than may still come in."""
+        left, work = self._left(node), self.work
+        free = self.columns - node.into.size - node.out.size
+        if left < 0 and free > 0 or left > 0 and free > left:
+            return False
+        self.nodes += 1
+        into = np.concatenate([self.dual.problem.forced, work.W[node.into]])
+        if left != 0 and free > 0:
+            rest = self.dual.counted.copy()
+            rest[work.W[node.into]] = rest[work.W[node.out]] = False
+            into = np.concatenate([into, np.flatnonzero(rest)])
+        if self.size is None or into.size == self.size + self.dual.problem.forced.size or self.n_best == 1:
+            self.offer(into)
+        return True
 
     def _relaxed(self, nodes):
         """The nodes with their relaxations on the working columns, without those that hold one model alone, which has then competed."""
         work, out = self.work, []
         for node in nodes:
-            if self._left(node) == 0:
-                self.offer(np.concatenate([work.W[~work.counted], work.W[node.into]]))
-                self.nodes += 1
-            else:
+            if not self._leaf(node):
                 out.append(node)
         B, s = np.zeros((work.W.size, len(out)), order="F"), np.array([node.s for node in out])
         for m, node in enumerate(out):
@@ -328,15 +342,16 @@ class Tree:
         return np.where((state == 0) & (b != 0), z, 0.0)
 
     def _branch(self, node, state, b):
-        """The free column whose z is closest to one half; where all are whole the largest, and -1 where no free column is left."""
+        """The free column whose z is closest to one half; where all are whole the largest."""
         z = self._z(node, state, b)
         middle = np.where((z > 1e-7) & (z < 1 - 1e-7), 0.5 - np.abs(z - 0.5), -1.0)
         j = int(middle.argmax())
         if middle[j] > 0:
             return j
         free = np.flatnonzero(state == 0)
-        if not free.size:
-            return -1
+        if not free.size:  # the free columns are zero in every relaxation so far
+            self.work.grow(np.flatnonzero(self.dual.counted & (self.work.position < 0))[:1])
+            return self.work.W.size - 1
         return int(free[np.abs(b[free]).argmax()])
 
     def _round(self, node, state, b):
@@ -345,6 +360,7 @@ class Tree:
         if left < 0:
             chosen = np.flatnonzero(z > 0.5)
         else:
-            chosen = np.argsort(-z, kind="stable")[:left]
-            chosen = chosen[z[chosen] > 0]
-        self.offer(work.W[np.concatenate([np.flatnonzero(state == 1), chosen])])
+            chosen = np.argsort(np.where(state == 0, -z, 1.0), kind="stable")[:left]
+            chosen = chosen[state[chosen] == 0]
+        if left < 0 or chosen.size == left:
+            self.offer(work.W[np.concatenate([np.flatnonzero(state == 1), chosen])])
