@@ -24,7 +24,8 @@ from .problem import effective_rows
 
 PASSED = ("loss", "algorithm", "lambda1", "lambda2", "fit_intercept", "standardize", "lower", "upper", "always_include", "exclude", "penalty_factor", "gamma", "delta", "tol", "max_iter",
           "time_limit", "class_weight")  # parameters that `fit` takes under the same name
-PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats", "max_k")
+PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
+SPARSE = ("csc", "csr")  # formats taken as they are
 
 
 class Unfinished(Exception):
@@ -63,15 +64,15 @@ def _keep(self, parameters):
 class _Selected(SelectorMixin, BaseEstimator):
     """What the four estimators share: checked data, and a model of a path as fitted attributes."""
 
-    def _data(self, X, y):
-        """(X, y) as `fit` takes them; n_features_in_, feature_names_in_ and, for classes, classes_ are set. NaN in X is found by `fit`."""
+    def _data(self, X, y, sample_weight):
+        """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for classes, classes_ are set. NaN in X is found by `fit`."""
         loss = canonical_name(self.loss) if isinstance(self.loss, str) else self.loss
         classes = isinstance(self, ClassifierMixin)
         if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
             other = "Regressor" if classes else "Classifier"
             raise ValueError(f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} or L0{other}CV")
-        X, y = validate_data(self, X, y, accept_sparse=True, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes)
-        return X, self._labels(y) if classes else y
+        X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes)
+        return X, self._labels(y) if classes else y, None if sample_weight is None else np.asarray(sample_weight)
 
     def _labels(self, y):
         """Two classes of any dtype, as an array of labels that sort."""
@@ -110,15 +111,41 @@ class _Selected(SelectorMixin, BaseEstimator):
 
     def _predict(self, X, type):
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=True, reset=False)
+        X = validate_data(self, X, accept_sparse=SPARSE, reset=False)
         return self.path_.predict(X, index=self.model_.index, type=type)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False
         return tags
+
+    def _largest(self, X, sample_weight, want):
+        """`want`, or less where a model of that size would interpolate: without shrinkage, as many coefficients as distinct rows fit any y with almost any columns (if there are more), so the
+        choice among them would be one of rounding. None stands for min(p, n_eff // 2, 100)."""
+        n, p = X.shape
+        weights = sample_weights(sample_weight, n)
+        if want is None:
+            want = int(min(p, effective_rows(weights) // 2, 100))
+        elif isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)) or want < 0:
+            raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
+        named = getattr(self, "penalty", "L0")
+        if any(f"L{i}" in named if value is None else np.min(value) > 0 for i, value in ((1, self.lambda1), (2, self.lambda2))):
+            return int(want)
+        intercept = int(bool(self.fit_intercept))
+        rows = distinct_rows(X, np.flatnonzero(weights), want + intercept + 1)
+        return int(want) if rows > want + intercept or p <= rows else max(rows - intercept - 1, 0)
+
+
+def distinct_rows(X, rows, enough):
+    """How many different rows X has among these, by their sums along a random direction (1e-12 relative); counting stops at `enough`, so that mostly few rows are read."""
+    direction, size = np.random.default_rng(8128).standard_normal(X.shape[1]), 2 * enough
+    while True:
+        with np.errstate(all="ignore"):  # what is not finite is refused by the fit
+            along = np.sort(X[rows[:size]] @ direction)
+            count = 1 + np.count_nonzero(np.diff(along) > 1e-12 * np.abs(along).max())
+        if count >= enough or size >= rows.size:
+            return count
+        size *= 2
 
 
 class _OneModel(_Selected):
@@ -131,15 +158,14 @@ class _OneModel(_Selected):
 
         Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy; TimeoutError where time_limit ends before the first model.
         """
-        X, y = self._data(X, y)
+        X, y, sample_weight = self._data(X, y, sample_weight)
         arguments = self._arguments(PASSED)
         for name in ("lambda1", "lambda2"):
             arguments[name] = number(arguments[name], name)
         memory = check_memory(self.memory)
-        if self.lambda0 is None:
-            arguments["max_k"] = self._length(X, sample_weight, self.memory is not None)
-        else:
-            arguments |= {"lambda0": [number(self.lambda0, "lambda0")], "max_k": self.max_k}
+        arguments["max_k"] = self._length(X, sample_weight)
+        if self.lambda0 is not None:
+            arguments["lambda0"] = [number(self.lambda0, "lambda0")]
         try:
             path = memory.cache(whole_path, ignore=["n_jobs"])(X, y, sample_weight, arguments, _release(), self.n_jobs)
         except Unfinished as unfinished:
@@ -149,19 +175,18 @@ class _OneModel(_Selected):
         sizes = [s.k for s in path.solutions]
         return self._take(path, sizes.index(max((k for k in sizes if k <= self.k), default=min(sizes))))
 
-    def _length(self, X, sample_weight, cached):
-        """The largest size of the path: `max_k`, or k alone; with a cache, which serves every k, what `fit` takes by itself."""
+    def _length(self, X, sample_weight):
+        """The largest size of the path: `max_k`, or k alone; for a lambda0, or with a cache, which serves every k, what `fit` takes by itself."""
         k, max_k = self.k, self.max_k
+        if self.lambda0 is not None:
+            return self._largest(X, sample_weight, max_k)
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 0:
             raise ValueError(f"k={k!r} must be a whole number >= 0, the size of the model")
-        if max_k is not None:
-            if isinstance(max_k, (int, np.integer)) and max_k < k:
-                raise ValueError(f"max_k={max_k!r} is below k={k}; raise it, or leave max_k=None")
-            return max_k
-        if not cached:
-            return int(k)
-        n, p = X.shape
-        return int(max(k, min(p, effective_rows(sample_weights(sample_weight, n)) // 2, 100)))
+        if max_k is None:
+            return self._largest(X, sample_weight, k) if self.memory is None else max(self._largest(X, sample_weight, None), self._largest(X, sample_weight, k))
+        if isinstance(max_k, (int, np.integer)) and max_k < k:
+            raise ValueError(f"max_k={max_k!r} is below k={k}; raise it, or leave max_k=None")
+        return self._largest(X, sample_weight, max_k)
 
     def _cut_short(self, path):
         """A path that ended at its time limit: with a warning, or an error where it is empty."""
@@ -182,8 +207,9 @@ class _BestModel(_Selected):
 
         Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy; TimeoutError where time_limit leaves fewer than two folds.
         """
-        X, y = self._data(X, y)
-        self.cv_ = cv_fit(X, y, sample_weight=sample_weight, groups_cv=groups, n_jobs=self.n_jobs, **self._arguments(PASSED_CV))
+        X, y, sample_weight = self._data(X, y, sample_weight)
+        max_k = self._largest(X, sample_weight, self.max_k)
+        self.cv_ = cv_fit(X, y, sample_weight=sample_weight, groups_cv=groups, max_k=max_k, n_jobs=self.n_jobs, **self._arguments(PASSED_CV))
         return self._take(self.cv_.path, self.cv_.index(self.which))
 
 
@@ -200,13 +226,19 @@ def _has_probabilities(self):
 
 
 class _Classifier(ClassifierMixin):
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
     def decision_function(self, X):
         """(m,) linear predictors of the rows X (m, p); above 0 is classes_[1]."""
         return self._predict(X, "link")
 
     def predict(self, X):
         """(m,) labels of the rows X (m, p)."""
-        return self.classes_[(self.decision_function(X) > 0).astype(np.int64)]
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(np.int64)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -230,7 +262,8 @@ class L0Regressor(_Regressor, _OneModel):
 
     Parameters
     ----------
-    k : size of the model, default 10; forced columns are not counted. Where no model of that size can be fitted (k > p, a perfect fit), the largest that can: `k_` says which.
+    k : size of the model, default 10; forced columns are not counted. Where no model of that size can be fitted, the largest that can, and `k_` says
+        which: k > p, a perfect fit, or, without shrinkage and with p larger, as many coefficients as distinct rows (any columns would fit then).
     lambda0 : None, or the price of a column: the model then minimises the above + lambda0 ||beta||_0, and k is not used.
     lambda1, lambda2 : numbers >= 0 (0.0, 0.0), in the units of the mean loss.
     loss : "squared" (default), "huber" (threshold `delta` in units of y) or "poisson".
@@ -289,7 +322,7 @@ class L0RegressorCV(_Regressor, _BestModel):
 
     Parameters
     ----------
-    max_k : largest size tried; None: min(p, n_eff // 2, 100).
+    max_k : largest size tried; None: min(p, n_eff // 2, 100). Less where models would interpolate, see k of `L0Regressor`.
     cv : number of folds (5; shuffled by random_state), a scikit-learn splitter, an iterable of (train, test), or fold ids, one per row. n_repeats : repeats of an integer cv (1).
     scoring : None ("deviance": mean squared error for the squared loss), "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction, sample_weight).
     which : "min" (default, the best score), "1se" (the fewest columns within one standard error of it), or a criterion such as "bic", which looks at the fit on all rows.
