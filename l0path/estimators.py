@@ -169,7 +169,8 @@ class _OneModel(_Selected):
         try:
             path = memory.cache(whole_path, ignore=["n_jobs"])(X, y, sample_weight, arguments, _release(), self.n_jobs)
         except Unfinished as unfinished:
-            path = self._cut_short(unfinished.path)
+            path = unfinished.path
+            self._tell(path)
         if self.lambda0 is not None:
             return self._take(path, 0)
         sizes = [s.k for s in path.solutions]
@@ -188,12 +189,11 @@ class _OneModel(_Selected):
             raise ValueError(f"max_k={max_k!r} is below k={k}; raise it, or leave max_k=None")
         return self._largest(X, sample_weight, max_k)
 
-    def _cut_short(self, path):
-        """A path that ended at its time limit: with a warning, or an error where it is empty."""
+    def _tell(self, path):
+        """A warning about a path that ended at its time limit, an error where it is empty."""
         if not len(path):
-            raise TimeoutError(f"time_limit={self.time_limit:g} s was over before the first model; raise it")
+            raise TimeoutError(f"time_limit={self.time_limit:g} s was over before the first model; raise it") from None
         warnings.warn(f"time_limit={self.time_limit:g} s was over at k = {path.solutions[-1].k} ({path.status}); raise time_limit, or lower k or max_k", ConvergenceWarning, stacklevel=3)
-        return path
 
 
 class _BestModel(_Selected):
