@@ -1,9 +1,11 @@
 """Best-subset models as scikit-learn estimators: `L0Regressor`, `L0Classifier` and their cross-validated forms, and `one_standard_error`, a rule for `GridSearchCV(refit=)`.
 
 Each fit solves a whole path (`l0path.fit`) and takes one model of it, which is `model_`; `path_` is the whole. The estimators select features too: `get_support()` and `transform()` keep
-exactly the columns of the model. This is the only module that imports scikit-learn when it is imported, so `l0path/__init__` loads it when one of its names is first used.
+exactly the columns of the model. As any path it refers to X and y in memory, and pickles leave them out. This is the only module that imports scikit-learn when it is imported, so
+`l0path/__init__` loads it when one of its names is first used.
 """
 import math
+import pickle
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +22,7 @@ from .errors import ConvergenceWarning
 from .fit import fit
 from .inputs import number, sample_weights
 from .losses import CLASSIFICATION, canonical_name
+from .plan import _numbers
 from .problem import effective_rows
 
 PASSED = ("loss", "algorithm", "lambda1", "lambda2", "fit_intercept", "standardize", "lower", "upper", "always_include", "exclude", "penalty_factor", "gamma", "delta", "tol", "max_iter",
@@ -36,8 +39,8 @@ class Unfinished(Exception):
         self.path = path
 
 
-def whole_path(X, y, sample_weight, arguments, release, n_jobs):
-    """The path of `fit`, for joblib to cache: release (the package's version) is part of the key, n_jobs is not."""
+def whole_path(X, y, sample_weight, arguments, n_jobs):
+    """The path of `fit`, if nothing cut it short."""
     path = fit(X, y, sample_weight=sample_weight, n_jobs=n_jobs, **arguments)
     if path.status.startswith("interrupted"):
         raise KeyboardInterrupt(f"the fit was interrupted ({path.status})")
@@ -46,11 +49,20 @@ def whole_path(X, y, sample_weight, arguments, release, n_jobs):
     return path
 
 
-def _release():
+def pickled_path(X, y, sample_weight, arguments, release, n_jobs):
+    """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one by one); release, the package's version, is part of the key, n_jobs is not."""
+    return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs))
+
+
+def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
+    """The path of `fit`: solved, or read from `memory`; there paths have no data."""
+    if memory is None:
+        return whole_path(X, y, sample_weight, arguments, n_jobs)
     try:
-        return version("l0path")
+        release = version("l0path")
     except PackageNotFoundError:  # run from a checkout that was not installed
-        return "0"
+        release = "0"
+    return pickle.loads(check_memory(memory).cache(pickled_path, ignore=["n_jobs"])(X, y, sample_weight, arguments, release, n_jobs))
 
 
 def _keep(self, parameters):
@@ -129,7 +141,7 @@ class _Selected(SelectorMixin, BaseEstimator):
         elif isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)) or want < 0:
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
         named = getattr(self, "penalty", "L0")
-        if any(f"L{i}" in named if value is None else np.min(value) > 0 for i, value in ((1, self.lambda1), (2, self.lambda2))):
+        if any(name.replace("lambda", "L") in named if value is None else _numbers(value, name).min() > 0 for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))):
             return int(want)
         intercept = int(bool(self.fit_intercept))
         rows = distinct_rows(X, np.flatnonzero(weights), want + intercept + 1)
@@ -162,12 +174,11 @@ class _OneModel(_Selected):
         arguments = self._arguments(PASSED)
         for name in ("lambda1", "lambda2"):
             arguments[name] = number(arguments[name], name)
-        memory = check_memory(self.memory)
         arguments["max_k"] = self._length(X, sample_weight)
         if self.lambda0 is not None:
             arguments["lambda0"] = [number(self.lambda0, "lambda0")]
         try:
-            path = memory.cache(whole_path, ignore=["n_jobs"])(X, y, sample_weight, arguments, _release(), self.n_jobs)
+            path = cached_path(self.memory, X, y, sample_weight, arguments, self.n_jobs)
         except Unfinished as unfinished:
             path = unfinished.path
             self._tell(path)

@@ -52,7 +52,8 @@ def nested_cv(X, y=None, *, outer=5, which="min", cv=10, scoring=None, groups_cv
     X : (n, p) array, DataFrame or sparse matrix (its rows are copied, an outer fold at a time).    y : (n,) response.
     outer : the outer folds, in the forms of `cv` in `cv_fit` (default 5; shuffled, stratified for classes); n_repeats : repeats of an integer outer.
     cv : the inner folds: a number (default 10), or a scikit-learn splitter.    groups_cv : (n,) labels of rows that stay together, outside and inside.
-    which : "min" (default), "1se", or a rule such as "bic".    scoring : as in `cv_fit`, for the inner choice and the outer score.
+    which : "min" (default), "1se", or a rule such as "bic".
+    scoring : as in `cv_fit`, for the inner choice and the outer score (the `delta` of a Huber deviance is that of the outer training rows, unless given).
     sample_weight, offset : (n,), as in `l0path.fit`; held-out scores are weighted.
     random_state : seed of the outer folds, and of the inner folds of each; None draws one.
     **arguments : of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, n_jobs (processes for the inner folds); time_limit is for each outer fold.
@@ -68,13 +69,14 @@ def nested_cv(X, y=None, *, outer=5, which="min", cv=10, scoring=None, groups_cv
     """
     loss = canonical_name(arguments.get("loss", "squared"))
     metric = metric_of(scoring, loss)
-    _check(outer, cv, n_repeats, groups_cv)
+    _check_inner(cv)
+    _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = _seed(random_state)
     data, *_ = parse(X, y, loss=loss, fit_intercept=True, standardize=True, sample_weight=sample_weight, class_weight=None, offset=offset, lower=-np.inf, upper=np.inf, always_include=None,
                      exclude=None, penalty_factor=None, feature_names=arguments.get("feature_names"), gamma=0.25, delta=None, read=False)
     rows_of = _rows_of(X)
     by_row = {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")}
-    splits = make_splits(outer, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    splits = _named_outer(make_splits, outer, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     table, models, total, times = [], [], np.zeros(data.y.size), np.zeros(data.y.size)
     for train, test in splits:
         inner = cv_fit(rows_of(train), **{name: _take(value, train, name) for name, value in by_row.items()}, cv=cv, scoring=scoring, random_state=seed, **arguments)
@@ -92,16 +94,20 @@ def nested_cv(X, y=None, *, outer=5, which="min", cv=10, scoring=None, groups_cv
     return NestedCV(table, models, splits, held_out, metric=metric, which=which, random_state=seed)
 
 
-def _check(outer, cv, n_repeats, groups_cv):
-    """What can be refused before the data are seen: the outer folds as `cv_fit` takes them, the inner ones a rule that can be applied to any training set."""
-    try:
-        check_arguments(outer, n_repeats, groups_cv)
-    except (TypeError, ValueError) as error:
-        raise type(error)(str(error).replace("cv=", "outer=", 1) if str(error).startswith("cv=") else str(error)) from error
+def _check_inner(cv):
+    """The inner folds must be a rule that can be applied to any training set."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         whole(cv, "cv", 2)
     elif not hasattr(cv, "split") or isinstance(cv, str):
         raise TypeError(f"cv={cv!r} must be a number of inner folds or a scikit-learn splitter: the inner folds differ by outer fold, so they cannot be given row by row")
+
+
+def _named_outer(call, *arguments, **more):
+    """The call, its errors about cv said of outer."""
+    try:
+        return call(*arguments, **more)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("cv=", "outer=", 1).replace(": cv must be", ": it must be").replace("cv (fold ids)", "outer (fold ids)")) from error
 
 
 def _rows_of(X):
