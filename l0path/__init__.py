@@ -3,7 +3,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from . import datasets, designs, diagnostics, errors, inspection, plots, report, selection, simulate, solvers
-from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, validate
+from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_error, validate
 from .fit import fit
 from .paths import Model, Path, load
 from .warm import warm_up
@@ -20,8 +20,8 @@ try:
 except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
-LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV", "one_standard_error")  # from `estimators`, which imports scikit-learn: loaded at first use
-__all__ = ["CVPath", "Model", "NestedCV", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "plots", "simulate", "solvers", "warm_up", *LAZY]
+LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV")  # from `estimators`, which imports scikit-learn: loaded at first use
+__all__ = ["CVPath", "Model", "NestedCV", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "one_standard_error", "plots", "simulate", "solvers", "warm_up", *LAZY]
 
 
 def __getattr__(name):

@@ -1,4 +1,4 @@
-"""Best-subset models as scikit-learn estimators: `L0Regressor`, `L0Classifier` and their cross-validated forms, and `one_standard_error`, a rule for `GridSearchCV(refit=)`.
+"""Best-subset models as scikit-learn estimators: `L0Regressor`, `L0Classifier` and their cross-validated forms.
 
 Each fit solves a whole path (`l0path.fit`) and takes one model of it, which is `model_`; `path_` is the whole. The estimators select features too: `get_support()` and `transform()` keep
 exactly the columns of the model. As any path it refers to X and y in memory, and pickles leave them out. This is the only module that imports scikit-learn when it is imported, so
@@ -7,9 +7,9 @@ exactly the columns of the model. As any path it refers to X and y in memory, an
 import math
 import pickle
 import warnings
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
@@ -49,20 +49,22 @@ def whole_path(X, y, sample_weight, arguments, n_jobs):
     return path
 
 
-def pickled_path(X, y, sample_weight, arguments, release, n_jobs):
-    """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one by one); release, the package's version, is part of the key, n_jobs is not."""
+def pickled_path(X, y, sample_weight, arguments, n_jobs, key):
+    """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one by one) under `key` alone."""
     return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs))
 
 
 def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
-    """The path of `fit`: solved, or read from `memory`; there paths have no data."""
+    """The path of `fit`: solved, or read from `memory`; there paths have no data. The key is a SHA-1 (twice as fast as joblib's own MD5) of data, arguments and the package's version."""
     if memory is None:
         return whole_path(X, y, sample_weight, arguments, n_jobs)
     try:
         release = version("l0path")
     except PackageNotFoundError:  # run from a checkout that was not installed
         release = "0"
-    return pickle.loads(check_memory(memory).cache(pickled_path, ignore=["n_jobs"])(X, y, sample_weight, arguments, release, n_jobs))
+    key = joblib.hash((X, y, sample_weight, arguments, release), hash_name="sha1")
+    stored = check_memory(memory).cache(pickled_path, ignore=["X", "y", "sample_weight", "arguments", "n_jobs"])
+    return pickle.loads(stored(X, y, sample_weight, arguments, n_jobs, key))
 
 
 def _keep(self, parameters):
@@ -280,8 +282,8 @@ class L0Regressor(_Regressor, _OneModel):
     loss : "squared" (default), "huber" (threshold `delta` in units of y) or "poisson".
     max_k : largest size of the path. None: k; with memory=, which serves every k, min(p, n_eff // 2, 100) or k if that is more. A longer path may hold a better model of size k, because
         its models are improved from both sides.
-    memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k solves one path per training set, whatever the number of sizes. A path from there has
-        no data: methods of `path_` that need them take X=, y=.
+    memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k solves one path per training set, whatever the number of sizes. Each fit still reads its
+        training set to recognise it, so where only k is searched `L0RegressorCV` is faster. A path from there has no data: methods of `path_` that need them take X=, y=.
     algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`.
         At the time_limit the largest model solved, up to k, is taken, with a ConvergenceWarning.
 
@@ -367,55 +369,3 @@ class L0ClassifierCV(_Classifier, _BestModel):
                  algorithm="swap", fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, gamma=0.25, tol=1e-8,
                  max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
         _keep(self, locals())
-
-
-@dataclass(frozen=True)
-class OneStandardError:
-    """The rule that `one_standard_error` returns: called with `cv_results_`, it gives the index of the candidate chosen."""
-
-    param: str
-    score: str = "score"
-    largest: bool = False
-
-    def __call__(self, cv_results):
-        """Index of the simplest candidate whose mean test score is within one standard error of the best."""
-        names = [name for name in cv_results if name == f"param_{self.param}" or (name.startswith("param_") and name.endswith(f"__{self.param}"))]
-        if len(names) != 1:
-            have = ", ".join(name[6:] for name in cv_results if name.startswith("param_"))
-            raise ValueError(f"param={self.param!r} names {len(names)} of the parameters searched ({have}); give one of these names in full")
-        splits = [values for name, values in cv_results.items() if name.startswith("split") and name.endswith(f"_test_{self.score}")]
-        if len(splits) < 2:
-            scores = ", ".join(name[10:] for name in cv_results if name.startswith("mean_test_"))
-            raise ValueError(f"score={self.score!r} has {len(splits)} splits in cv_results (it has {scores}); one standard error needs two or more")
-        splits = np.array(splits, dtype=np.float64)
-        mean, se = splits.mean(axis=0), splits.std(axis=0, ddof=1) / math.sqrt(len(splits))
-        if np.isnan(mean).all():
-            raise LookupError("no candidate has a score in every split; look at cv_results_ for fits that failed")
-        best = int(np.nanargmax(mean))
-        value = np.array([float(v) for v in cv_results[names[0]]]) * (-1.0 if self.largest else 1.0)
-        near = np.flatnonzero(mean >= mean[best] - se[best] - 1e-12 * abs(mean[best]))
-        return int(min(near, key=lambda i: (value[i], -mean[i], i)))
-
-
-def one_standard_error(param, *, score="score", largest=False):
-    """A rule for `GridSearchCV(refit=)`: the simplest candidate whose mean test score is within one standard error of the best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
-
-    The standard error is that of the best candidate, sd / sqrt(m) over its m splits (m - 1 below the root of sd, as in `CVPath`); among equally simple candidates the best score wins,
-    then the first.
-
-    param : the parameter that says what is simple: "k", or a step's, "l0regressor__k"; a name without its step will do where it is unique.
-    score : the metric to look at where GridSearchCV has several scorings. largest : True where a larger value is simpler (lambda0).
-
-    Returns a callable of `cv_results_`. That raises ValueError for a parameter that was not searched or fewer than two splits, LookupError where every candidate failed in some split.
-
-    Examples
-    --------
-    >>> import numpy as np, l0path
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
-    >>> GridSearchCV(l0path.L0Regressor(), {"k": range(6)}, refit=l0path.one_standard_error("k")).fit(X, y).best_params_
-    {'k': 2}
-    """
-    if not isinstance(param, str):
-        raise TypeError(f"param={param!r} must be the name of a parameter, such as 'k'")
-    return OneStandardError(param, score, bool(largest))

@@ -65,7 +65,7 @@ def nested_cv(X, y=None, *, outer=5, which="min", cv=10, scoring=None, groups_cv
     >>> import numpy as np, l0path
     >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
     >>> l0path.nested_cv(X, y, outer=3, cv=5, which="1se", max_k=4, random_state=1).table.k.tolist()
-    [2, 2, 2]
+    [2, 2, 3]
     """
     loss = canonical_name(arguments.get("loss", "squared"))
     metric = metric_of(scoring, loss)
