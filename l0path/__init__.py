@@ -21,7 +21,8 @@ except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
 LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV")  # from `estimators`, which imports scikit-learn: loaded at first use
-__all__ = ["CVPath", "Model", "NestedCV", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "one_standard_error", "plots", "simulate", "solvers", "warm_up", *LAZY]
+__all__ = ["CVPath", "Model", "NestedCV", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "one_standard_error", "plots", "simulate",
+           "solvers", "warm_up", *LAZY]
 
 
 def __getattr__(name):
