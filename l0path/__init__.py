@@ -1,8 +1,9 @@
 """Whole paths of best-subset models: L0-regularised and cardinality-constrained regression and classification."""
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from . import datasets, designs, diagnostics, errors, inspection, plots, report, selection, simulate, solvers
-from .cross_validation import CVPath, cv_fit, validate
+from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_error, validate
 from .fit import fit
 from .paths import Model, Path, load
 from .warm import warm_up
@@ -19,4 +20,17 @@ try:
 except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
-__all__ = ["CVPath", "Model", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "plots", "simulate", "solvers", "warm_up"]
+LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV")  # from `estimators`, which imports scikit-learn: loaded at first use
+__all__ = ["CVPath", "Model", "NestedCV", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "one_standard_error", "plots", "simulate",
+           "solvers", "warm_up", *LAZY]
+
+
+def __getattr__(name):
+    if name == "estimators" or name in LAZY:
+        module = import_module(".estimators", __name__)
+        return module if name == "estimators" else getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), "estimators", *LAZY})

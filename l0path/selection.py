@@ -28,18 +28,22 @@ from .problem import pose
 LIKELIHOOD = ("squared", "logistic", "poisson")
 RULES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")
 PERFECT = 1e-13  # a loss at most this share of the null loss is zero up to rounding
+FORMULAS = {"aic": "-2 * loglik + 2 * df", "aicc": "aic + 2 * m * (m + 1) / (n - m - 1)", "bic": "-2 * loglik + df * log(n)", "ebic": "bic + 2 * ebic_gamma * log(comb(p, chosen))",
+            "gic": "-2 * loglik + df * log(log(n)) * log(p)", "mbic": "bic + 2 * chosen * log(p / 4 - 1)", "cp": "rss / sigma2 - n + 2 * df"}  # log(log(n)) and log(p / 4 - 1) at least 0
 WIDEST = 2000  # columns up to which the full model is fitted for the variance of Cp
 
 
 def score_table(self, p_total=None, sigma2=None, *, ebic_gamma=1.0):
     """Log-likelihood and information criteria of every solution, rows as `path.table`; the formulas are at the top of `l0path.selection`.
 
-    p_total : number of columns the user began with, when X holds those a screening left over; ebic, gic and mbic then charge for all of them.
+    p_total : number of columns the user began with (None: p), when X holds those a screening left over; ebic, gic and mbic then charge for all of them.
     sigma2 : noise variance for cp. None: RSS / (n - rank) of the full model if n > p + 1 (and p <= 2000), else of the largest model on the path; NaN if that
-        takes the data and the path was loaded from a file. `attrs["sigma2"]` of the table holds it.
+        takes the data and the path was loaded from a file.
     ebic_gamma : 0 (bic) to 1; 1 is consistent for any p that is a power of n.
 
-    Returns a DataFrame: loglik df aic aicc bic ebic gic mbic, for the squared loss also rss r2_adjusted cp. A perfect fit has loglik = inf.
+    Returns a DataFrame: loglik df aic aicc bic ebic gic mbic, for the squared loss also rss r2_adjusted cp. A perfect fit has loglik = inf. Its `attrs` say what went in: n (n_eff), p (columns
+    that compete: p_total less the forced ones), ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria as texts in these, in df, m = df (+ 1 under the squared loss) and chosen, the
+    nonzero coefficients that were not forced.
 
     Raises ValueError for losses without a likelihood (hinges, huber): choose there by `l0path.cv_fit`.
     """
@@ -67,8 +71,8 @@ def score_table(self, p_total=None, sigma2=None, *, ebic_gamma=1.0):
             sigma2 = noise_variance(self) if sigma2 is None else _positive(sigma2)
             out |= {"rss": rss, "r2_adjusted": np.where(n > df, 1.0 - rss / np.where(n > df, n - df, 1.0) / null, np.nan), "cp": rss / sigma2 - n + 2.0 * df}
     table = pd.DataFrame(out, index=self.table.index)
-    if squared:
-        table.attrs["sigma2"] = float(sigma2)
+    table.attrs = {"n": float(n), "p": q, "ebic_gamma": float(ebic_gamma)} | ({"sigma2": float(sigma2)} if squared else {})
+    table.attrs["formulas"] = {name: text for name, text in FORMULAS.items() if name in table}
     return table
 
 

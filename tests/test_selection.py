@@ -76,6 +76,23 @@ def test_other_criteria_by_their_formulas():
     assert plain.cp[2] == pytest.approx(plain.rss[2] / 2.0 - n + 2 * plain.df[2])
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+def test_the_table_says_what_went_into_it(loss):
+    """The formulas in `attrs`, evaluated with the n, p and sigma2 in `attrs`, give the columns."""
+    X, y = sample(loss)
+    weights = np.random.default_rng(2).integers(0, 3, y.size)
+    path = l0path.fit(X, y, loss=loss, max_k=4, always_include=[6], sample_weight=weights)
+    table = path.score_table(p_total=500, ebic_gamma=0.5)
+    assert table.attrs["n"] == weights.sum()
+    assert table.attrs["p"] == 499
+    assert set(table.attrs["formulas"]) == set(selection.RULES) - (set() if loss == "squared" else {"cp"})
+    for i in range(len(path)):
+        row = table.loc[i].to_dict()
+        names = row | table.attrs | {"m": row["df"] + (loss == "squared"), "chosen": int(path.table.k[i]), "log": math.log, "comb": math.comb}
+        for name, text in table.attrs["formulas"].items():
+            assert row[name] == pytest.approx(eval(text, {"__builtins__": {}}, names), rel=1e-12, abs=1e-9), name
+
+
 def test_hurvich_and_tsai_up_to_the_constant_two():
     """n log sigma^2 + n (1 + m/n) / (1 - (m + 2)/n), m regression coefficients, is our aicc less n log 2 pi and two."""
     X, y = sample("squared")

@@ -1,6 +1,8 @@
 """Cross-validation of whole paths: every fold solves its own path, standardised, weighted and searched on its training rows alone, and every solution is scored on the rows left out."""
+from .nested import NestedCV, nested_cv
 from .result import CVPath
+from .rules import one_standard_error
 from .run import cv_fit
 from .validation import validate
 
-__all__ = ["CVPath", "cv_fit", "validate"]
+__all__ = ["CVPath", "NestedCV", "cv_fit", "nested_cv", "one_standard_error", "validate"]

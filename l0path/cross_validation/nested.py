@@ -1,0 +1,135 @@
+"""Nested cross-validation: how well the whole procedure predicts, the choice of the model included."""
+import numpy as np
+import pandas as pd
+
+from ..designs import as_design
+from ..inputs import finite, parse, vector
+from ..losses import canonical_name
+from ..paths.records import Source
+from .result import linear_predictor
+from .run import _seed, cv_fit
+from .scoring import Held, metric_of, score
+from .splits import _labels, check_arguments, make_splits, whole
+
+CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
+
+
+class NestedCV:
+    """What `nested_cv` returns.
+
+    table : DataFrame, a row per outer fold: k n_nonzero lambda0 lambda1 lambda2 of the model chosen on its training rows, inner_mean (the inner cross-validation's score of that model, by
+        which it was chosen, so optimistic), score (on the outer held-out rows, which neither fit nor choice have seen), n_train, n_test.
+    mean, sd, se : of `table.score` over the outer folds: plain mean, standard deviation (n - 1 below the root), sd / sqrt(n); training sets overlap, so se is a guide. NaN sd and se for one fold.
+    models : the `Model` chosen in each outer fold (its path holds no data).    splits : [(train, test)] row indices of the outer folds.
+    held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it, averaged over repeats; NaN for a row in no fold.
+    scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.    random_state : the seed that drew the folds.
+    """
+
+    def __init__(self, table, models, splits, held_out, *, metric, which, random_state):
+        self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
+        self.scoring, self.greater_is_better, self.which, self.random_state = metric.name, metric.greater_is_better, which, random_state
+
+    mean = property(lambda self: float(self.table["score"].mean()), doc="Mean score over the outer folds.")
+    sd = property(lambda self: float(self.table["score"].std(ddof=1)), doc="Standard deviation of the scores of the outer folds.")
+    se = property(lambda self: self.sd / np.sqrt(len(self.table)), doc="sd / sqrt(number of outer folds).")
+
+    def __len__(self):
+        return len(self.table)
+
+    def __repr__(self):
+        sizes = ", ".join(map(str, self.table["k"]))
+        return f"<l0path.NestedCV: {len(self)} outer folds, scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g}); k by {self.which!r}: {sizes}>"
+
+
+def nested_cv(X, y=None, *, outer=5, which="min", cv=10, scoring=None, groups_cv=None, n_repeats=1, sample_weight=None, offset=None, random_state=None, **arguments):
+    """Score the choice of a model by cross-validation on rows that the choice has not seen (Varma & Simon, BMC Bioinformatics 7:91, 2006).
+
+    For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the inner scores, and that model, fitted on all of these rows, is scored on the rows left out.
+    The mean of these scores estimates the error of the procedure "cv_fit, then model(which)"; the least cv_mean of one `cv_fit` is smaller than that, because it was picked.
+
+    Parameters
+    ----------
+    X : (n, p) array, DataFrame or sparse matrix (its rows are copied, an outer fold at a time).    y : (n,) response.
+    outer : the outer folds, in the forms of `cv` in `cv_fit` (default 5; shuffled, stratified for classes); n_repeats : repeats of an integer outer.
+    cv : the inner folds: a number (default 10), or a scikit-learn splitter.    groups_cv : (n,) labels of rows that stay together, outside and inside.
+    which : "min" (default), "1se", or a rule such as "bic".
+    scoring : as in `cv_fit`, for the inner choice and the outer score (the `delta` of a Huber deviance is that of the outer training rows, unless given).
+    sample_weight, offset : (n,), as in `l0path.fit`; held-out scores are weighted.
+    random_state : seed of the outer folds, and of the inner folds of each; None draws one.
+    **arguments : of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, n_jobs (processes for the inner folds); time_limit is for each outer fold.
+
+    Returns a `NestedCV`. Raises ValueError or TypeError naming the argument, its value and the remedy, and what `cv_fit` raises.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
+    >>> l0path.nested_cv(X, y, outer=3, cv=5, which="1se", max_k=4, random_state=1).table.k.tolist()
+    [2, 2, 3]
+    """
+    loss = canonical_name(arguments.get("loss", "squared"))
+    metric = metric_of(scoring, loss)
+    _check_inner(cv)
+    _named_outer(check_arguments, outer, n_repeats, groups_cv)
+    seed = _seed(random_state)
+    data, *_ = parse(X, y, loss=loss, fit_intercept=True, standardize=True, sample_weight=sample_weight, class_weight=None, offset=offset, lower=-np.inf, upper=np.inf, always_include=None,
+                     exclude=None, penalty_factor=None, feature_names=arguments.get("feature_names"), gamma=0.25, delta=None, read=False)
+    rows_of = _rows_of(X)
+    by_row = {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")}
+    splits = _named_outer(make_splits, outer, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    table, models, total, times = [], [], np.zeros(data.y.size), np.zeros(data.y.size)
+    for train, test in splits:
+        inner = cv_fit(rows_of(train), **{name: _take(value, train, name) for name, value in by_row.items()}, cv=cv, scoring=scoring, random_state=seed, **arguments)
+        i = inner.index(which)
+        row, path = inner.table.iloc[i], inner.path
+        eta = linear_predictor(as_design(rows_of(test))[0], None if data.offset is None else data.offset[test], path.solutions[i])
+        value = score(metric, Held(data.y[test], eta, data.weights[test], path))
+        table.append({**row[CHOICE], "inner_mean": row["cv_mean"], "score": value, "n_train": train.size, "n_test": test.size})
+        np.add.at(total, test, path._transform(eta, None))
+        np.add.at(times, test, 1.0)
+        path._source = Source()
+        models.append(path.model(index=i))
+    table = pd.DataFrame(table, index=pd.RangeIndex(len(table), name="fold")).astype({"k": np.int64, "n_nonzero": np.int64})
+    held_out = np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
+    return NestedCV(table, models, splits, held_out, metric=metric, which=which, random_state=seed)
+
+
+def _check_inner(cv):
+    """The inner folds must be a rule that can be applied to any training set."""
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        whole(cv, "cv", 2)
+    elif not hasattr(cv, "split") or isinstance(cv, str):
+        raise TypeError(f"cv={cv!r} must be a number of inner folds or a scikit-learn splitter: the inner folds differ by outer fold, so they cannot be given row by row")
+
+
+def _named_outer(call, *arguments, **more):
+    """The call, its errors about cv said of outer."""
+    try:
+        return call(*arguments, **more)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("cv=", "outer=", 1).replace(": cv must be", ": it must be").replace("cv (fold ids)", "outer (fold ids)")) from error
+
+
+def _rows_of(X):
+    """A function rows -> X at these rows (a copy), for an array, DataFrame, sparse matrix or nested lists."""
+    if isinstance(X, pd.DataFrame):
+        return lambda rows: X.iloc[rows]
+    if hasattr(X, "tocsr"):
+        by_row = X.tocsr()
+        return lambda rows: by_row[rows]
+    if hasattr(X, "correlate"):
+        raise TypeError(f"X is a design ({type(X).__name__}) whose rows cannot be taken apart; pass nested_cv an array, a DataFrame or a sparse matrix")
+    array = np.asarray(X)
+    return lambda rows: array[rows]
+
+
+def _take(value, rows, name):
+    """What belongs to rows, at these rows; pandas objects keep their index."""
+    if value is None:
+        return None
+    if isinstance(value, (pd.Series, pd.DataFrame)):
+        return value.iloc[rows]
+    if isinstance(value, (pd.api.extensions.ExtensionArray, pd.Index)):
+        return value[rows]
+    array = np.asarray(value)
+    return finite(vector(value, rows.size, name), name) if array.ndim == 0 else array[rows]

@@ -1,0 +1,371 @@
+"""Best-subset models as scikit-learn estimators: `L0Regressor`, `L0Classifier` and their cross-validated forms.
+
+Each fit solves a whole path (`l0path.fit`) and takes one model of it, which is `model_`; `path_` is the whole. The estimators select features too: `get_support()` and `transform()` keep
+exactly the columns of the model. As any path it refers to X and y in memory, and pickles leave them out. This is the only module that imports scikit-learn when it is imported, so
+`l0path/__init__` loads it when one of its names is first used.
+"""
+import math
+import pickle
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
+
+from .cross_validation import cv_fit
+from .errors import ConvergenceWarning
+from .fit import fit
+from .inputs import number, sample_weights
+from .losses import CLASSIFICATION, canonical_name
+from .plan import _numbers
+from .problem import effective_rows
+
+PASSED = ("loss", "algorithm", "lambda1", "lambda2", "fit_intercept", "standardize", "lower", "upper", "always_include", "exclude", "penalty_factor", "gamma", "delta", "tol", "max_iter",
+          "time_limit", "class_weight")  # parameters that `fit` takes under the same name
+PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
+SPARSE = ("csc", "csr")  # formats taken as they are
+
+
+class Unfinished(Exception):
+    """A path that its time limit cut short: raised through the cache, so that it is not stored."""
+
+    def __init__(self, path):
+        super().__init__(path.status)
+        self.path = path
+
+
+def whole_path(X, y, sample_weight, arguments, n_jobs):
+    """The path of `fit`, if nothing cut it short."""
+    path = fit(X, y, sample_weight=sample_weight, n_jobs=n_jobs, **arguments)
+    if path.status.startswith("interrupted"):
+        raise KeyboardInterrupt(f"the fit was interrupted ({path.status})")
+    if not path.status.startswith(("complete", "ended at")):
+        raise Unfinished(path)
+    return path
+
+
+def pickled_path(X, y, sample_weight, arguments, n_jobs, key):
+    """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one by one) under `key` alone."""
+    return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs))
+
+
+def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
+    """The path of `fit`: solved, or read from `memory`; there paths have no data. The key is a SHA-1 (twice as fast as joblib's own MD5) of data, arguments and the package's version."""
+    if memory is None:
+        return whole_path(X, y, sample_weight, arguments, n_jobs)
+    try:
+        release = version("l0path")
+    except PackageNotFoundError:  # run from a checkout that was not installed
+        release = "0"
+    key = joblib.hash((X, y, sample_weight, arguments, release), hash_name="sha1")
+    stored = check_memory(memory).cache(pickled_path, ignore=["X", "y", "sample_weight", "arguments", "n_jobs"])
+    return pickle.loads(stored(X, y, sample_weight, arguments, n_jobs, key))
+
+
+def _keep(self, parameters):
+    """Every parameter of __init__ (its locals()) as the attribute of its name, as scikit-learn wants it."""
+    for name, value in parameters.items():
+        if name != "self":
+            setattr(self, name, value)
+
+
+
+class _Selected(SelectorMixin, BaseEstimator):
+    """What the four estimators share: checked data, and a model of a path as fitted attributes."""
+
+    def _data(self, X, y, sample_weight):
+        """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for classes, classes_ are set. NaN in X is found by `fit`."""
+        loss = canonical_name(self.loss) if isinstance(self.loss, str) else self.loss
+        classes = isinstance(self, ClassifierMixin)
+        if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
+            other = "Regressor" if classes else "Classifier"
+            raise ValueError(f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} or L0{other}CV")
+        X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes)
+        return X, self._labels(y) if classes else y, None if sample_weight is None else np.asarray(sample_weight)
+
+    def _labels(self, y):
+        """Two classes of any dtype, as an array of labels that sort."""
+        y = np.asarray(y)
+        if y.dtype == object and len({type(label) for label in y}) == 1:
+            y = np.array(y.tolist())
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}. Fit one class against the rest with `y == c`, or use "
+                             f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}(...))")
+        self.classes_ = np.unique(y)
+        return y
+
+    def _arguments(self, names):
+        """Arguments of `fit` or `cv_fit` from the parameters."""
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**31 - 1))
+        return {name: getattr(self, name) for name in names if hasattr(self, name)} | {"random_state": seed, "feature_names": getattr(self, "feature_names_in_", None)}
+
+    def _take(self, path, index):
+        """The fitted attributes."""
+        self.path_, self.model_ = path, path.model(index=index)
+        coef, intercept = np.zeros(path.p), self.model_.intercept
+        s = path.solutions[index]
+        coef[s.support] = s.beta
+        two = isinstance(self, ClassifierMixin)
+        self.k_, self.n_iter_ = int(s.k), max(len(path.rounds), 1)
+        self.coef_, self.intercept_ = (coef[None, :], np.array([intercept])) if two else (coef, intercept)
+        return self
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return np.isin(np.arange(self.n_features_in_), self.model_.support)
+
+    def _predict(self, X, type):
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=SPARSE, reset=False)
+        return self.path_.predict(X, index=self.model_.index, type=type)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _largest(self, X, sample_weight, want):
+        """`want`, or less where a model of that size would interpolate: without shrinkage, as many coefficients as distinct rows fit any y with almost any columns (if there are more), so the
+        choice among them would be one of rounding. None stands for min(p, n_eff // 2, 100)."""
+        n, p = X.shape
+        weights = sample_weights(sample_weight, n)
+        if want is None:
+            want = int(min(p, effective_rows(weights) // 2, 100))
+        elif isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)) or want < 0:
+            raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
+        named = getattr(self, "penalty", "L0")
+        if any(name.replace("lambda", "L") in named if value is None else _numbers(value, name).min() > 0 for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))):
+            return int(want)
+        intercept = int(bool(self.fit_intercept))
+        rows = distinct_rows(X, np.flatnonzero(weights), want + intercept + 1)
+        return int(want) if rows > want + intercept or p <= rows else max(rows - intercept - 1, 0)
+
+
+def distinct_rows(X, rows, enough):
+    """How many different rows X has among these, by their sums along a random direction (1e-12 relative); counting stops at `enough`, so that mostly few rows are read."""
+    direction, size = np.random.default_rng(8128).standard_normal(X.shape[1]), 2 * enough
+    while True:
+        with np.errstate(all="ignore"):  # what is not finite is refused by the fit
+            along = np.sort(X[rows[:size]] @ direction)
+            count = 1 + np.count_nonzero(np.diff(along) > 1e-12 * np.abs(along).max())
+        if count >= enough or size >= rows.size:
+            return count
+        size *= 2
+
+
+class _OneModel(_Selected):
+    """Fit a path and take the model of a size, or of a lambda0."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Solve the path and take the model of size `k`, or the model at `lambda0`.
+
+        X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,) >= 0; 2 is a row twice, 0 is no row.
+
+        Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy; TimeoutError where time_limit ends before the first model.
+        """
+        X, y, sample_weight = self._data(X, y, sample_weight)
+        arguments = self._arguments(PASSED)
+        for name in ("lambda1", "lambda2"):
+            arguments[name] = number(arguments[name], name)
+        arguments["max_k"] = self._length(X, sample_weight)
+        if self.lambda0 is not None:
+            arguments["lambda0"] = [number(self.lambda0, "lambda0")]
+        try:
+            path = cached_path(self.memory, X, y, sample_weight, arguments, self.n_jobs)
+        except Unfinished as unfinished:
+            path = unfinished.path
+            self._tell(path)
+        if self.lambda0 is not None:
+            return self._take(path, 0)
+        sizes = [s.k for s in path.solutions]
+        return self._take(path, sizes.index(max((k for k in sizes if k <= self.k), default=min(sizes))))
+
+    def _length(self, X, sample_weight):
+        """The largest size of the path: `max_k`, or k alone; for a lambda0, or with a cache, which serves every k, what `fit` takes by itself."""
+        k, max_k = self.k, self.max_k
+        if self.lambda0 is not None:
+            return self._largest(X, sample_weight, max_k)
+        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 0:
+            raise ValueError(f"k={k!r} must be a whole number >= 0, the size of the model")
+        if max_k is None:
+            return self._largest(X, sample_weight, k) if self.memory is None else max(self._largest(X, sample_weight, None), self._largest(X, sample_weight, k))
+        if isinstance(max_k, (int, np.integer)) and max_k < k:
+            raise ValueError(f"max_k={max_k!r} is below k={k}; raise it, or leave max_k=None")
+        return self._largest(X, sample_weight, max_k)
+
+    def _tell(self, path):
+        """A warning about a path that ended at its time limit, an error where it is empty."""
+        if not len(path):
+            raise TimeoutError(f"time_limit={self.time_limit:g} s was over before the first model; raise it") from None
+        warnings.warn(f"time_limit={self.time_limit:g} s was over at k = {path.solutions[-1].k} ({path.status}); raise time_limit, or lower k or max_k", ConvergenceWarning, stacklevel=3)
+
+
+class _BestModel(_Selected):
+    """Cross-validate a path and take the model that the scores, or a rule, choose."""
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names, fitted on all rows.
+
+        X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,) >= 0, weighs training and held-out rows.
+        groups : (n,) labels of rows that stay in one fold.
+
+        Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy; TimeoutError where time_limit leaves fewer than two folds.
+        """
+        X, y, sample_weight = self._data(X, y, sample_weight)
+        max_k = self._largest(X, sample_weight, self.max_k)
+        self.cv_ = cv_fit(X, y, sample_weight=sample_weight, groups_cv=groups, max_k=max_k, n_jobs=self.n_jobs, **self._arguments(PASSED_CV))
+        return self._take(self.cv_.path, self.cv_.index(self.which))
+
+
+class _Regressor(RegressorMixin):
+    def predict(self, X):
+        """(m,) predicted means of the rows X (m, p), in units of y."""
+        return self._predict(X, "response")
+
+
+def _has_probabilities(self):
+    if isinstance(self.loss, str) and canonical_name(self.loss) == "logistic":
+        return True
+    raise AttributeError(f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'")
+
+
+class _Classifier(ClassifierMixin):
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def decision_function(self, X):
+        """(m,) linear predictors of the rows X (m, p); above 0 is classes_[1]."""
+        return self._predict(X, "link")
+
+    def predict(self, X):
+        """(m,) labels of the rows X (m, p)."""
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(np.int64)]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """(m, 2) probabilities of classes_ for the rows X (m, p); loss="logistic" only."""
+        eta = self.decision_function(X)
+        with np.errstate(over="ignore"):
+            return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """(m, 2) logarithms of `predict_proba`, exact where a probability is 0 up to rounding."""
+        eta = self.decision_function(X)
+        return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])
+
+
+class L0Regressor(_Regressor, _OneModel):
+    """Linear regression on the best subset of k columns.
+
+        minimise  (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta) + lambda1 ||b||_1 + lambda2 ||b||_2^2   subject to at most k nonzero coefficients
+        b_j = s_j beta_j,  s_j the weighted standard deviation of column j if standardize, else 1        (Dedieu, Hazimeh & Mazumder, JMLR 22:135, 2021, eq. (1))
+
+    Parameters
+    ----------
+    k : size of the model, default 10; forced columns are not counted. Where no model of that size can be fitted, the largest that can, and `k_` says
+        which: k > p, a perfect fit, or, without shrinkage and with p larger, as many coefficients as distinct rows (any columns would fit then).
+    lambda0 : None, or the price of a column: the model then minimises the above + lambda0 ||beta||_0, and k is not used.
+    lambda1, lambda2 : numbers >= 0 (0.0, 0.0), in the units of the mean loss.
+    loss : "squared" (default), "huber" (threshold `delta` in units of y) or "poisson".
+    max_k : largest size of the path. None: k; with memory=, which serves every k, min(p, n_eff // 2, 100) or k if that is more. A longer path may hold a better model of size k, because
+        its models are improved from both sides.
+    memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k solves one path per training set, whatever the number of sizes. Each fit still reads its
+        training set to recognise it, so where only k is searched `L0RegressorCV` is faster. A path from there has no data: methods of `path_` that need them take X=, y=.
+    algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`.
+        At the time_limit the largest model solved, up to k, is taken, with a ConvergenceWarning.
+
+    Attributes
+    ----------
+    coef_ : (p,) coefficients in the units of y and X.    intercept_ : float.    k_ : size of the model.    n_iter_ : rounds of the search over all columns.
+    path_ : the `Path`.    model_ : the `Model` chosen.    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    `get_support()` and `transform(X)` keep exactly the columns of the model. (`SelectFromModel` looks at |coef_| against a threshold, by default its mean: give threshold=1e-12.)
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
+    >>> l0path.L0Regressor(k=2).fit(X, y).get_support(indices=True)
+    array([2, 7])
+    """
+
+    def __init__(self, k=10, *, lambda0=None, lambda1=0.0, lambda2=0.0, loss="squared", max_k=None, memory=None, algorithm="swap", fit_intercept=True, standardize=True, lower=-math.inf,
+                 upper=math.inf, always_include=None, exclude=None, penalty_factor=None, delta=None, tol=1e-8, max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
+        _keep(self, locals())
+
+
+class L0Classifier(_Classifier, _OneModel):
+    """Classification of two classes by a linear predictor on the best subset of k columns.
+
+    The problem, k, lambda0, max_k, memory and the parameters not named here are those of `L0Regressor`; the response is -1 for classes_[0], 1 for classes_[1], the sorted labels.
+
+    Parameters
+    ----------
+    lambda2 : default 1e-3, because without shrinkage the logistic loss has no minimum where the columns separate the classes.
+    loss : "logistic" (default), "squared_hinge" or "smoothed_hinge" (width `gamma`, 0.25); only the first has `predict_proba`.
+    class_weight : None, "balanced" (sum w / (2 sum of w in the class)) or {label: weight}; multiplies sample_weight.
+
+    Attributes
+    ----------
+    classes_ : (2,) sorted labels.    coef_ : (1, p).    intercept_ : (1,).    k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as of `L0Regressor`.
+
+    More than two classes raise a ValueError: use sklearn.multiclass.OneVsRestClassifier(L0Classifier(...)).
+    """
+
+    def __init__(self, k=10, *, lambda0=None, lambda1=0.0, lambda2=1e-3, loss="logistic", class_weight=None, max_k=None, memory=None, algorithm="swap", fit_intercept=True, standardize=True,
+                 lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, gamma=0.25, tol=1e-8, max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
+        _keep(self, locals())
+
+
+class L0RegressorCV(_Regressor, _BestModel):
+    """`L0Regressor` whose size (and lambda1, lambda2, if they have grids) is chosen by cross-validation of the whole path, see `l0path.cv_fit`.
+
+    Parameters
+    ----------
+    max_k : largest size tried; None: min(p, n_eff // 2, 100). Less where models would interpolate, see k of `L0Regressor`.
+    cv : number of folds (5; shuffled by random_state), a scikit-learn splitter, an iterable of (train, test), or fold ids, one per row. n_repeats : repeats of an integer cv (1).
+    scoring : None ("deviance": mean squared error for the squared loss), "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction, sample_weight).
+    which : "min" (default, the best score), "1se" (the fewest columns within one standard error of it), or a criterion such as "bic", which looks at the fit on all rows.
+    penalty : "L0", "L0L1", "L0L2", "L0L1L2": terms that get a grid of `n_shrink` values where lambda1 or lambda2 is None; a number or a sequence is used as it is. grid : "support" or "lambda0".
+    n_jobs : processes for the folds. random_state : seed of the folds; None draws a new one for each fit (`cv_.random_state`).
+    Others as for `L0Regressor`.
+
+    Attributes
+    ----------
+    cv_ : the `CVPath` with scores and standard errors of every model.    path_ : its path on all rows.    model_, k_, coef_, intercept_, n_iter_ : as of `L0Regressor`.
+    """
+
+    def __init__(self, max_k=None, *, cv=5, scoring=None, which="min", n_repeats=1, penalty="L0", lambda1=None, lambda2=None, n_shrink=10, grid="support", loss="squared", algorithm="swap",
+                 fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, delta=None, tol=1e-8, max_iter=1000,
+                 time_limit=None, n_jobs=None, random_state=None):
+        _keep(self, locals())
+
+
+class L0ClassifierCV(_Classifier, _BestModel):
+    """`L0Classifier` whose size (and lambda1, lambda2, if they have grids) is chosen by cross-validation of the whole path, see `l0path.cv_fit`.
+
+    Parameters as of `L0RegressorCV`, with folds stratified by class, and
+    lambda2 : default 1e-3; None gives the grid that penalty="L0L2" names, or 0.
+    scoring : None ("deviance": twice the mean negative log-likelihood for logistic), "auc", "misclassification", "brier" (logistic only), a name or scorer of scikit-learn, or a function.
+    loss, class_weight, gamma : as of `L0Classifier`; class weights are computed within each training set.
+
+    Attributes: those of `L0Classifier`, and cv_, the `CVPath`.
+    """
+
+    def __init__(self, max_k=None, *, cv=5, scoring=None, which="min", n_repeats=1, penalty="L0", lambda1=None, lambda2=1e-3, n_shrink=10, grid="support", loss="logistic", class_weight=None,
+                 algorithm="swap", fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, gamma=0.25, tol=1e-8,
+                 max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
+        _keep(self, locals())
