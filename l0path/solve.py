@@ -70,7 +70,7 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
 
 
 def rehulled(solutions, cost):
-    """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the last size's interval ends where it did, which other sizes' models decide. Others stay as they are."""
+    """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the last size's interval ends where it did. Others stay as they are."""
     out = list(solutions)
     for number in {s.slice for s in solutions if math.isnan(s.lambda0)}:
         rows = [i for i, s in enumerate(solutions) if s.slice == number]

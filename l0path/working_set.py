@@ -17,6 +17,7 @@ from .solvers import local_search
 from .solvers.chord_mover import ChordMover
 from .solvers.confirmed_mover import ConfirmedMover
 from .solvers.exact_mover import ExactMover
+from .solvers.exact_swaps import exact_swaps
 from .solvers.gram_model import GramModel
 from .solvers.local_search import LocalSearch, Store
 from .solvers.row_model import RowModel
@@ -199,6 +200,8 @@ class SupportPath:
                 escapes -= 1
                 self.escape(done)
             elif self.settings.swap_size == 2 and self.settings.effort != "high" and local_search.double_swaps(self.store, self.mover, 4, self.clock.poll):
+                done.clear()
+            elif self.settings.swap_size > 2 and exact_swaps(self.store, self.model, self.settings.swap_size, self.lambda1, self.lambda2, self.clock.poll):
                 done.clear()
             else:
                 return

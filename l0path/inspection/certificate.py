@@ -20,7 +20,8 @@ class Certificate:
     model: the `Model`, of `.path`; incumbent: its objective; lower_bound: of the objective of every model of at most k unforced columns (on a lambda0 grid: of every model), NaN where nothing is known
     gap: (incumbent - lower_bound) / max(|incumbent|, 1e-12), inf where nothing is known; proven: the gap is at most the one asked for (1e-6) and no box was assumed
     deviance_ratio_bound: no best model has a larger deviance ratio; best: the n_best best models, [model] for one; nodes: of the search, 0 where none was needed; seconds
-    status: "optimal" (proven), "time_limit", "node_limit", "interrupted", "gap_not_closed" (where nothing can be branched on); assumptions: what holds only under an assumption, and what the statement is about, as text
+    status: "optimal" (proven), "time_limit", "node_limit", "interrupted", "gap_not_closed" (where nothing can be branched on)
+    assumptions: what holds only under an assumption, and what the statement is about, as text
     fixed_in, fixed_out: indices of the unforced columns that every best model has, and that none has; path: a new path with the row bounded
     """
 
@@ -57,10 +58,10 @@ def certify(self, rule=None, *, time_limit=30, n_best=1, gap=CLOSED, node_limit=
     First rounds of better dual points, as many as gain something, and of safe rules that fix columns; fixed columns leave the problem, which tightens the next round's bounds. Then branch and bound on
     what is left, until the gap is closed or time_limit or node_limit is met; Ctrl-C ends it too. Whatever ends it, the certificate holds the best model met and the bound reached.
 
-    time_limit: seconds, None for no limit. node_limit: nodes of the search, None for no limit. gap: relative gap at which the search ends, 1e-6. n_best: how many of the best supports are wanted, all of
-    the size of the solution (`leaps::regsubsets(nbest=)` of R); `certificate.best` lists them, and "optimal" then says that no other support is better than the last of them.
-    progress: a line on stderr with objective, bound, gap and nodes. X, y: those of the fit, for a path read from a file. A selector as in `Path.model`. `path` does not change: `certificate.path` is a copy
-    with the row bounded and, where a better subset was found, replaced; where the gap is closed to 1e-6 its optimality is "global".
+    time_limit: seconds, None for no limit. node_limit: nodes of the search, None for no limit. gap: relative gap at which the search ends, 1e-6. n_best: how many of the best supports are wanted,
+    all of the size of the solution (`leaps::regsubsets(nbest=)` of R); `certificate.best` lists them, and "optimal" then says that no other support is better than the last of them.
+    progress: a line on stderr with objective, bound, gap and nodes. X, y: those of the fit, for a path read from a file. A selector as in `Path.model`. `path` does not change: `certificate.path` is a
+    copy with the row bounded and, where a better subset was found, replaced; where the gap is closed to 1e-6 its optimality is "global".
     box: M > 0, a bound on |b_j| in standardised units, for problems with lambda2 = 0 that have no other bound (a squared loss with more rows than columns has); "auto" takes twice the largest |b_j| of
     the solution (as Bertsimas, King & Mazumder, Annals of Statistics 44, 2016, do in practice). It is assumed, not proved: stated in `assumptions`, and nothing is called proven under it.
 

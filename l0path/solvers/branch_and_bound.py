@@ -104,12 +104,12 @@ class Working:
 
 class Tree:
     """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
-    start: columns that work from the first node on; n_best: how many of the best supports are wanted.
+    start: columns that work from the first node on; n_best: how many of the best supports are wanted; around: (columns, m), only models that lack at most m of these columns are looked for.
 
     best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
     """
 
-    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=()):
+    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)):
         problem = dual.problem
         self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
         self.loss = smooth(problem.loss)
@@ -118,7 +118,8 @@ class Tree:
         self.columns = int(dual.counted.sum())
         self.best, self.seen = [], set()
         self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
-        self.work.grow(np.union1d(problem.forced, start))
+        self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
+        self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
 
     def _guess(self):
@@ -178,8 +179,18 @@ class Tree:
         """The two nodes with the column of `split` out, and in."""
         j = np.array([node.split])
         kept = node.at != node.split
-        yield node._replace(out=np.concatenate([node.out, j]), at=node.at[kept], b=node.b[kept], split=-1)
+        yield self._near(node._replace(out=np.concatenate([node.out, j]), at=node.at[kept], b=node.b[kept], split=-1))
         yield node._replace(into=np.concatenate([node.into, j]), split=-1)
+
+    def _near(self, node):
+        """The node with what is left of `around` in, once as many of these columns are out as may be."""
+        if not self.near.size:
+            return node
+        near = self.work.position[self.near]
+        if np.isin(near, node.out).sum() < self.away:
+            return node
+        rest = near[~np.isin(near, node.out) & ~np.isin(near, node.into)]
+        return node._replace(into=np.concatenate([node.into, rest]))
 
     def _state(self, node):
         state = np.where(self.work.counted, 0, 1).astype(np.int8)
@@ -226,8 +237,10 @@ class Tree:
         """Whether the node holds one model alone, which then competes: as many columns are in as may be, or no more are free than may still come in."""
         left, work = self._left(node), self.work
         free = self.columns - node.into.size - node.out.size
-        if left < 0 and free > 0 or left > 0 and free > left:
+        if (self.size is None and free > 0) or (left > 0 and free > left):
             return False
+        if self.size is not None and left < 0:  # `around` leaves no such model
+            return True
         self.nodes += 1
         into = np.concatenate([self.dual.problem.forced, work.W[node.into]])
         if left != 0 and free > 0:
