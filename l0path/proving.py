@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import duality
-from .bounding import CLOSED, DENSE, REMEDY, bounded, divided, relative_gap, standardized, targets, why_unbounded
+from .bounding import CLOSED, DENSE, REMEDY, bounded, divided, relative_gap, standardized, starting_points, targets, why_unbounded
 from .designs import Dense, Standardized
 from .losses import smoothness
 from .paths.records import in_user_units
@@ -17,7 +17,7 @@ READS = 60  # batched reads of X in a round, at most, where no search can follow
 PATIENCE = 6  # reads in a row that gain less than half of CLOSED end a round
 LOOKS = 10  # reads in a round before a search
 ROUNDS = 20  # rounds of bounding and fixing
-BARE_READS = 8  # for the bound of the loss without any penalty
+BARE_READS = 3  # for the bound of the loss without any penalty
 SHARES = (0.0, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)  # of the shrinkage, for the bound of the loss alone
 IN_BOX = "bound_in_box"  # flag of a row whose bound holds within an assumed box
 TWICE = 2.0  # times the largest |b_j| of the incumbent: box="auto"
@@ -94,7 +94,7 @@ class Proof:
         else:
             target = {"sizes": np.array([s.k - int(self.into.sum())])}
         self.last = dual, target
-        found = duality.improve(dual, start=duality.points_of_fits(dual, [fit]), goal=goal, coefficients=[fit], steps=reads, tol=0.5 * CLOSED, patience=patience, poll=self.clock.over, **target)
+        found = duality.improve(dual, start=starting_points(dual, [fit], s.lambda2), goal=goal, coefficients=[fit], steps=reads, tol=0.5 * CLOSED, patience=patience, poll=self.clock.over, **target)
         # what was fixed cuts models that are worse than the incumbent, so this much is known of them
         self.lower = max(self.lower, min(float(found.lower[0]) + self.paid, s.objective))
         self.loss = max(self.loss, self.least_loss(dual, found.points, float(goal[0]), target))
@@ -127,8 +127,7 @@ class Proof:
             return
         bare, fit = replace(dual, lambda1=0.0, ridge=0.5 * dual.split), standardized(dual.problem, s)
         target = {"lambda0": np.zeros(1)} if self.penalised else target
-        start = duality.points_of_fits(bare, [fit, duality.least_squares(dual.problem)])
-        found = duality.improve(bare, start=start, goal=np.array([s.loss]), coefficients=[fit], steps=BARE_READS, poll=self.clock.over, **target)
+        found = duality.improve(bare, start=starting_points(bare, [fit], 0.0), goal=np.array([s.loss]), coefficients=[fit], steps=BARE_READS, poll=self.clock.over, **target)
         self.loss = max(self.loss, float(found.lower[0]))
 
     def take(self, out, into):

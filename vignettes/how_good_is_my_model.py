@@ -74,14 +74,15 @@ print(f"{len(every)} models fitted; sizes at which the path is not the best: {[k
 fig, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
 rng = np.random.default_rng(0)
 ax.scatter(every.k + rng.uniform(-0.22, 0.22, len(every)), every.loss, s=5, color=GREY, alpha=0.45, linewidth=0, label="each of the 1024 models")
-ax.fill_between(path.table.k, path.table.lower_bound, path.table.objective, color=BLUE, alpha=0.18, linewidth=0, label="gap")
-ax.plot(path.table.k, path.table.objective, color=BLUE, marker="o", markersize=4, label="objective of the path")
-ax.plot(path.table.k, path.table.lower_bound, color=ORANGE, linestyle=(0, (4, 2)), marker="o", markersize=4, markerfacecolor="white", label="lower bound")
-plain(ax, xlabel="number of columns", ylabel="half the mean squared error", xticks=range(11))
+ax.bar(path.table.k, path.table.objective - path.table.lower_bound, bottom=path.table.lower_bound, width=0.6, color=BLUE, alpha=0.18, linewidth=0, label="gap")
+ax.scatter(path.table.k, path.table.objective, color=BLUE, s=150, marker="_", linewidth=2, label="objective of the path")
+ax.scatter(path.table.k, path.table.lower_bound, color=ORANGE, s=150, marker="_", linewidth=2, label="lower bound")
+plain(ax, xlabel="number of columns", ylabel="half the mean squared error", xticks=range(11), xlim=(0.4, 10.6), ylim=(1400, 2100), title="the empty model and those with a loss beyond 2100 are not shown")
+ax.title.set(fontsize=9, color=GREY)
 ax.legend(frameon=False, fontsize=9);
 
 # %% [markdown]
-# Every model of the path is the best of its size, and not a single one of the 1024 lies in the shaded strip. Yet the strip is wide at the left. This is the first lesson, and it holds everywhere:
+# Every model of the path is the best of its size, and not a single one of the 1024 lies in a shaded bar. Yet the bars are long at the left. This is the first lesson, and it holds everywhere:
 #
 # > **A small gap proves that the model is good. A large gap proves nothing: the model may be poor, or the bound may be.**
 #
@@ -136,8 +137,8 @@ pd.DataFrame({"loss of the best without it": without.map("{:+.2%}".format), "pro
               "in the best model": [j in certificate.model.support for j in range(10)]}, index=X.columns)
 
 # %% [markdown]
-# The rules recognise columns whose loss would cost more than the gap that is left. A column that is in the best model but can be replaced cheaply is not recognised, and nor should it be expected: for a cheap exchange the bound
-# would have to be nearly perfect. "Not proved to be in" is not "proved to be out".
+# The rules recognise the columns that it would cost far more to do without than the gap that is left. A column that is in the best model but can be replaced cheaply is not recognised, nor should it be expected: for a cheap
+# exchange the bound would have to be nearly perfect. "Not proved to be in" is not "proved to be out".
 #
 # ## What a gap does not mean
 #
@@ -152,7 +153,7 @@ near
 # %% [markdown]
 # * *Nothing about new data.* A bound is about the objective on these rows. The best subset of these rows is itself a random thing; a proof that it is the best of these rows does not make it less so.
 # * *Nothing about the right size.* There is a bound for every `k`. Which `k` to take is a question for cross-validation or a criterion.
-# * *Not a share of the signal.* The gap is relative to the objective, noise included. Where half of the variance is noise, a gap of 1% of the loss is about 2% of what can be explained. Read `deviance_ratio_bound`.
+# * *Not a share of the signal.* The gap is relative to the objective, noise included. Where R² is 0.5, a gap of 1% of the loss is half a percentage point of R². Read `deviance_ratio_bound`.
 #
 # # Part 2: the ridge decides how much can be proved
 #
@@ -199,14 +200,14 @@ pd.DataFrame(rows).set_index("k")
 #
 # The bound is the optimum of a *relaxed* problem, in which a column may be in to a fraction `z` between 0 and 1, the fractions adding up to `k`. A coefficient `b` of a column that is in by a fraction `z` pays the ridge `lambda2 b² / z`:
 # the smaller the fraction, the dearer. With much ridge, fractions are expensive, and the relaxed solution is a true subset. With little ridge they are nearly free: the relaxed problem takes a sliver of *every* column, and its
-# optimum sinks towards that of the model with all columns. No better algorithm for the bound changes that. It is the relaxation that is loose. The three curves for `k = 3`:
+# optimum sinks towards that of the model with all columns. No better algorithm for the same relaxation changes that: it is the relaxation that is loose. The three curves for `k = 3`:
 
 # %%
 sweep = np.geomspace(1e-4, 3, 7 if SHORT else 13)
 curves = []
 for value in sweep:
     one = l0path.fit(X, y, lambda2=value, k=[3, 64], max_k=64)
-    c = one.certify(k=3, time_limit=10)
+    c = one.certify(k=3)
     curves.append({"lambda2": value, "objective": c.incumbent, "lower_bound": c.lower_bound, "all columns": one.table.objective.iloc[-1]})
 curves = pd.DataFrame(curves)
 fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
@@ -219,7 +220,8 @@ plain(ax, xlabel="lambda2", ylabel="objective: loss + ridge")
 ax.legend(frameon=False, fontsize=9);
 
 # %% [markdown]
-# At the right the orange line meets the blue one: proved. Towards the left it falls to the grey one, which any statistician could have named without any theory: three columns cannot beat all of them.
+# At the right the orange line meets the blue one: proved. Towards the left it falls towards the grey one, which any statistician could have named without any
+# theory: three columns cannot beat all of them.
 #
 # ## A price instead of a size
 #
@@ -239,7 +241,8 @@ pd.DataFrame(rows).set_index("lambda0")
 # %% [markdown]
 # # Part 3: many more columns than rows
 #
-# 63 tumours, 2308 genes, two classes: Ewing sarcoma or not. Logistic regression needs a ridge here anyway, because two genes separate the classes; without one there is no bound, and the path says why:
+# 63 tumours, 2308 genes, two classes: Ewing sarcoma or not. Logistic regression needs a ridge here anyway: two genes separate the classes, and without one the loss has no minimum. How much of a ridge is another matter. One
+# certificate for each of several ridges and sizes:
 
 # %%
 tumours = load_srbct()
@@ -345,7 +348,7 @@ rows = []
 for value in (0.001, 0.01, 0.1):
     one = l0path.fit(S, which, loss="logistic", lambda2=value, max_k=8)
     for k in (1, 4):
-        c = one.certify(k=k, time_limit=10)
+        c = one.certify(k=k)
         rows.append({"lambda2": value, "k": k, "gap": c.gap, "in every best": len(c.fixed_in), "in none": len(c.fixed_out), "deviance ratio": c.model.deviance_ratio, "at most": c.deviance_ratio_bound})
 pd.DataFrame(rows).set_index(["lambda2", "k"])
 
@@ -354,13 +357,13 @@ pd.DataFrame(rows).set_index(["lambda2", "k"])
 #
 # | problem | bound | how good |
 # |---|---|---|
-# | `lambda2 > 0`, any loss, any shape | always | the larger the ridge against the noise, the better; exact where it exceeds what noise can imitate |
+# | `lambda2 > 0`, any loss, any shape | always | the larger the ridge against the noise, the better; often exact where it beats what noise can imitate |
 # | bounds on every coefficient (`lower`, `upper`) | always | the tighter the better |
 # | squared loss, more rows than columns, `lambda2 = 0` | always, unless columns are collinear | good for nearly uncorrelated columns and sizes near all columns |
 # | anything else with `lambda2 = 0` | none; with `certify(box=...)` under an assumption | as good as the assumption |
 #
 # "What noise can imitate": among `p` columns that have nothing to do with the response, one correlates with the noise by about `sigma sqrt(2 log p / n)` (columns of unit variance). When `2 lambda2` times the smallest
-# coefficient of the model exceeds that, the relaxation is usually exact. On simulated data:
+# coefficient of the model is twice that, the relaxation is usually exact (a rule of thumb that follows from the condition of Liu et al. for a gap of zero). On simulated data:
 
 # %%
 n, p, k = 200, 500, 5
@@ -373,7 +376,7 @@ for factor in (0.5, 1, 2, 4):
         one = l0path.fit(sim.X, sim.y, lambda2=value, max_k=k, certify=True)
         along.append(one.table.gap[k])
         certified.append(one.certify(k=k).gap)
-    rows.append({"2 lambda2 |b| / what noise can imitate": factor, "lambda2": value, "mean gap along the path": np.mean(along), "closed along the path": np.mean(np.array(along) < 1e-4),
+    rows.append({"2 lambda2 |beta| / what noise can imitate": factor, "lambda2": value, "mean gap along the path": np.mean(along), "closed along the path": np.mean(np.array(along) < 1e-4),
                  "closed by certify": np.mean(np.array(certified) < 1e-4)})
 pd.DataFrame(rows).set_index("lambda2")
 

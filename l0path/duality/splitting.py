@@ -32,9 +32,14 @@ def split(problem, largest=LARGEST):
     return d
 
 
-def least_squares(problem):
-    """(columns, b): the fit of a squared loss on all usable columns, whose Gram matrix must be positive definite, as it is where there is a `split`."""
+def least_squares(problem, lambda2=0.0):
+    """(columns, b): the fit of a squared loss + lambda2 ||b||^2 on all usable columns, whose Gram matrix must be positive definite, as it is where there is a `split`.
+
+    A dual point to start from: its bound for k = p is the optimum, and no size's bound need be below that.
+    """
     J = np.flatnonzero(problem.usable)
     Z = problem.X.columns(J)
     weighted = problem.weights[:, None] * Z
-    return J, cho_solve((cholesky(weighted.T @ Z), False), weighted.T @ problem.y)
+    G = weighted.T @ Z
+    G[np.diag_indices(J.size)] += 2.0 * lambda2
+    return J, cho_solve((cholesky(G), False), weighted.T @ problem.y)
