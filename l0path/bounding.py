@@ -71,9 +71,14 @@ def bound_solutions(problem, solutions, *, steps=READS, poll=None):
 def _bounds(dual, solutions, steps, poll):
     """(t,) lower bounds of the objectives of some solutions of one slice."""
     fits = [standardized(dual.problem, s) for s in solutions]
-    start = duality.points_of_fits(dual, fits)
+    start = starting_points(dual, fits, solutions[0].lambda2)
     goal = np.array([s.objective for s in solutions])
     return duality.improve(dual, start=start, goal=goal, coefficients=fits, steps=steps, poll=poll, **targets(solutions)).lower
+
+
+def starting_points(dual, fits, lambda2):
+    """The dual points of some fits and, for a split, of the fit on all columns: without it bounds can be lower than what least squares tells anybody. One read of X."""
+    return duality.points_of_fits(dual, fits if dual.split is None else [*fits, duality.least_squares(dual.problem, lambda2)])
 
 
 def targets(solutions):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .solvers.branch_and_bound import BranchAndBound
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.dual_iht import DualIHT
 from .solvers.local_search import LocalSearch
@@ -13,9 +14,9 @@ from .solvers.primal_dual import PrimalDual
 from .solvers.projected_gradient import VARIANTS, ProjectedGradient
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
-RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, PrimalDual)
-NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual")
-LATER = {"feature_generating", "exact"}
+RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, PrimalDual, BranchAndBound)
+NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual", "exact")
+LATER = {"feature_generating"}
 BLOCKS = 10  # row blocks of "stochastic_dual_iht"
 
 
@@ -105,6 +106,8 @@ def _settings(algorithm, tol):
         return DualIHT(blocks=1 if algorithm == "dual_iht" else BLOCKS)
     if algorithm == "primal_dual":
         return PrimalDual()
+    if algorithm == "exact":
+        return BranchAndBound()
     if algorithm in LATER:
         raise ValueError(f"algorithm={algorithm!r} is not in this version; choose 'swap' or 'cd'")
     raise ValueError(f"algorithm={algorithm!r} is not known; choose {', '.join(map(repr, NAMES))} or a settings record of l0path.solvers")

@@ -10,11 +10,12 @@ from .bounding import bound_solutions
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .grids import hull, hull_grid, shrink_grid
-from .losses import Huber, Poisson, SmoothedHinge, mean_loss, name_of, smoothness
+from .losses import Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
-from .paths.records import Meta, Solution, Source
+from .paths.records import Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
+from .proving import Proof
 from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
 
@@ -58,11 +59,28 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
         run.prepare(slices)
         run.all_slices()
-        if certify:
+        exact = hasattr(plan.settings, "start")
+        if certify or exact:
             run.bounds()
+        if exact:
+            run.proofs()
         path = run.path(by_name, response)
         path._source.extra["model"] = run.model
         return path
+
+
+def rehulled(solutions, cost):
+    """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the last size's interval ends where it did. Others stay as they are."""
+    out = list(solutions)
+    for number in {s.slice for s in solutions if math.isnan(s.lambda0)}:
+        rows = [i for i, s in enumerate(solutions) if s.slice == number]
+        points = [solutions[i] for i in rows]
+        last = points[-1].lambda0_low
+        for i in rows:
+            out[i] = out[i]._replace(lambda0_low=math.nan, lambda0_high=math.nan)
+        for i, low, high in hull([cost(p) for p in points], [p.loss + p.shrinkage for p in points]):
+            out[rows[i]] = out[rows[i]]._replace(lambda0_low=min(last, high) if i == len(rows) - 1 else low, lambda0_high=high)
+    return out
 
 
 class _Run:
@@ -81,6 +99,8 @@ class _Run:
         self.max_k = max(min(want, free), 0)
         if plan.max_k is not None and self.max_k < want:
             self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable columns")
+        # exact: a path to start from, whose models are proved afterwards
+        self.route = replace(plan, settings=plan.settings.start) if hasattr(plan.settings, "start") else plan
         self.model = make_model(p)
         self.model.max_iter = plan.max_iter
         self.model.grow(p.forced)
@@ -113,6 +133,28 @@ class _Run:
         except KeyboardInterrupt:
             self.end = self.end or "interrupted (Ctrl-C) while bounds were computed"
 
+    def proofs(self):
+        """Search every solution for a better one until it is proved, each for its share of the time that is left; those that are not reached keep what they are."""
+        if self.end:
+            return
+        try:
+            for i, s in enumerate(self.solutions):
+                left = None if self.clock.limit is None else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
+                proof = Proof(self.problem, self.data, self.weights, s, clock=self.clock.within(left), gap=self.plan.settings.gap, node_limit=self.plan.settings.node_limit, progress=self.progress)
+                proof.run()
+                self.solutions[i] = proof.row()
+                self.clock.poll()
+                if self.on_solution is not None and self.on_solution(Model(Path(self.describe(), [self.solutions[i]], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
+                    raise Stop("stopped by on_solution")
+        except Stop as stop:
+            self.end = f"{stop} while models were proved"
+        except KeyboardInterrupt:
+            self.end = "interrupted (Ctrl-C) while models were proved"
+        self.solutions = rehulled(self.solutions, self.cost)
+        open_ones = [s.k for s in self.solutions if s.optimality != "global"]
+        if open_ones:
+            self.notes.append(f"{len(open_ones)} of {len(self.solutions)} models are not proved optimal (k = {', '.join(map(str, open_ones[:10]))}{', ...' if len(open_ones) > 10 else ''}): see gap")
+
     def one_slice(self, number, lambda1, lambda2, supports, bar):
         """Solve a slice; whatever stops it, keep its solutions."""
         engine = None
@@ -129,7 +171,7 @@ class _Run:
 
         rng = self.plan.random_state if isinstance(self.plan.random_state, np.random.Generator) else np.random.default_rng(0 if self.plan.random_state is None else self.plan.random_state)
         try:
-            engine = make_engine(self.model, self.plan, lambda1=lambda1, lambda2=lambda2, max_k=self.max_k, clock=self.clock, rng=rng, supports=supports, listener=listener)
+            engine = make_engine(self.model, self.route, lambda1=lambda1, lambda2=lambda2, max_k=self.max_k, clock=self.clock, rng=rng, supports=supports, listener=listener)
             engine.run()
         except Stop as stop:
             self.end = str(stop)
@@ -223,33 +265,10 @@ class _Run:
         return out
 
     def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan")):
-        """A Fit in the user's units; its loss is computed from the coefficients as returned. bound: what no model of its size falls below."""
-        X, data = self.problem.X, self.data
-        support = fit.support
-        beta = fit.b / X.scale[support]
-        intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
-        eta = intercept + data.design.dot(support, beta) if support.size else np.full(data.y.size, intercept)
-        if data.offset is not None:
-            eta = eta + data.offset
-        loss = float(mean_loss(data.loss, data.y, eta, self.weights))
-        b = beta * X.scale[support]
-        shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
-        flags = list(fit.flags)
-        if np.count_nonzero(beta) < support.size:
-            flags.append("fewer_nonzeros")
-        if optimality == "refit_swap_m" and isinstance(self.plan.settings, LocalSearch):
-            flags.append(f"m={pairs_tried(self.plan.settings, self.problem.n_eff, support.size)}")
-        status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
-        if status == "separated":
-            optimality = "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
-        on_grid = not math.isnan(lambda0)
-        loose = (beta != 0) & ~np.isin(support, self.problem.forced)
-        objective = loss + shrinkage + (lambda0 * float(data.factor[support[loose]].sum()) if on_grid else 0.0)
-        alone = k == 0 and not self.problem.forced.size and not on_grid
-        if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(self.problem.usable.sum()) - self.problem.forced.size)):
-            optimality = "global"  # the only support of its size
-        return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
-                        lower_bound=objective if alone else bound, status=status, optimality=optimality, flags=tuple(flags))
+        """A Fit in the user's units; a verification by ranked pairs says how many."""
+        if optimality == "refit_swap_m" and isinstance(self.route.settings, LocalSearch):
+            fit = fit._replace(flags=(*fit.flags, f"m={pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size)}"))
+        return in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality, bound=bound)
 
     def describe(self, by_name=False, response=None):
         """The path's Meta."""

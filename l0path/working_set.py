@@ -4,6 +4,7 @@ A size is *verified* when no exchange with refit, and no addition that would bea
 ("refit_swap"), otherwise among the n_best pairs of a ranking, each refuted by a refit or by chord steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns
 are screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by (`RowModel.violators`).
 """
+import math
 import signal
 import threading
 import time
@@ -16,6 +17,7 @@ from .solvers import local_search
 from .solvers.chord_mover import ChordMover
 from .solvers.confirmed_mover import ConfirmedMover
 from .solvers.exact_mover import ExactMover
+from .solvers.exact_swaps import exact_swaps
 from .solvers.gram_model import GramModel
 from .solvers.local_search import LocalSearch, Store
 from .solvers.row_model import RowModel
@@ -45,6 +47,26 @@ class Clock:
     def over(self):
         """Whether `poll` would end the run."""
         return self.pressed or (self.limit is not None and time.perf_counter() - self.started > self.limit)
+
+    def left(self):
+        """Seconds left."""
+        return math.inf if self.limit is None else self.limit - (time.perf_counter() - self.started)
+
+    def within(self, seconds):
+        """A clock of its own limit for a part of the run, None for that of the run; Ctrl-C ends both."""
+        return _Part(self, seconds)
+
+
+class _Part(Clock):
+    """The clock of a part of a run."""
+
+    def __init__(self, whole, seconds):
+        self.whole, self.started = whole, time.perf_counter()
+        self.limit = min(whole.left(), math.inf if seconds is None else seconds)
+
+    @property
+    def pressed(self):
+        return self.whole.pressed
 
 
 @contextmanager
@@ -178,6 +200,8 @@ class SupportPath:
                 escapes -= 1
                 self.escape(done)
             elif self.settings.swap_size == 2 and self.settings.effort != "high" and local_search.double_swaps(self.store, self.mover, 4, self.clock.poll):
+                done.clear()
+            elif self.settings.swap_size > 2 and exact_swaps(self.store, self.model, self.settings.swap_size, self.lambda1, self.lambda2, self.clock.poll):
                 done.clear()
             else:
                 return

@@ -12,7 +12,7 @@ LAYERS = [
     {"losses", "penalties", "designs", "formula"},
     {"problem", "screening", "duality"},
     {"solvers"},
-    {"bounding", "grids", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
+    {"bounding", "proving", "grids", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
     {"inspection", "selection", "cross_validation", "diagnostics", "stability"},
     {"plots", "simulate", "datasets", "estimators", "report", "warm", "__main__"},
 ]

@@ -2,7 +2,7 @@
 from .bounds import Dual, Points, cardinality_bounds, dual_problem, evaluate, gains, penalised_bounds, points_at, points_of_fits
 from .conjugates import conjugate, feasible, interval, tangents
 from .relaxation import Improved, improve
-from .splitting import split
+from .splitting import least_squares, split
 
-__all__ = ["Dual", "Improved", "Points", "cardinality_bounds", "conjugate", "dual_problem", "evaluate", "feasible", "gains", "improve", "interval", "penalised_bounds", "points_at", "points_of_fits",
-           "split", "tangents"]
+__all__ = ["Dual", "Improved", "Points", "cardinality_bounds", "conjugate", "dual_problem", "evaluate", "feasible", "gains", "improve", "interval", "least_squares", "penalised_bounds", "points_at",
+           "points_of_fits", "split", "tangents"]

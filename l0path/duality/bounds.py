@@ -169,12 +169,16 @@ def evaluate(dual, a, at=None):
     return points._replace(constant=points.constant + extra, size=points.size + extra)
 
 
-def points_at(dual, J, U, shift=None):
-    """`Points` from primal ones: the loss's slopes at coefficients U (len(J), m) of columns J, the intercept at its best (sought from shift (m,)). One read of X."""
+def points_at(dual, J, U, shift=None, predicted=None):
+    """`Points` from primal ones: the loss's slopes at coefficients U (len(J), m) of columns J, the intercept at its best (sought from shift (m,)). One read of X.
+
+    predicted (n, m): Z_J U, where it is known.
+    """
     problem, J = dual.problem, np.asarray(J, dtype=np.int64)
     used = np.flatnonzero(U.any(axis=1))
     J, U = J[used], U[used]
-    eta = np.asfortranarray(problem.X.dot(J, U) + problem.offset[:, None])
+    predicted = problem.X.dot(J, U) if predicted is None else predicted
+    eta = np.asfortranarray(predicted + problem.offset[:, None])
     a = tangents(problem.loss, problem.y, problem.weights, eta, problem.intercept, np.zeros(U.shape[1]) if shift is None else shift)[0]
     return evaluate(dual, a, (J, U))
 

@@ -7,6 +7,12 @@ from .perspective import envelope, prox
 CHECK = 10  # steps between two looks at the restricted dual
 
 
+def few_rows(A, B):
+    """A @ B for B (w, m) whose rows are mostly zero; columns of A are only copied where at least half of them can be left out."""
+    rows = np.flatnonzero(B.any(axis=1))
+    return A @ B if 2 * rows.size > B.shape[0] else A[:, rows] @ B[rows]
+
+
 class Rows:
     """Mean loss on the working columns W, for any loss: an image Z_W B of coefficients B (w, m) is what its value and slopes are taken from; less half the split, if any.
 
@@ -25,9 +31,12 @@ class Rows:
             self.Z = np.empty((fresh.shape[0], W.size), order="F")
             self.Z[:, self.old], self.Z[:, self.new] = before.Z, fresh
 
+    def predicted(self, B):
+        """Z_W B (n, m)."""
+        return few_rows(self.Z, B)
+
     def image(self, B):
-        rows = np.flatnonzero(B.any(axis=1))
-        return self.Z[:, rows] @ B[rows]
+        return self.predicted(B)
 
     def slopes(self, E, B, shift):
         """(value (m,), gradient (w, m), shift (m,)) at coefficients B with image E."""
@@ -75,8 +84,7 @@ class Gram(Rows):
         self.c, self.half = (self.Z.T @ (w * self.problem.y))[:, None], 0.5 * float(w @ self.problem.y**2)
 
     def image(self, B):
-        rows = np.flatnonzero(B.any(axis=1))
-        return self.G[rows].T @ B[rows]
+        return few_rows(self.G, B)
 
     def slopes(self, E, B, shift):
         return self.value(E, B, shift), E - self.c if self.d is None else E - self.c - self.d * B, shift

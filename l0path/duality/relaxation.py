@@ -143,7 +143,7 @@ class _Run:
         self.goal, self.tol = np.full(t, np.inf) if goal is None else np.asarray(goal, dtype=np.float64), tol
         self.relaxed, self.shift, self.x = np.full(t, np.inf), np.zeros(t), np.full(t, np.nan)
         self.curvature = np.full(t, np.nan)
-        self.W, self.model = np.empty(0, dtype=np.int64), None
+        self.W, self.model, self.descended = np.empty(0, dtype=np.int64), None, False
         self.entering = self.W  # violators of the last read, let in before the next descent
         self.B = np.empty((0, t))
         fits = [] if coefficients is None else coefficients
@@ -198,9 +198,12 @@ class _Run:
             if self.entering.size:
                 self._enter(self.entering)
             V = self._descend(T)
-        points = points_at(self.dual, self.W, V, self.shift[T])
-        self.pool.add(_blend(self.dual, self.targets.take(T), self.pool.points.take(T), points))
+            predicted = self.model.predicted(V)
+        points = points_at(self.dual, self.W, V, self.shift[T], predicted)
+        if self.descended:  # the points of the start are too far from the best ones for a blend to gain anything
+            self.pool.add(_blend(self.dual, self.targets.take(T), self.pool.points.take(T), points))
         self.pool.add(points)
+        self.descended = True
         self.entering = np.concatenate([self._violators(m, points, i, self._price(m)) for i, m in enumerate(T)])
         return True
 

@@ -1,6 +1,6 @@
 """A ridge out of the Gram matrix: for more rows than columns a squared loss has bounds without ridge and without box."""
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigvalsh, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigvalsh, solve_triangular
 
 SAFETY = 0.98  # share of the largest multiple that is taken: what is left keeps rounding out of the tangents
 LARGEST = 4000  # columns up to which the Gram matrix is factorised
@@ -30,3 +30,16 @@ def split(problem, largest=LARGEST):
     d = np.zeros(problem.X.p)
     d[J] = SAFETY * spectrum[0] * root**2
     return d
+
+
+def least_squares(problem, lambda2=0.0):
+    """(columns, b): the fit of a squared loss + lambda2 ||b||^2 on all usable columns, whose Gram matrix must be positive definite, as it is where there is a `split`.
+
+    A dual point to start from: its bound for k = p is the optimum, and no size's bound need be below that.
+    """
+    J = np.flatnonzero(problem.usable)
+    Z = problem.X.columns(J)
+    weighted = problem.weights[:, None] * Z
+    G = weighted.T @ Z
+    G[np.diag_indices(J.size)] += 2.0 * lambda2
+    return J, cho_solve((cholesky(G), False), weighted.T @ problem.y)

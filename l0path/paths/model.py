@@ -47,9 +47,9 @@ class Model:
         """See `Path.alternatives`."""
         return self.path.alternatives(index=self.index, n=n, X=X, y=y)
 
-    def certify(self, *, time_limit=30, n_best=1, box=None, X=None, y=None):
-        """See `Path.certify`."""
-        return self.path.certify(index=self.index, time_limit=time_limit, n_best=n_best, box=box, X=X, y=y)
+    def certify(self, **options):
+        """See `Path.certify`; options: all but the selector."""
+        return self.path.certify(index=self.index, **options)
 
     def score(self, X, y, *, sample_weight=None, offset=None):
         """See `Path.score`."""

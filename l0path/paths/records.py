@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..losses import mean_loss
+
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
@@ -68,3 +70,28 @@ class Source:
     data: Any = None
     plan: Any = None
     extra: dict = field(default_factory=dict)
+
+
+def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("nan"), lambda1=0.0, lambda2=0.0, optimality="unverified", bound=float("nan")):
+    """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients as returned; weights (n,) of all rows. bound: what no model of its size falls below."""
+    X, support = problem.X, fit.support
+    beta = fit.b / X.scale[support]
+    intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
+    eta = intercept + data.design.dot(support, beta) if support.size else np.full(data.y.size, intercept)
+    if data.offset is not None:
+        eta = eta + data.offset
+    loss = float(mean_loss(data.loss, data.y, eta, weights))
+    b = beta * X.scale[support]
+    shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
+    flags = (*fit.flags, "fewer_nonzeros") if np.count_nonzero(beta) < support.size else tuple(fit.flags)
+    status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
+    if status == "separated":
+        optimality = "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
+    on_grid = not np.isnan(lambda0)
+    loose = (beta != 0) & ~np.isin(support, problem.forced)
+    objective = loss + shrinkage + (lambda0 * float(data.factor[support[loose]].sum()) if on_grid else 0.0)
+    alone = k == 0 and not problem.forced.size and not on_grid
+    if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(problem.usable.sum()) - problem.forced.size)):
+        optimality = "global"  # the only support of its size
+    return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
+                    lower_bound=objective if alone else bound, status=status, optimality=optimality, flags=flags)

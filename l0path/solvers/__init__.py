@@ -1,8 +1,9 @@
 """Solvers and their settings records."""
+from .branch_and_bound import BranchAndBound
 from .coordinate_descent import CoordinateDescent
 from .dual_iht import DualIHT
 from .local_search import LocalSearch
 from .primal_dual import PrimalDual
 from .projected_gradient import ProjectedGradient
 
-__all__ = ["CoordinateDescent", "DualIHT", "LocalSearch", "PrimalDual", "ProjectedGradient"]
+__all__ = ["BranchAndBound", "CoordinateDescent", "DualIHT", "LocalSearch", "PrimalDual", "ProjectedGradient"]

@@ -3,14 +3,18 @@
 A *mover* (`exact_mover`, `confirmed_mover`) takes a fit one size up or down and polishes it by swaps until none improves.
 Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap inescapable minima, coefficients of the rest frozen); here the rest is refitted.
 """
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..losses import Squared, smoothness
+
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSearch:
-    """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap (False: frozen, as CDPSI); swap_size 1 or 2; n_best: pairs
+    """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap (False: frozen, as CDPSI); swap_size: 1, or 2 for
+    exchanges of two (the cheapest pairs), or m > 2 for exact exchanges of up to m columns among the 50 most promising (`exact_swaps`; they need lambda2 > 0, or a squared loss); n_best: pairs
     refuted by a refit where the table only ranks (None: 20, and up to 500 where refits cost next to nothing).
 
     effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves, with an overshoot beyond max_k and back, and for the squared loss a few kicks (drop some, add
@@ -28,10 +32,17 @@ class LocalSearch:
     def __post_init__(self):
         if self.effort not in ("fast", "default", "high"):
             raise ValueError(f"effort={self.effort!r} is not known; choose 'fast', 'default' or 'high'")
-        if self.swap_size not in (1, 2):
-            raise ValueError(f"swap_size={self.swap_size!r} must be 1 or 2")
+        if isinstance(self.swap_size, bool) or not isinstance(self.swap_size, (int, np.integer)) or self.swap_size < 1:
+            raise ValueError(f"swap_size={self.swap_size!r} must be a whole number >= 1: columns exchanged at a time")
         if (self.n_best is not None and self.n_best < 1) or self.max_swaps < 1:
             raise ValueError(f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1")
+
+    def check(self, data, lambda1, lambda2):
+        """Raise ValueError where exact exchanges would have no bounds."""
+        if self.swap_size > 2 and not math.isfinite(smoothness(data.loss)):
+            raise ValueError(f"swap_size={self.swap_size} searches exactly, which needs a loss of bounded curvature; use swap_size=2")
+        if self.swap_size > 2 and not lambda2 > 0 and not isinstance(data.loss, Squared):
+            raise ValueError(f"swap_size={self.swap_size} searches exactly, which needs bounds: give lambda2 > 0 (such as lambda2=1e-3), or use swap_size=2")
 
 
 def flat(value, scale, tol):

@@ -1,0 +1,258 @@
+"""How far one solution is from optimal: rounds of better dual points and of safe rules, then a branch-and-bound search of what they leave. `Path.certify` and algorithm="exact" are made of it."""
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from . import duality
+from .bounding import CLOSED, DENSE, REMEDY, bounded, divided, relative_gap, standardized, starting_points, targets, why_unbounded
+from .designs import Dense, Standardized
+from .losses import smoothness
+from .paths.records import in_user_units
+from .screening import fix_cardinality, fix_penalised
+from .solvers.branch_and_bound import BranchAndBound, Tree
+from .working_set import make_model
+
+READS = 60  # batched reads of X in a round, at most, where no search can follow
+PATIENCE = 6  # reads in a row that gain less than half of CLOSED end a round
+LOOKS = 10  # reads in a round before a search
+ROUNDS = 20  # rounds of bounding and fixing
+BARE_READS = 3  # for the bound of the loss without any penalty
+SHARES = (0.0, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)  # of the shrinkage, for the bound of the loss alone
+IN_BOX = "bound_in_box"  # flag of a row whose bound holds within an assumed box
+TWICE = 2.0  # times the largest |b_j| of the incumbent: box="auto"
+
+
+def compact(problem):
+    """(the problem of the usable columns alone, their indices); the problem itself where a copy of them would take more than 256 MB."""
+    J = np.flatnonzero(problem.usable)
+    if problem.X.n * J.size > DENSE:
+        return problem, np.arange(problem.X.p)
+    X = Standardized(Dense(problem.X.columns(J)), np.zeros(J.size), np.ones(J.size))
+    parts = {name: getattr(problem, name)[J] for name in ("factor", "lower", "upper", "square", "usable")}
+    return replace(problem, X=X, forced=np.searchsorted(J, problem.forced), **parts), J
+
+
+class Proof:
+    """Bounds and fixings of one solution so far. `problem` loses the columns that were fixed: those out are not usable any more, those in are forced, at the price `paid`."""
+
+    def __init__(self, problem, data, weights, solution, *, clock, box=None, gap=CLOSED, node_limit=None, n_best=1, progress=False):
+        self.whole = self.problem = problem
+        self.data, self.weights, self.solution, self.clock = data, weights, solution, clock
+        self.settings, self.n_best, self.progress = BranchAndBound(gap=gap, node_limit=node_limit), n_best, progress
+        self.penalised = not math.isnan(solution.lambda0)
+        self.into, self.out = np.zeros(problem.X.p, dtype=bool), np.zeros(problem.X.p, dtype=bool)
+        self.given, self.box, self.conditional = box, self.checked(box), False
+        self.lower = solution.lower_bound if math.isfinite(solution.lower_bound) and IN_BOX not in solution.flags else -math.inf
+        self.loss, self.paid, self.reason, self.last = problem.floor - problem.noise, 0.0, "", None
+        self.nodes, self.ended, self.best = 0, "", []
+
+    def checked(self, box):
+        """The box as a number, "auto" filled in."""
+        if box is None:
+            return None
+        largest = float(np.abs(standardized(self.whole, self.solution)[1]).max(initial=0.0))
+        if isinstance(box, str) and box == "auto":
+            return TWICE * largest or None
+        if isinstance(box, (bool, str)) or not isinstance(box, (int, float, np.number)) or not 0 < box < math.inf:
+            raise ValueError(f"box={box!r} must be a positive number, a bound on |b_j| in standardised units, or 'auto'")
+        if box < largest:
+            raise ValueError(f"box={box!r} leaves out the solution itself, whose largest |b_j| is {largest:.6g}; give a larger one, or 'auto'")
+        return float(box)
+
+    def gap(self):
+        return relative_gap(self.solution.objective, self.lower)
+
+    def run(self):
+        """Bound and fix in turn until the gap is closed, nothing is fixed any more or the time is up."""
+        if self.solution.status == "separated":
+            self.reason = "the columns separate the classes, so the model has no finite optimum; add a little shrinkage, lambda2=1e-3"
+            return
+        for _ in range(ROUNDS):
+            if self.clock.over() or not self.round() or self.gap() <= self.settings.gap:
+                break
+        self.bare_loss()
+        if self.last is not None and (self.gap() > self.settings.gap or self.n_best > 1) and not self.clock.over():
+            self.search(self.dual())
+
+    def dual(self):
+        """The dual problem of what is left."""
+        s = self.solution
+        return duality.dual_problem(self.problem, s.lambda1, s.lambda2, box=self.box, split=divided(self.problem))
+
+    def round(self):
+        """One round; whether it fixed a column."""
+        s, dual = self.solution, self.dual()
+        self.conditional |= dual.conditional
+        if not dual.bounded:
+            self.reason = f"{why_unbounded(self.problem)}; {REMEDY}"
+            return False
+        fit, goal = standardized(self.problem, s), np.array([s.objective - self.paid])
+        reads, patience = (READS, PATIENCE) if self.unsearchable(dual) else (LOOKS, 2)
+        if self.penalised:
+            target = targets([s])
+        else:
+            target = {"sizes": np.array([s.k - int(self.into.sum())])}
+        self.last = dual, target
+        found = duality.improve(dual, start=starting_points(dual, [fit], s.lambda2), goal=goal, coefficients=[fit], steps=reads, tol=0.5 * CLOSED, patience=patience, poll=self.clock.over, **target)
+        # what was fixed cuts models that are worse than the incumbent, so this much is known of them
+        self.lower = max(self.lower, min(float(found.lower[0]) + self.paid, s.objective))
+        self.loss = max(self.loss, self.least_loss(dual, found.points, float(goal[0]), target))
+        fix = fix_penalised if self.penalised else fix_cardinality
+        worst = goal if self.n_best == 1 else np.array([self.seeds()])
+        out, into = (rule[:, 0] for rule in fix(dual, found.points, *target.values(), worst))
+        return self.take(out, into)
+
+    def least_loss(self, dual, points, goal, target):
+        """The least mean loss of a best model: loss + r (rest) >= D_r, the bound at the share r of every penalty, and loss + rest <= goal give loss >= (D_r - r goal) / (1 - r)."""
+        s, best, split = self.solution, -math.inf, 0.0 if dual.split is None else 0.5 * dual.split
+        for r in SHARES:
+            less = replace(dual, lambda1=r * s.lambda1, ridge=np.full(dual.ridge.size, r * s.lambda2) + split)
+            if self.penalised:
+                bound = duality.penalised_bounds(less, points, [r * s.lambda0])[0, 0]
+            else:
+                size = int(target["sizes"][0])
+                bound = duality.cardinality_bounds(less, points, size)[size, 0]
+            if math.isfinite(bound):
+                best = max(best, (bound - r * goal) / (1.0 - r))
+        return best
+
+    def bare_loss(self):
+        """The least mean loss again, from dual points of the loss alone, for a split diagonal: points of a penalised problem may say less of it than least squares on all columns does."""
+        s = self.solution
+        if self.last is None or self.gap() <= CLOSED or self.clock.over():
+            return
+        dual, target = self.last
+        if dual.split is None or not (self.penalised or s.lambda1 or s.lambda2):
+            return
+        bare, fit = replace(dual, lambda1=0.0, ridge=0.5 * dual.split), standardized(dual.problem, s)
+        target = {"lambda0": np.zeros(1)} if self.penalised else target
+        found = duality.improve(bare, start=starting_points(bare, [fit], 0.0), goal=np.array([s.loss]), coefficients=[fit], steps=BARE_READS, poll=self.clock.over, **target)
+        self.loss = max(self.loss, float(found.lower[0]))
+
+    def take(self, out, into):
+        """Let fixed columns leave the problem; whether there are any."""
+        if not (out | into).any():
+            return False
+        self.out |= out
+        self.into |= into
+        p = self.problem
+        self.problem = replace(p, usable=p.usable & ~out, forced=np.union1d(p.forced, np.flatnonzero(into)).astype(p.forced.dtype))
+        if self.penalised:
+            self.paid = self.solution.lambda0 * float(self.whole.factor[self.into].sum())
+        return True
+
+    def unsearchable(self, dual):
+        """Why no search can follow, or ""."""
+        if dual.open.any():
+            return "columns without ridge and without a box leave a search no bounds"
+        return "" if math.isfinite(smoothness(self.whole.loss)) else f"a search needs a loss of bounded curvature, which {type(self.whole.loss).__name__.lower()} is not"
+
+    def search(self, dual):
+        """Branch and bound on what is left of the problem."""
+        self.ended = self.unsearchable(dual)
+        if self.ended:
+            return
+        s = self.solution
+        problem, J = compact(self.problem)
+        box = None if self.box is None else np.broadcast_to(self.box, (self.whole.X.p,))[J]
+        dual = duality.dual_problem(problem, s.lambda1, s.lambda2, box=box, split=divided(problem))
+        model = make_model(replace(problem, lower=dual.lower, upper=dual.upper))
+        model.grow(problem.forced)
+        tree = Tree(dual, size=None if self.penalised else s.k - int(self.into.sum()), lambda0=s.lambda0 if self.penalised else None, settings=self.settings, n_best=self.n_best,
+                    refit=lambda support: self.value(model, support), start=np.flatnonzero(np.isin(J, s.support)))
+        if self.n_best == 1:
+            tree.accept(s.objective - self.paid, None)
+        else:
+            for support in self.models:
+                tree.offer(np.searchsorted(J, support))
+        self.ended = tree.run(self.poll(tree))
+        self.nodes = tree.nodes
+        self.best = [fit._replace(support=J[fit.support]) for _, fit in tree.best if fit is not None]
+        self.lower = max(self.lower, tree.lower + self.paid)
+        self.improve()
+
+    def value(self, model, support):
+        """(what the search compares, the fit) of a support of the compact problem."""
+        model.grow(support)
+        fit, problem = model.refit(support, self.solution.lambda1, self.solution.lambda2), model.problem
+        price = self.solution.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum()) if self.penalised else 0.0
+        return fit.value + price, fit
+
+    def poll(self, tree):
+        """Whether to stop, asked by the search at every batch of nodes; shows its progress."""
+        if not self.progress:
+            return self.clock.over
+        from tqdm.auto import tqdm
+
+        bar = tqdm(desc="l0path", unit="node", bar_format="{desc}")
+
+        def poll():
+            gap = relative_gap(tree.upper, tree.lower)
+            bar.set_description_str(f"l0path: objective {tree.upper + self.paid:.6g}, bound {tree.lower + self.paid:.6g}, gap {gap:.2g}, {tree.nodes} nodes, {len(tree.heap)} open")
+            return self.clock.over()
+
+        return poll
+
+    def improve(self):
+        """Take over the best model of the search, if it is better."""
+        if self.best:
+            fit = self.best[0]
+            if self.box is not None:  # a box that is assumed bounds what is proved, not the model
+                model = make_model(self.whole)
+                model.grow(fit.support)
+                fit = model.refit(fit.support, self.solution.lambda1, self.solution.lambda2)
+            k = fit.support.size - self.whole.forced.size
+            s = self.in_units(fit, k)
+            if s.objective < self.solution.objective:
+                self.solution = s._replace(lambda0_low=math.nan, lambda0_high=math.nan)
+        self.lower = min(self.lower, self.solution.objective)
+
+    def in_units(self, fit, k):
+        """A fit of the search as a `Solution` in the place of the one that is proved."""
+        s = self.solution
+        return in_user_units(self.whole, self.data, self.weights, fit, number=s.slice, k=k if self.penalised else s.k, lambda0=s.lambda0, lambda1=s.lambda1, lambda2=s.lambda2, optimality="stationary")
+
+    def seeds(self):
+        """The value (less what is paid) of the n_best-th of some models around the solution, infinite where there are fewer; they are kept in `models`."""
+        s, problem = self.solution, self.problem
+        model = make_model(problem)
+        loose = np.setdiff1d(s.support, problem.forced)
+        others = np.setdiff1d(np.flatnonzero(problem.usable), s.support)
+        gains = np.abs(problem.X.correlate(problem.weights * problem.y))[others]
+        others = others[np.argsort(-gains, kind="stable")[: 2 * self.n_best]]
+        supports = [s.support, *(np.sort(np.append(s.support[s.support != i], j)) for i in loose for j in others)]
+        values = []
+        for support in supports:
+            values.append(self.value(model, support)[0])
+        order = np.argsort(values, kind="stable")[: self.n_best]
+        self.models = [supports[i] for i in order]
+        return values[order[-1]] if order.size == self.n_best else math.inf
+
+    def status(self):
+        """"optimal", or what ended the search: "time_limit", "node_limit", "interrupted", "gap_not_closed"."""
+        if not self.conditional and (self.ended == "closed" or (self.n_best == 1 and self.gap() <= self.settings.gap)):
+            return "optimal"
+        if self.clock.pressed:
+            return "interrupted"
+        return "node_limit" if self.ended == "node_limit" else "time_limit" if self.clock.over() and not self.reason else "gap_not_closed"
+
+    def assumptions(self):
+        """What the certificate rests on, as text; an assumed box first."""
+        out = []
+        if self.conditional:
+            how = f"{TWICE:g} times the largest |b_j| of this model" if isinstance(self.given, str) else "as given"
+            out.append(f"assumes |b_j| <= {self.box:.6g} in standardised units ({how}): bound and fixed columns hold only for models within it")
+        if not self.whole.usable.all():
+            out.append(f"{int((~self.whole.usable).sum())} columns that the fit left out (excluded, constant, or equal to an earlier one) stay out")
+        if self.ended not in ("", "closed", "stopped", "node_limit"):
+            out.append(f"nothing was branched on: {self.ended}")
+        return out + ([f"no lower bound: {self.reason}"] if self.reason and not math.isfinite(self.lower) else [])
+
+    def row(self):
+        """The solution with its bound; one that rests on an assumed box is flagged, and closes nothing, and one from an earlier box is forgotten."""
+        s = self.solution
+        if self.conditional or IN_BOX in s.flags:
+            s = s._replace(lower_bound=math.nan, flags=tuple(f for f in s.flags if f != IN_BOX))
+        s = bounded(self.whole, s, self.lower)
+        return s._replace(optimality="stationary" if s.optimality == "global" else s.optimality, flags=(*s.flags, IN_BOX)) if self.conditional else s

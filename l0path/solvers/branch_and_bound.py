@@ -1,0 +1,379 @@
+"""Branch and bound for the best model of a size, or of a lambda0: perspective relaxations at the nodes, bounded over all columns by weak duality in batched reads.
+
+    lower = min over open nodes of their bounds  <=  optimum  <=  upper = the best model met
+
+A node holds columns that are in and columns that are out; its relaxation (`node_relaxation`) is solved on *working columns*, those that were ever nonzero in one, and its dual point is then correlated
+with all columns, many nodes in one read: columns that would take more off the bound than those counted become working ones, and columns that the node's bound fixes (`screening`, with the node's own
+bound) are in or out below it. The best node is split first, at the column whose z is closest to one half.
+
+Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization and
+Applications 43, 2009) for sizes. Their tree for p columns needs a finite box; with a ridge ours does not.
+"""
+import heapq
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..designs.threads import one_blas_thread
+from ..duality.bounds import base, gains, points_at
+from ..duality.conjugates import smooth, tangents
+from ..losses import smoothness
+from ..problem import EPS
+from .local_search import LocalSearch
+from .node_relaxation import relax
+
+BATCH = 16  # nodes split at a time, at most: their children share a read of X
+TURNS = 60  # Newton steps of a relaxation
+INNER = 6  # Newton steps of a majorising model
+CLOSE = 1e-5  # relative change of the coefficients at which majorising ends
+STEPS = 60  # majorising steps of a loss that is not quadratic
+ROUNDS = 8  # times a node is solved again with more working columns
+ENTERING = 30  # columns that become working ones for a node at a time
+ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is rounded to a model
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchAndBound:
+    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes solved for a size or lambda0 at most, None for no limit."""
+
+    gap: float = 1e-6
+    node_limit: int | None = None
+    start = LocalSearch()  # of the path whose models the searches start from
+
+    def __post_init__(self):
+        if isinstance(self.gap, bool) or not isinstance(self.gap, (int, float, np.number)) or not 0 <= self.gap < math.inf:
+            raise ValueError(f"gap={self.gap!r} must be a number >= 0, relative to the objective")
+        if self.node_limit is not None and (isinstance(self.node_limit, bool) or not isinstance(self.node_limit, (int, np.integer)) or self.node_limit < 1):
+            raise ValueError(f"node_limit={self.node_limit!r} must be a whole number >= 1, or None for no limit")
+
+
+class Node(NamedTuple):
+    """into, out: positions of columns in W that are in or out; at, b: the nonzero relaxed coefficients; s: root of the price; shift: intercept; split: position to branch on, -1 for none."""
+
+    bound: float
+    into: np.ndarray
+    out: np.ndarray
+    at: np.ndarray
+    b: np.ndarray
+    s: float
+    shift: float
+    split: int = -1
+
+
+class Working:
+    """The working columns W (w,), positions in them are for ever: Z (n, w), the majorant's Gram matrix G (w, w) = curvature Z'diag(w)Z less the split, q = Z'diag(w)y, and the dual's terms."""
+
+    def __init__(self, dual, curvature):
+        self.dual, self.curvature, self.W = dual, curvature, np.empty(0, dtype=np.int64)
+        n = dual.problem.X.n
+        self.position = np.full(dual.problem.X.p, -1)
+        self.Z, self.G, self.space = np.empty((n, 0), order="F"), np.empty((0, 0)), np.empty((0, 0))
+        self.take()
+
+    def take(self):
+        dual, W = self.dual, self.W
+        self.ridge, self.lower, self.upper = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper))
+        self.factor = np.where(dual.counted[W], dual.problem.factor[W], 0.0)  # forced columns cost nothing
+        self.q = self.Z.T @ (dual.problem.weights * dual.problem.y)
+        self.counted = dual.counted[W]
+        if self.space.shape[0] < W.size:
+            self.space = np.empty((2 * W.size, 2 * W.size))
+
+    def grow(self, J):
+        """Let columns J, in this order, become working ones."""
+        J = np.asarray(J, dtype=np.int64)
+        J = J[self.position[J] < 0]
+        if not J.size:
+            return
+        old, problem = self.W.size, self.dual.problem
+        self.W = np.concatenate([self.W, J])
+        self.position[J] = np.arange(old, self.W.size)
+        Z = np.empty((self.Z.shape[0], self.W.size), order="F")
+        Z[:, :old], Z[:, old:] = self.Z, problem.X.columns(J)
+        G = np.empty((self.W.size, self.W.size))
+        G[:old, :old] = self.G
+        G[old:] = self.curvature * ((problem.weights[:, None] * Z[:, old:]).T @ Z)
+        G[:, old:] = G[old:].T
+        if self.dual.split is not None:
+            G[np.arange(old, self.W.size), np.arange(old, self.W.size)] -= self.dual.split[J]
+        self.Z, self.G = Z, G
+        self.take()
+
+
+class Tree:
+    """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
+    start: columns that work from the first node on; n_best: how many of the best supports are wanted; around: (columns, m), only models that lack at most m of these columns are looked for.
+
+    best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
+    """
+
+    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)):
+        problem = dual.problem
+        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
+        self.loss = smooth(problem.loss)
+        self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
+        self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
+        self.columns = int(dual.counted.sum())
+        self.best, self.seen = [], set()
+        self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
+        self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
+        self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
+        self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
+
+    def _guess(self):
+        """The root's price: that at which `size` columns would leave zero by themselves."""
+        pull = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
+        ridge = np.median(self.work.ridge) if self.work.W.size else 1.0
+        return max(float(pull[min(self.size, pull.size - 1)]) if pull.size else 1.0, 1e-12) / (2.0 * math.sqrt(max(ridge, 1e-12)))
+
+    @property
+    def upper(self):
+        """Value of the worst model that is kept, infinite while fewer than n_best are known."""
+        return self.best[self.n_best - 1][0] if len(self.best) >= self.n_best else math.inf
+
+    @property
+    def cutoff(self):
+        """Nodes with a larger bound hold nothing that is wanted, up to half the gap asked for."""
+        return self.upper - 0.5 * self.settings.gap * abs(self.upper) if math.isfinite(self.upper) else math.inf
+
+    @property
+    def lower(self):
+        """What nothing outside `best` is below."""
+        return -math.inf if not self.nodes else min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
+
+    def offer(self, support):
+        """Let a support of the problem compete."""
+        key = np.sort(np.asarray(support, dtype=np.int64))
+        if key.tobytes() in self.seen:
+            return
+        self.seen.add(key.tobytes())
+        self.accept(*self.refit(key))
+
+    def accept(self, value, kept):
+        """Let a model of known value compete."""
+        if value < self.upper:
+            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[: self.n_best]
+
+    def run(self, poll=None):
+        """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), or poll() is True ("stopped")."""
+        limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
+        with one_blas_thread():
+            if not self.nodes:
+                empty = np.empty(0, dtype=np.int64)
+                self._settle([Node(-math.inf, empty, empty, empty, np.empty(0), math.sqrt(self.lambda0) if self.size is None else self._guess(), 0.0)])
+            while self.heap and self.heap[0][0] < self.cutoff:
+                if poll is not None and poll():
+                    return "stopped"
+                if self.nodes >= limit:
+                    return "node_limit"
+                nodes = []
+                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4) and self.heap[0][0] < self.cutoff:
+                    nodes.append(heapq.heappop(self.heap)[2])
+                self._settle([child for node in nodes for child in self._children(node)])
+        self.heap = []
+        return "closed"
+
+    def _children(self, node):
+        """The two nodes with the column of `split` out, and in."""
+        j = np.array([node.split])
+        kept = node.at != node.split
+        yield self._near(node._replace(out=np.concatenate([node.out, j]), at=node.at[kept], b=node.b[kept], split=-1))
+        yield node._replace(into=np.concatenate([node.into, j]), split=-1)
+
+    def _near(self, node):
+        """The node with what is left of `around` in, once as many of these columns are out as may be."""
+        if not self.near.size:
+            return node
+        near = self.work.position[self.near]
+        if np.isin(near, node.out).sum() < self.away:
+            return node
+        rest = near[~np.isin(near, node.out) & ~np.isin(near, node.into)]
+        return node._replace(into=np.concatenate([node.into, rest]))
+
+    def _state(self, node):
+        state = np.where(self.work.counted, 0, 1).astype(np.int8)
+        state[node.into], state[node.out] = 1, -1
+        return state
+
+    def _left(self, node):
+        return -1 if self.size is None else self.size - node.into.size
+
+    def _settle(self, nodes):
+        """Solve nodes, bound them over all columns, and put those that may hold a better model on the heap."""
+        for _ in range(ROUNDS):
+            if not nodes:
+                return
+            solved = self._relaxed(nodes)
+            nodes, fresh = [], []
+            checked = [(node, None) for node in solved] if self.complete else self._read(solved)
+            for node, J in checked:
+                if J is not None and J.size and node.bound < self.cutoff:
+                    nodes.append(node)
+                    fresh.append(J)
+                else:
+                    self._keep(node)
+            if fresh:
+                self.work.grow(np.unique(np.concatenate(fresh)))
+                self.complete = self.dual.problem.quadratic and self.work.W.size == int(self.dual.problem.usable.sum())
+        for node in nodes:
+            self._keep(node)
+
+    def _keep(self, node):
+        """On the heap, unless its bound says that it holds nothing better."""
+        self.nodes += 1
+        if not node.bound < self.cutoff:
+            return
+        state, b = self._state(node), np.zeros(self.work.W.size)
+        b[node.at] = node.b
+        if self.nodes <= 50 or self.nodes % ROUND == 0:
+            self._round(node, state, b)
+        if node.bound < self.cutoff:
+            self.count += 1
+            heapq.heappush(self.heap, (node.bound, self.count, node._replace(split=self._branch(node, state, b))))
+
+    def _leaf(self, node):
+        """Whether the node holds one model alone, which then competes: as many columns are in as may be, or no more are free than may still come in."""
+        left, work = self._left(node), self.work
+        free = self.columns - node.into.size - node.out.size
+        if (self.size is None and free > 0) or (left > 0 and free > left):
+            return False
+        if self.size is not None and left < 0:  # `around` leaves no such model
+            return True
+        self.nodes += 1
+        into = np.concatenate([self.dual.problem.forced, work.W[node.into]])
+        if left != 0 and free > 0:
+            rest = self.dual.counted.copy()
+            rest[work.W[node.into]] = rest[work.W[node.out]] = False
+            into = np.concatenate([into, np.flatnonzero(rest)])
+        if self.size is None or into.size == self.size + self.dual.problem.forced.size or self.n_best == 1:
+            self.offer(into)
+        return True
+
+    def _relaxed(self, nodes):
+        """The nodes with their relaxations on the working columns, without those that hold one model alone, which has then competed."""
+        work, out = self.work, []
+        for node in nodes:
+            if not self._leaf(node):
+                out.append(node)
+        B, s = np.zeros((work.W.size, len(out)), order="F"), np.array([node.s for node in out])
+        for m, node in enumerate(out):
+            B[node.at, m] = node.b
+        shift, bounds = np.array([node.shift for node in out]), np.full(len(out), -math.inf)
+        states = [self._state(node) for node in out]
+        if self.dual.problem.quadratic:
+            for m, node in enumerate(out):
+                bounds[m], s[m] = self._solve(states[m], self._left(node), s[m], work.q, self.half, self.cutoff, TURNS, B[:, m])
+        else:
+            self._majorise(out, states, B, s, shift)
+        done = []
+        for m, node in enumerate(out):
+            at = np.flatnonzero(B[:, m])
+            done.append(node._replace(bound=max(node.bound, bounds[m]) if self.complete else node.bound, at=at, b=B[at, m], s=float(s[m]), shift=float(shift[m])))
+        return done
+
+    def _solve(self, state, left, s, q, half, cutoff, turns, b):
+        """(bound on the working columns, s) of the quadratic relaxation with linear term q; b (w,) is the start and is overwritten."""
+        work, w = self.work, b.size
+        c, h, part = np.empty(w), np.empty(w), np.empty(w, dtype=np.int64)
+        gamma = (self.dual.problem.X.n + 16) * EPS
+        return relax(work.G, q, half, work.ridge, self.dual.lambda1, work.lower, work.upper, work.factor, state, left, s, cutoff, turns, gamma, b, c, h, part, work.space)[:2]
+
+    def _majorise(self, nodes, states, B, s, shift):
+        """Relaxations of a loss with bounded curvature, in place: the quadratic model of that curvature at an extrapolated point lies above the loss, and its relaxation is the next point (accelerated
+        proximal gradient in the metric of the Gram matrix, Beck & Teboulle 2009, started anew where the step turns back)."""
+        problem, work = self.dual.problem, self.work
+        last, t = B.copy(), np.ones(len(nodes))
+        live = np.arange(len(nodes))
+        for _ in range(STEPS):
+            after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t[live] ** 2))
+            V = B[:, live] + (t[live] - 1.0) / after * (B[:, live] - last[:, live])
+            rows = np.flatnonzero(V.any(axis=1))
+            eta = np.asfortranarray(work.Z[:, rows] @ V[rows] + problem.offset[:, None])
+            a, _, shift[live] = tangents(problem.loss, problem.y, problem.weights, eta, problem.intercept, shift[live])
+            Q = work.G[:, rows] @ V[rows] - work.Z.T @ a
+            going = []
+            for i, m in enumerate(live):
+                before, b = B[:, m].copy(), V[:, i].copy()
+                s[m] = self._solve(states[m], self._left(nodes[m]), s[m], np.ascontiguousarray(Q[:, i]), 0.0, math.inf, INNER, b)[1]
+                step = b - before
+                last[:, m], B[:, m] = before, b
+                back = (V[:, i] - b) @ step > 0
+                t[m] = 1.0 if back else after[i]
+                if np.abs(step).max(initial=0.0) > CLOSE * np.abs(b).max(initial=0.0):
+                    going.append(m)
+            live = np.array(going, dtype=np.int64)
+            if not live.size:
+                return
+
+    def _read(self, nodes):
+        """[(node with its bound over all columns, columns that should become working ones)]: one read of X."""
+        if not nodes:
+            return []
+        work, dual = self.work, self.dual
+        U = np.zeros((work.W.size, len(nodes)))
+        for m, node in enumerate(nodes):
+            U[node.at, m] = node.b
+        points = points_at(dual, work.W, U, np.array([node.shift for node in nodes]))
+        self.reads += 1
+        return [self._bounded(node, points, m) for m, node in enumerate(nodes)]
+
+    def _bounded(self, node, points, m):
+        """(the node with the bound of point m and what it fixes, columns outside W that take more off than those counted)."""
+        work, dual, left = self.work, self.dual, self._left(node)
+        h = gains(dual, points, m)
+        start = base(dual, points, m, h)
+        into = work.W[node.into]
+        start -= h[into].sum()
+        free = dual.counted.copy()
+        free[into] = False
+        free[work.W[node.out]] = False
+        if self.size is None:
+            price = self.lambda0 * dual.problem.factor
+            start += price[into].sum()
+            excess = np.where(free, np.maximum(h - price, 0.0), 0.0)
+            value, above = start - excess.sum(), np.where(free, h - price, -1.0)
+        else:
+            g = np.where(free, np.maximum(h, 0.0), -1.0)
+            top = np.partition(g, g.size - left)[g.size - left :] if left < g.size else g
+            value, above = start - np.maximum(top, 0.0).sum(), g - max(top.min(), 1e-300)
+        above[work.W] = -1.0
+        J = np.flatnonzero(above > 0)
+        if J.size > ENTERING:
+            J = J[np.argpartition(-above[J], ENTERING)[:ENTERING]]
+        return node._replace(bound=max(node.bound, value)), J
+
+    def _z(self, node, state, b):
+        """(w,) z of the relaxation on free columns; 0 elsewhere."""
+        work = self.work
+        M = np.where(b > 0, work.upper, -work.lower)
+        price = node.s**2 * work.factor if self.size is not None else self.lambda0 * work.factor
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rho = np.minimum(np.sqrt(price / work.ridge), M)
+            z = np.where(rho > 0, np.minimum(np.abs(b) / rho, 1.0), 1.0)
+        return np.where((state == 0) & (b != 0), z, 0.0)
+
+    def _branch(self, node, state, b):
+        """The free column whose z is closest to one half; where all are whole the largest."""
+        z = self._z(node, state, b)
+        middle = np.where((z > 1e-7) & (z < 1 - 1e-7), 0.5 - np.abs(z - 0.5), -1.0)
+        j = int(middle.argmax())
+        if middle[j] > 0:
+            return j
+        free = np.flatnonzero(state == 0)
+        if not free.size:  # the free columns are zero in every relaxation so far
+            self.work.grow(np.flatnonzero(self.dual.counted & (self.work.position < 0))[:1])
+            return self.work.W.size - 1
+        return int(free[np.abs(b[free]).argmax()])
+
+    def _round(self, node, state, b):
+        """Offer the model of the columns that are in and the free ones of the largest z."""
+        z, work, left = self._z(node, state, b), self.work, self._left(node)
+        if left < 0:
+            chosen = np.flatnonzero(z > 0.5)
+        else:
+            chosen = np.argsort(np.where(state == 0, -z, 1.0), kind="stable")[:left]
+            chosen = chosen[state[chosen] == 0]
+        if left < 0 or chosen.size == left:
+            self.offer(work.W[np.concatenate([np.flatnonzero(state == 1), chosen])])
