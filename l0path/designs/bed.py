@@ -9,7 +9,7 @@ import numpy as np
 
 from l0path._generic import njit
 from l0path.designs.checks import check_shape
-from l0path.designs.dense import Dense
+from l0path.designs.contiguous import Contiguous
 
 MAGIC = b"\x6c\x1b\x01"
 COPIES = np.array([2.0, np.nan, 1.0, 0.0])  # of A1, by code; as bed-reader counts with count_A1=True
@@ -136,7 +136,7 @@ class Packed:
         width = max(1, TILE // self.n)
         mean, second, scratch = np.empty(self.p), np.empty(self.p), np.empty(width * self.n)
         for left in range(0, self.p, width):
-            mean[left : left + width], second[left : left + width] = Dense(self.decoded(left, left + width, scratch)).moments(weights, center)
+            mean[left : left + width], second[left : left + width] = Contiguous(self.decoded(left, left + width, scratch)).moments(weights, center)
         return mean, second
 
     def columns(self, J):

@@ -13,13 +13,16 @@ from itertools import pairwise
 import numpy as np
 
 from l0path.designs import threads as pool
+from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
 from l0path.designs.sources import open_source, shape_of
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 LEAST = 10**7  # bytes: the smallest budget, 10 MB
 OWN = 1 << 20  # bytes of a block that one thread reads and uses while it is in its cache
-AHEAD = 16  # blocks ahead of which the system is told
+BROAD = 64  # columns of a block of long ones, so that products are worth their overhead
+AHEAD = 32  # blocks ahead of which the system is told
+RUN = 8  # blocks that a thread takes at a time
 GAP = 1 << 16  # bytes that are rather read than skipped between two columns that are asked for
 GRAM = 0.6  # share of the budget for Gram rows over all columns
 
@@ -139,18 +142,19 @@ class ColumnBlocks:
 
     def _side_by_side(self, task, start, stop):
         most, column = self.memory_limit // (8 * pool.count()), self.source.nbytes // self.p
-        height, width = self._shape(stop - start, min(max(OWN, column), most))
+        height, width = self._shape(stop - start, min(max(OWN, BROAD * column), most))
         buffers, size = [], int(np.ceil(height * width / self.n * column)) + width
 
-        def part(left, right):
+        def part(first, last):
             buffer = buffers.pop() if buffers else np.empty(size, dtype=np.uint8)
-            self.source.ahead(min(left + AHEAD * width, stop), min(right + AHEAD * width, stop))
+            self.source.ahead(min(first + AHEAD * width, stop), min(last + AHEAD * width, stop))
             with pool.limited(1):
-                for rows in self._rows(height):
-                    task(rows, left, right, self.source.read(rows, left, right, buffer))
+                for left, right in pairwise(self._cuts(first, last, width)):
+                    for rows in self._rows(height):
+                        task(rows, left, right, self.source.read(rows, left, right, buffer))
             buffers.append(buffer)
 
-        pool.run(part, self._cuts(start, stop, width))
+        pool.run(part, self._cuts(start, stop, RUN * width))
 
     def _read_ahead(self, task, start, stop):
         height, width = self._shape(stop - start, self.memory_limit // 16)
@@ -163,7 +167,7 @@ class ColumnBlocks:
 
                 def part(first, last, rows=rows, left=left, block=block):
                     with pool.limited(1):
-                        task(rows, first, last, Dense(block[:, first - left : last - left]))
+                        task(rows, first, last, block_of(block[:, first - left : last - left]))
 
                 pool.run(part, [*range(left, right, max(1, min((1 << 18) // block.shape[0] + 1, right - left))), right])
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from l0path.designs.bed import BedSource
 from l0path.designs.checks import check_dtype, check_shape
-from l0path.designs.dense import Dense
+from l0path.designs.contiguous import block_of
 
 EXTRA = 'pip install "l0path[blocks]"'
 KINDS = "a np.memmap, a path to a .npy, .bed, .parquet or .zarr file, a Zarr or Dask array, or an array"
@@ -73,7 +73,7 @@ class FileSource:
         else:
             for i, line in enumerate(raw.reshape(lines, -1)):
                 self._fill(line, self.offset + ((at + i) * span + skip) * item)
-        return Dense(raw.view(self.dtype).reshape((height, width), order=self.order))
+        return block_of(raw.view(self.dtype).reshape((height, width), order=self.order))
 
     def ahead(self, left, right):
         """Let the system fetch these columns from the disk; costs no memory of this process."""
@@ -99,7 +99,7 @@ class ArraySource:
 
     def read(self, rows, left, right, buffer=None):
         """Dense design of the entries [rows, left:right]."""
-        return Dense(np.asarray(self.array[rows, left:right]))
+        return block_of(np.asarray(self.array[rows, left:right]))
 
     def ahead(self, left, right):
         pass
@@ -151,7 +151,7 @@ class ParquetSource:
         for i, name in enumerate(self.names[left:right]):
             column = table[name].slice(skip, rows.stop - rows.start)
             out[:, i] = column.to_numpy() if column.null_count == 0 else column.cast("double").to_numpy()
-        return Dense(out)
+        return block_of(out)
 
     def ahead(self, left, right):
         pass
