@@ -1,4 +1,4 @@
-"""PLINK genotypes as they are stored, 2 bits each: products by table look-up of four genotypes at a time, missing ones imputed by their column's mean.
+"""PLINK genotypes as they are stored, 2 bits each: unpacked four at a time by a table within the product, missing ones imputed by their column's mean.
 
 Format (PLINK 1.9, variant-major): three magic bytes, then ceil(n / 4) bytes a column; the genotype of row i has bits 2 (i mod 4) and above of byte i // 4: 00 two copies of allele A1, 10 one, 11 none, 01 missing.
 """
@@ -15,121 +15,102 @@ MAGIC = b"\x6c\x1b\x01"
 COPIES = np.array([2.0, np.nan, 1.0, 0.0])  # of A1, by code; as bed-reader counts with count_A1=True
 CODES = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3  # (256, 4): the codes of a byte
 VALUES = np.nan_to_num(COPIES)[CODES]  # (256, 4): copies, 0 for a missing one
-MISSING = (CODES == 1).astype(np.float64)
-COPIES_OF, MISSING_OF = VALUES.sum(axis=1).astype(np.int64), MISSING.sum(axis=1).astype(np.int64)
-STEP = 32  # bytes of a column added up before the next column: their part of the table, 64 KB, stays in cache
-FEW = 3  # right-hand sides up to which look-up beats decoding and BLAS
-TILE = 1 << 17  # genotypes decoded before a product: 1 MB
+COPIES_OF, MISSING_OF = VALUES.sum(axis=1).astype(np.int64), (CODES == 1).sum(axis=1)
+BYTES = np.nan_to_num(COPIES, nan=-1).astype(np.int8)[CODES].view(np.uint32)[:, 0].copy()  # (256,): the four genotypes of a byte as signed bytes, -1 where missing
+FEW = 16  # right-hand sides up to which the kernel is faster than decoding and BLAS
+TILE = 1 << 16  # genotypes decoded before a product: 512 KB
 
 
 @njit
-def _tables(values, r, out):
-    """out[i, b] = sum over the four rows of byte i of values[b, .] r, for values (256, 4), r (4 w,), out (w, 256)."""
-    for i in range(out.shape[0]):
-        for b in range(256):
-            out[i, b] = values[b, 0] * r[4 * i] + values[b, 1] * r[4 * i + 1] + values[b, 2] * r[4 * i + 2] + values[b, 3] * r[4 * i + 3]
-
-
-@njit
-def _look_up(packed, n, table, absent, copies, missing, step, out):
-    """out[c] = x_c'r for packed (q, w) columns; table, absent (w, 256): sums of copies times r, and of r over missing genotypes; copies, missing (256,): counts in a byte."""
-    q, width = packed.shape
-    for c in range(q):
-        out[c] = 0.0
-    for first in range(0, width, step):
-        last = min(first + step, width)
-        whole = first + (last - first) // 4 * 4
-        for c in range(q):
-            column = packed[c]
-            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            for i in range(first, whole, 4):
-                s0 += table[i, column[i]]
-                s1 += table[i + 1, column[i + 1]]
-                s2 += table[i + 2, column[i + 2]]
-                s3 += table[i + 3, column[i + 3]]
-            for i in range(whole, last):
-                s0 += table[i, column[i]]
-            out[c] += (s0 + s1) + (s2 + s3)
-    for c in range(q):
-        column, seen = packed[c], 0
-        for i in range(width):
-            b = column[i]
-            seen |= b & ~(b >> 1) & 0x55
-        if seen:
-            total, none, share = 0, 0, 0.0
-            for i in range(width):
-                total += copies[column[i]]
-                none += missing[column[i]]
-                share += absent[i, column[i]]
-            out[c] += share * total / max(n - none, 1)
-
-
-@njit
-def _decode(packed, n, values, missing, out):
-    """out[c] = x_c for packed (q, w), out (q, n); values (256, 4) copies, 0 where missing, and the column's mean then added."""
+def _means(packed, n, copies, missing, mean):
+    """mean[c] = mean of the genotypes of column c that are not missing, where it is NaN so far; 0 where all are missing."""
     for c in range(packed.shape[0]):
-        column, row, none = packed[c], out[c], 0
-        whole = n // 4
+        if mean[c] == mean[c]:
+            continue
+        column, total, none = packed[c], 0, 0
+        for i in range(column.size):
+            total += copies[column[i]]
+            none += missing[column[i]]
+        mean[c] = total / max(n - none, 1)
+
+
+@njit
+def _few(packed, bytes_of, mean, R, four, each, words, out):
+    """out[k, c] = x_c'r_k for packed (q, w), R (m, n padded with zeros), mean (q,) for the missing.
+
+    A column is unpacked to one signed byte a genotype, -1 where missing, by bytes_of (256,): four at a time; four, each and words are views of that scratch as uint32, int8 and uint64.
+    """
+    width, m, flags = packed.shape[1], R.shape[0], np.uint64(0x8080808080808080)
+    for c in range(packed.shape[0]):
+        column = packed[c]
+        for i in range(width):
+            four[i] = bytes_of[column[i]]
+        for k in range(m):
+            r, total = R[k], 0.0
+            for i in range(each.size):
+                total += np.float64(each[i]) * r[i]
+            out[k, c] = total
+        for first in range(0, words.size, 8):
+            last, seen = min(first + 8, words.size), np.uint64(0)
+            for i in range(first, last):
+                seen |= words[i]
+            if seen & flags:
+                for i in range(8 * first, 8 * last):
+                    if each[i] < 0:
+                        for k in range(m):
+                            out[k, c] += (mean[c] + 1.0) * R[k, i]
+
+
+@njit
+def _decode(packed, n, values, mean, out):
+    """out[c] = x_c for packed (q, w), out (q, n); values (256, 4) copies, 0 where missing, which mean[c] then replaces."""
+    whole = n // 4
+    for c in range(packed.shape[0]):
+        column, row, seen = packed[c], out[c], np.uint8(0)
+        for i in range(column.size):
+            seen |= column[i] & ~(column[i] >> np.uint8(1)) & np.uint8(0x55)
         for i in range(whole):
             b = column[i]
             row[4 * i], row[4 * i + 1], row[4 * i + 2], row[4 * i + 3] = values[b, 0], values[b, 1], values[b, 2], values[b, 3]
-            none += missing[b]
         for i in range(4 * whole, n):
             row[i] = values[column[whole], i - 4 * whole]
-        if n > 4 * whole:
-            none += missing[column[whole]]
-        if none:
-            total = 0.0
-            for i in range(n):
-                total += row[i]
-            mean = total / max(n - none, 1)
-            for i in range(n):
-                if (column[i // 4] >> (2 * (i % 4))) & 3 == 1:
-                    row[i] = mean
-
-
-class Tables:
-    """Right-hand sides R (n, m) made ready for packed columns: tables for a few, else R."""
-
-    def __init__(self, R):
-        n, m = R.shape
-        self.R, self.pairs = R, None
-        if m <= FEW:
-            width = -(-n // 4)
-            padded, self.pairs = np.zeros((m, 4 * width)), np.empty((m, 2, width, 256))
-            padded[:, :n] = R.T
-            for k in range(m):
-                _tables(VALUES, padded[k], self.pairs[k, 0])
-                _tables(MISSING, padded[k], self.pairs[k, 1])
+        if seen:
+            for i in range(column.size):
+                if column[i] & ~(column[i] >> np.uint8(1)) & np.uint8(0x55):
+                    for k in range(4 * i, min(4 * i + 4, n)):
+                        if (column[i] >> np.uint8(2 * (k - 4 * i))) & np.uint8(3) == 1:
+                            row[k] = mean[c]
 
 
 class Packed:
-    """Design of some columns (q, ceil(n / 4)) of a BED file, all rows. Bits beyond row n must be set."""
+    """Design of some columns (q, ceil(n / 4)) of a BED file, all rows; mean (q,): their means, NaN where not known yet, which are filled in. Bits beyond row n must be set."""
 
-    def __init__(self, packed, n):
-        self.packed, self.n, self.p = packed, n, packed.shape[0]
+    def __init__(self, packed, n, mean):
+        self.packed, self.n, self.p, self.mean = packed, n, packed.shape[0], mean
+        _means(packed, n, COPIES_OF, MISSING_OF, mean)
 
     def decoded(self, left=0, right=None, out=None):
         """Columns left:right as float64 (n, right - left), Fortran order."""
         part = self.packed[left : self.p if right is None else right]
         out = np.empty((part.shape[0], self.n)) if out is None else out[: part.shape[0] * self.n].reshape(part.shape[0], self.n)
-        _decode(part, self.n, VALUES, MISSING_OF, out)
+        _decode(part, self.n, VALUES, self.mean[left:right], out)
         return out.T
 
     def correlate(self, R):
-        """X'R (p, m) for `Tables` of R (n, m)."""
-        m = R.R.shape[1]
-        if R.pairs is not None:
-            out = np.empty((m, self.p))
-            for k in range(m):
-                _look_up(self.packed, self.n, R.pairs[k, 0], R.pairs[k, 1], COPIES_OF, MISSING_OF, STEP, out[k])
+        """X'R (p, m) for R (n, m)."""
+        m, width = R.shape[1], self.packed.shape[1]
+        out = np.empty((m, self.p))
+        if m <= FEW:
+            words = np.zeros(-(-width // 2), dtype=np.uint64)
+            padded = np.zeros((m, 8 * words.size))
+            padded[:, : self.n] = R.T
+            _few(self.packed, BYTES, self.mean, padded, words.view(np.uint32), words.view(np.int8), words, out)
             return out.T
-        width = max(1, TILE // self.n)
-        out, scratch = np.empty((self.p, m)), np.empty(width * self.n)
-        for left in range(0, self.p, width):
-            block = self.decoded(left, left + width, scratch)
-            np.matmul(block.T, R.R, out=out[left : left + width])
-        return out
+        step = max(1, TILE // self.n)
+        scratch = np.empty(step * self.n)
+        for left in range(0, self.p, step):
+            out[:, left : left + step] = Contiguous(self.decoded(left, left + step, scratch)).correlate(R).T
+        return out.T
 
     def moments(self, weights, center):
         """See `Dense.moments`."""
@@ -142,7 +123,7 @@ class Packed:
     def columns(self, J):
         """See `Dense.columns`."""
         J = np.asarray(J, dtype=np.intp)
-        return Packed(np.ascontiguousarray(self.packed[J]), self.n).decoded()
+        return Packed(self.packed[J], self.n, self.mean[J]).decoded()
 
     def nonfinite(self):
         """None: missing genotypes are imputed."""
@@ -163,6 +144,7 @@ class BedSource:
         check_shape((self.n, self.p), "source")
         self.width = -(-self.n // 4)
         self.nbytes, self.dtype, self.chunk, self.parallel = self.p * self.width, np.dtype(np.float64), (self.n, 1), True
+        self.mean = np.full(self.p, np.nan)  # filled as columns are met
         self._open()
         magic = self._file.read(3)
         if magic != MAGIC:
@@ -193,10 +175,6 @@ class BedSource:
     def __repr__(self):
         return f"{Path(self.path).name}, 2 bits a genotype"
 
-    def prepare(self, R):
-        """What `Packed.correlate` takes."""
-        return Tables(R)
-
     def read(self, rows, left, right, buffer=None):
         """Packed design of the columns left:right; rows must be all."""
         size = (right - left) * self.width
@@ -210,7 +188,7 @@ class BedSource:
         packed = raw.reshape(right - left, self.width)
         if self.n % 4:
             packed[:, -1] |= np.uint8(0xFF & ~((1 << (2 * (self.n % 4))) - 1))
-        return Packed(packed, self.n)
+        return Packed(packed, self.n, self.mean[left:right])
 
     def ahead(self, left, right):
         """Let the system fetch these columns from the disk."""

@@ -173,9 +173,6 @@ class ColumnBlocks:
 
     def _sides(self, R):
         """side(rows): the right-hand sides R (n, m) as a block of these rows takes them."""
-        if hasattr(self.source, "prepare"):
-            prepared = self.source.prepare(R)
-            return lambda rows: prepared
         return lambda rows: R if rows.stop - rows.start == self.n else R[rows]
 
     # -- verbs
