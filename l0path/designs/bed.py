@@ -10,6 +10,7 @@ import numpy as np
 from l0path._generic import njit
 from l0path.designs.checks import check_shape
 from l0path.designs.contiguous import Contiguous
+from l0path.designs.raw_file import RawFile
 
 MAGIC = b"\x6c\x1b\x01"
 COPIES = np.array([2.0, np.nan, 1.0, 0.0])  # of A1, by code; as bed-reader counts with count_A1=True
@@ -145,8 +146,10 @@ class BedSource:
         self.width = -(-self.n // 4)
         self.nbytes, self.dtype, self.chunk, self.parallel = self.p * self.width, np.dtype(np.float64), (self.n, 1), True
         self.mean = np.full(self.p, np.nan)  # filled as columns are met
-        self._open()
-        magic = self._file.read(3)
+        self.file = RawFile(path)
+        start = np.zeros(min(3, os.path.getsize(self.path)), dtype=np.uint8)
+        self.file.fill(start, 0)
+        magic = start.tobytes()
         if magic != MAGIC:
             raise ValueError(f"source {self.path} begins with {magic.hex()}, a variant-major PLINK .bed file with {MAGIC.hex()}; write it anew with plink --make-bed")
         if os.path.getsize(self.path) != 3 + self.nbytes:
@@ -162,16 +165,6 @@ class BedSource:
         with open(file, encoding="utf-8") as lines:
             return sum(1 for line in lines if line.strip())
 
-    def _open(self):
-        self._file = open(self.path, "rb", buffering=0)
-
-    def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name != "_file"}
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        self._open()
-
     def __repr__(self):
         return f"{Path(self.path).name}, 2 bits a genotype"
 
@@ -179,12 +172,7 @@ class BedSource:
         """Packed design of the columns left:right; rows must be all."""
         size = (right - left) * self.width
         raw = np.empty(size, dtype=np.uint8) if buffer is None or buffer.size < size else buffer[:size]
-        done = 0
-        while done < size:
-            got = os.preadv(self._file.fileno(), [raw[done:]], 3 + left * self.width + done)
-            if not got:
-                raise OSError(f"source {self.path} was cut short while it was read")
-            done += got
+        self.file.fill(raw, 3 + left * self.width)
         packed = raw.reshape(right - left, self.width)
         if self.n % 4:
             packed[:, -1] |= np.uint8(0xFF & ~((1 << (2 * (self.n % 4))) - 1))
@@ -192,5 +180,4 @@ class BedSource:
 
     def ahead(self, left, right):
         """Let the system fetch these columns from the disk."""
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(self._file.fileno(), 3 + left * self.width, (right - left) * self.width, os.POSIX_FADV_WILLNEED)
+        self.file.ahead(3 + left * self.width, (right - left) * self.width)

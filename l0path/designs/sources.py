@@ -14,6 +14,7 @@ import numpy as np
 from l0path.designs.bed import BedSource
 from l0path.designs.checks import check_dtype, check_shape
 from l0path.designs.contiguous import block_of
+from l0path.designs.raw_file import RawFile
 
 EXTRA = 'pip install "l0path[blocks]"'
 KINDS = "a np.memmap, a path to a .npy, .bed, .parquet or .zarr file, a Zarr or Dask array, or an array"
@@ -33,34 +34,10 @@ class FileSource:
             raise ValueError(f"source {self.path} has {os.path.getsize(self.path)} bytes, {self.n} x {self.p} entries of {self.dtype} from byte {self.offset} need {self.offset + self.nbytes}; the file was cut short")
         self.parallel = order == "F"
         self.chunk = (self.n, 1) if order == "F" else (1, self.p)
-        self._open()
-
-    def _open(self):
-        self._file, self._lock = open(self.path, "rb", buffering=0), threading.Lock()
-
-    def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name not in ("_file", "_lock")}
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        self._open()
+        self.file = RawFile(path)
 
     def __repr__(self):
         return f"{Path(self.path).name}, {self.dtype}"
-
-    def _fill(self, view, place):
-        """Fill a flat uint8 view with the file's bytes from `place` on."""
-        done = 0
-        while done < view.size:
-            if hasattr(os, "preadv"):
-                got = os.preadv(self._file.fileno(), [view[done : done + (1 << 30)]], place + done)
-            else:
-                with self._lock:
-                    self._file.seek(place + done)
-                    got = self._file.readinto(view[done : done + (1 << 30)])
-            if not got:
-                raise OSError(f"source {self.path} ended at byte {place + done}, {view.size - done} bytes early; it was cut short while it was read")
-            done += got
 
     def read(self, rows, left, right, buffer=None):
         """Dense design of the entries [rows, left:right], in the order and dtype of the file."""
@@ -69,17 +46,17 @@ class FileSource:
         raw = np.empty(size, dtype=np.uint8) if buffer is None or buffer.size < size else buffer[:size]
         lines, length, span, skip, at = (width, height, self.n, rows.start, left) if self.order == "F" else (height, width, self.p, left, rows.start)
         if length == span:
-            self._fill(raw, self.offset + at * span * item)
+            self.file.fill(raw, self.offset + at * span * item)
         else:
             for i, line in enumerate(raw.reshape(lines, -1)):
-                self._fill(line, self.offset + ((at + i) * span + skip) * item)
+                self.file.fill(line, self.offset + ((at + i) * span + skip) * item)
         return block_of(raw.view(self.dtype).reshape((height, width), order=self.order))
 
     def ahead(self, left, right):
         """Let the system fetch these columns from the disk; costs no memory of this process."""
-        if self.order == "F" and hasattr(os, "posix_fadvise"):
+        if self.order == "F":
             column = self.n * self.dtype.itemsize
-            os.posix_fadvise(self._file.fileno(), self.offset + left * column, (right - left) * column, os.POSIX_FADV_WILLNEED)
+            self.file.ahead(self.offset + left * column, (right - left) * column)
 
 
 class ArraySource:
