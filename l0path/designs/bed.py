@@ -1,6 +1,7 @@
 """PLINK genotypes as they are stored, 2 bits each: unpacked four at a time by a table within the product, missing ones imputed by their column's mean.
 
-Format (PLINK 1.9, variant-major): three magic bytes, then ceil(n / 4) bytes a column; the genotype of row i has bits 2 (i mod 4) and above of byte i // 4: 00 two copies of allele A1, 10 one, 11 none, 01 missing.
+Format (PLINK 1.9, variant-major): three magic bytes, then ceil(n / 4) bytes a column; the genotype of row i has bits 2 (i mod 4) and above of byte i // 4:
+00 two copies of allele A1, 10 one, 11 none, 01 missing.
 """
 import os
 from pathlib import Path
@@ -134,14 +135,11 @@ class Packed:
 class BedSource:
     """A PLINK .bed file with its .fam and .bim beside it, or n and p given. Entries are copies of A1, missing ones the mean of the column's others over all rows of the file."""
 
-    def __init__(self, path, n=None, p=None):
+    def __init__(self, path, n=None, names=None):
         self.path = str(path)
-        bim = Path(self.path).with_suffix(".bim")
-        self.names = None
-        if bim.exists():
-            with open(bim, encoding="utf-8") as lines:
-                self.names = [line.split(None, 2)[1] for line in lines if line.strip()]
-        self.n, self.p = self._count(".fam", "rows (n)", n), self._count(".bim", "columns (p)", p) if self.names is None else len(self.names)
+        self.n = len(self._beside(".fam", "rows")) if n is None else int(n)
+        self.names = [line.split(None, 2)[1] for line in self._beside(".bim", "columns")] if names is None else list(names)
+        self.p = len(self.names)
         check_shape((self.n, self.p), "source")
         self.width = -(-self.n // 4)
         self.nbytes, self.dtype, self.chunk, self.parallel = self.p * self.width, np.dtype(np.float64), (self.n, 1), True
@@ -155,15 +153,12 @@ class BedSource:
         if os.path.getsize(self.path) != 3 + self.nbytes:
             raise ValueError(f"source {self.path} has {os.path.getsize(self.path)} bytes; {self.n} rows and {self.p} columns need {3 + self.nbytes}: are .fam and .bim of the same file?")
 
-    def _count(self, suffix, what, given):
+    def _beside(self, suffix, what):
         """Lines of the file beside the .bed."""
-        if given is not None:
-            return int(given)
         file = Path(self.path).with_suffix(suffix)
         if not file.exists():
-            raise FileNotFoundError(f"source {self.path} needs {file.name} beside it, which says how many {what} it has; or pass bed_reader.open_bed(path, iid_count=..., sid_count=...)")
-        with open(file, encoding="utf-8") as lines:
-            return sum(1 for line in lines if line.strip())
+            raise FileNotFoundError(f"source {self.path} needs {file.name} beside it, which lists its {what}; copy it there, or pass bed_reader.open_bed(path, fam_location=..., bim_location=...)")
+        return [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
     def __repr__(self):
         return f"{Path(self.path).name}, 2 bits a genotype"

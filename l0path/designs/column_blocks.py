@@ -1,7 +1,7 @@
 """A matrix that does not fit in memory as a design: read block by block into a few buffers, every block a small design of its own, with sums in float64.
 
-`blocks` is the door. A pass over X gives each block to all right-hand sides; sources whose blocks threads may read side by side are read so, others are read ahead by one thread while the others compute. A column's
-blocks always come in the order of their rows, one at a time, so results do not depend on the number of threads.
+`blocks` is the door. A pass over X gives each block to all right-hand sides; sources whose blocks threads may read side by side are read so, others are read ahead by one thread.
+A column's blocks always come in the order of their rows, one at a time, so results do not depend on the number of threads.
 """
 import re
 import threading
@@ -34,11 +34,12 @@ def blocks(source, memory_limit="1GB"):
     ----------
     source : what holds X (n, p):
         np.memmap, or a path to a .npy file: any real dtype; best column-major (Fortran order), which `l0path.designs.convert` writes. Read by `pread`, so the map's pages take no memory.
-        path to a .bed file of PLINK, .fam and .bim beside it, or a `bed_reader.open_bed`: copies of allele A1, missing ones replaced by the mean of their column. 2 bits a genotype are read and multiplied by table.
-        path to a .parquet file (all columns numbers), a Zarr array or its folder, a Dask array: decoded chunk by chunk. Chunks that are tall and narrow are cheap; for chunks of whole rows every range of columns
-        decodes all of X, so `convert` such a source first.
-    memory_limit : bytes, as a number or a text such as "500MB" or "2GiB"; at least 10 MB. Blocks, columns kept for reuse and Gram rows stay below it together; where the Gram rows of all sizes do not fit,
-        sizes are checked in several reads. Not in it: vectors of length p (about 25 of them), and the working columns, 8 n bytes each.
+        path to a .bed file of PLINK, .fam and .bim beside it, or a `bed_reader.open_bed`: copies of allele A1, missing ones replaced by the mean of their column over all rows (so in folds too).
+        path to a .parquet file (all columns numbers), a Zarr array or its folder, a Dask array: decoded chunk by chunk, by the packages of `pip install "l0path[blocks]"`. Tall and narrow chunks
+        are cheap; for chunks of whole rows, as in a row-major file, every range of columns reads all of X: `convert` such a source first.
+    memory_limit : bytes, as a number or a text such as "500MB" or "2GiB"; at least 10 MB. Blocks, columns kept for reuse and the Gram rows of support paths stay below it together; where the
+        Gram rows of all sizes do not fit, sizes are checked in several reads. Not in it: vectors of length p (about 25 of them), the working columns, 8 n bytes each, Gram rows that coordinate
+        descent keeps on a lambda0 grid, and what folds in other processes take.
 
     Returns
     -------
@@ -249,7 +250,7 @@ class ColumnBlocks:
 
     def _runs(self, J, order):
         """The positions `order`, ascending by column, in groups that are read together: in one chunk, or with little between them."""
-        down, across = self.source.chunk
+        across = self.source.chunk[1]
         near = max(GAP * self.p // max(self.source.nbytes, 1), 1)
         most = max(self.memory_limit // 16 // (8 * self.n), 1)
         run = []

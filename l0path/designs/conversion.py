@@ -41,6 +41,7 @@ def convert(source, file, *, dtype="float32", progress=True, memory_limit="256MB
         del out
         os.replace(part, file)
     finally:
+        pieces.close()
         part.unlink(missing_ok=True)
         if bar is not None:
             bar.close()
@@ -85,16 +86,18 @@ def _csv(path, room):
     if not names:
         raise ValueError(f"source {path} has no columns; its first line must name them")
     lines = max(1, min(LINES, room // 8) // len(names))
-    n = sum(len(frame) for frame in pd.read_csv(path, usecols=[0], chunksize=lines * 16, skip_blank_lines=False))
+    with pd.read_csv(path, usecols=[0], chunksize=lines * 16, skip_blank_lines=False) as reader:
+        n = sum(len(frame) for frame in reader)
 
     def pieces():
         top = 0
-        for frame in pd.read_csv(path, chunksize=lines, skip_blank_lines=False):
-            bad = [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)]
-            if bad:
-                raise TypeError(f"source {path} has columns that are not numbers, the first {bad[0]!r} (lines {top + 2} to {top + len(frame) + 1}); drop them, or encode them as numbers")
-            yield slice(top, top + len(frame)), slice(0, len(names)), frame.to_numpy(dtype=np.float64)
-            top += len(frame)
+        with pd.read_csv(path, chunksize=lines, skip_blank_lines=False) as reader:
+            for frame in reader:
+                bad = [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)]
+                if bad:
+                    raise TypeError(f"source {path} has columns that are not numbers, the first {bad[0]!r} (lines {top + 2} to {top + len(frame) + 1}); drop them, or encode them as numbers")
+                yield slice(top, top + len(frame)), slice(0, len(names)), frame.to_numpy(dtype=np.float64)
+                top += len(frame)
 
     if n == 0:
         raise ValueError(f"source {path} has column names but no rows")

@@ -1,6 +1,7 @@
 """Where the numbers of an out-of-core design come from: files read into our own buffers, Zarr and Dask arrays, Parquet.
 
-A source has n, p, dtype (of what it reads), nbytes (stored), names (p strings or None), chunk (rows, columns) that cost as much to read as any part of them, `parallel` (whether threads may read side by side), and
+A source has n, p, dtype (of what it reads), nbytes (stored), names (p strings or None), chunk (rows, columns) that cost as much to read as any part of them,
+`parallel` (whether threads may read side by side), and
 
     read(rows, left, right, buffer=None)    design of the entries [rows, left:right], rows a slice; in `buffer` (an uint8 array) where that saves an allocation, overwritten by the next read into it
     ahead(left, right)                      a hint that these columns come soon
@@ -31,7 +32,8 @@ class FileSource:
         check_dtype(self.dtype, "source")
         self.nbytes = self.n * self.p * self.dtype.itemsize
         if os.path.getsize(self.path) < self.offset + self.nbytes:
-            raise ValueError(f"source {self.path} has {os.path.getsize(self.path)} bytes, {self.n} x {self.p} entries of {self.dtype} from byte {self.offset} need {self.offset + self.nbytes}; the file was cut short")
+            need = f"{self.n} x {self.p} entries of {self.dtype} from byte {self.offset} need {self.offset + self.nbytes}"
+            raise ValueError(f"source {self.path} has {os.path.getsize(self.path)} bytes, {need}; the file was cut short: write it anew")
         self.parallel = order == "F"
         self.chunk = (self.n, 1) if order == "F" else (1, self.p)
         self.file = RawFile(path)
@@ -86,7 +88,6 @@ class ParquetSource:
     """The columns of a Parquet file, all of them numbers; a missing value reads as NaN."""
 
     def __init__(self, path):
-        pq = optional("pyarrow.parquet", "Parquet files")
         self.path = str(path)
         self._open()
         meta, schema = self._file.metadata, self._file.schema_arrow
@@ -104,7 +105,7 @@ class ParquetSource:
         self.dtype = np.dtype(np.float32) if all(kind in (np.float32, np.float16) for kind in kinds.values()) else np.dtype(np.float64)
         self.nbytes, self.chunk = os.path.getsize(self.path), (max(1, -(-self.n // max(meta.num_row_groups, 1))), 1)
         starts = np.cumsum([0, *(meta.row_group(i).num_rows for i in range(meta.num_row_groups))])
-        self._groups, self._module = starts, pq.__name__
+        self._groups = starts
 
     def _open(self):
         self._file, self._lock = optional("pyarrow.parquet", "Parquet files").ParquetFile(self.path, memory_map=False), threading.Lock()
@@ -172,7 +173,9 @@ def open_source(source):
             raise TypeError(f"source={source!r} is a Zarr group; pass one of its arrays, group[name]")
         return ArraySource(source, getattr(source, "shards", None) or source.chunks, "Zarr array")
     if module == "bed_reader":
-        return BedSource(source.filepath, source.iid_count, source.sid_count)
+        if not isinstance(source.location, (str, Path)) or not source.count_A1:
+            raise ValueError(f"source={source!r} must be a file on this machine that counts allele A1: bed_reader.open_bed(path, count_A1=True)")
+        return BedSource(source.location, source.iid_count, source.sid)
     if isinstance(source, np.ndarray):
         return ArraySource(source, (source.shape[0], 1) if source.ndim == 2 and source.strides[0] <= source.strides[1] else (1, source.shape[-1] if source.ndim else 1), "array")
     raise TypeError(f"source={type(source).__name__} cannot be read in blocks; pass {KINDS}")
