@@ -138,7 +138,8 @@ def main():
             print(f"  reads of the file {got['passes']:.2f} (counted by the engine: {got['reads']}), peak {got['peak']:.0f} MB ({got['before']:.0f} MB before the fit), |W| {got['working']}, "
                   f"Gram rows {got['members']}")
             print(f"  {got['seconds']:.1f} s ({got['cpu']:.1f} s of processor time); one sum of the file by np.memmap {once:.2f} s; "
-                  f"time / (reads x that) = {got['seconds'] / (got['passes'] * once):.2f}, of processor time {got['cpu'] / (got['passes'] * got['stream_cpu']):.2f}; search {got['search']:.1f} s, checks {got['verify']:.1f} s")
+                  f"time / (reads x that) = {got['seconds'] / (got['passes'] * once):.2f}, "
+                  f"of processor time {got['cpu'] / (got['passes'] * got['stream_cpu']):.2f}; search {got['search']:.1f} s, checks {got['verify']:.1f} s")
             if "per_second" in got:
                 print(f"  X'r: {got['per_second'] / 1e9:.2f} x 10^9 genotypes a second")
             else:
