@@ -4,7 +4,7 @@ A source has n, p, dtype (of what it reads), nbytes (stored), names (p strings o
 `parallel` (whether threads may read side by side), and
 
     read(rows, left, right, buffer=None)    design of the entries [rows, left:right], rows a slice; in `buffer` (an uint8 array) where that saves an allocation, overwritten by the next read into it
-    ahead(left, right)                      a hint that these columns come soon
+    ahead(left, right)                      a hint that these columns come soon; only where threads read side by side
 """
 import os
 import threading
@@ -56,9 +56,8 @@ class FileSource:
 
     def ahead(self, left, right):
         """Let the system fetch these columns from the disk; costs no memory of this process."""
-        if self.order == "F":
-            column = self.n * self.dtype.itemsize
-            self.file.ahead(self.offset + left * column, (right - left) * column)
+        column = self.n * self.dtype.itemsize
+        self.file.ahead(self.offset + left * column, (right - left) * column)
 
 
 class ArraySource:
@@ -79,9 +78,6 @@ class ArraySource:
     def read(self, rows, left, right, buffer=None):
         """Dense design of the entries [rows, left:right]."""
         return block_of(np.asarray(self.array[rows, left:right]))
-
-    def ahead(self, left, right):
-        pass
 
 
 class ParquetSource:
@@ -130,9 +126,6 @@ class ParquetSource:
             column = table[name].slice(skip, rows.stop - rows.start)
             out[:, i] = column.to_numpy() if column.null_count == 0 else column.cast("double").to_numpy()
         return block_of(out)
-
-    def ahead(self, left, right):
-        pass
 
 
 def optional(module, what):
