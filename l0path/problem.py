@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .designs import AllRows, Standardized, TrainingSet, check_finite
+from .designs import AllRows, Standardized, TrainingSet, check_finite, directions
 from .losses import Huber, Poisson, Squared
 
 EPS = float(np.finfo(float).eps)
@@ -113,8 +113,18 @@ def pose(data, keep=None, known=None):
     active = full > 0
     rows = None if active.all() else np.flatnonzero(active)
     weights = full if rows is None else full[rows]
+    y, offset = data.y, np.zeros(data.y.size) if data.offset is None else data.offset
+    y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
+    shift, size = 0.0, float(np.abs(y).max())
+    if isinstance(data.loss, Squared):
+        y = y - offset
+        shift = float(weights @ y) if data.intercept else 0.0
+        y, offset = y - shift, np.zeros(y.size)
+    y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if known is None or keep is None else known.less(keep, full)
+        if held is None and hasattr(data.design, "foresee"):
+            _foresee(data, rows, weights, y, keep is None)
         mean, second = data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
     wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if wild.size:
@@ -123,20 +133,23 @@ def pose(data, keep=None, known=None):
     # without an intercept columns keep their origin, and the scale is their root mean square
     usable = (second > 0) & ~data.excluded
     scale = np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
-    offset = np.zeros(data.y.size) if data.offset is None else data.offset
-    y, offset = (data.y, offset) if rows is None else (data.y[rows], offset[rows])
-    shift, size = 0.0, float(np.abs(y).max())
-    if isinstance(data.loss, Squared):
-        y = y - offset
-        shift = float(weights @ y) if data.intercept else 0.0
-        y, offset = y - shift, np.zeros(y.size)
     floor, noise = _least(data.loss, y, weights, size)
     counted = data.weights if keep is None else data.weights * keep
-    y = np.ascontiguousarray(y, dtype=np.float64)
     X = Standardized(data.design, mean, scale, rows) if held is None else TrainingSet(held, scale, rows, weights, y)
     return Problem(X=X, y=y, weights=weights, offset=np.ascontiguousarray(offset, dtype=np.float64), loss=data.loss,
                    intercept=data.intercept, factor=data.factor, lower=data.lower * scale, upper=data.upper * scale, square=second / scale**2, usable=usable, forced=data.forced[usable[data.forced]],
                    n_eff=effective_rows(counted), shift=shift, floor=floor, noise=noise)
+
+
+def _foresee(data, rows, weights, y, first):
+    """Tell a design whose reads are dear what will be asked for after its moments: products with y, and in a first fit the looks of `duplicates`."""
+    ahead = [directions(data.design.n)] if first else []
+    if isinstance(data.loss, Squared):
+        full = np.zeros((data.design.n, 1))
+        full[slice(None) if rows is None else rows, 0] = weights * y
+        ahead.append(full)
+    if ahead:
+        data.design.foresee(np.hstack(ahead))
 
 
 def known_of(model, jobs=1):

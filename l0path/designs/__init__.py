@@ -8,15 +8,17 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from l0path.designs.checks import ENCODE, check_dtype, check_shape
+from l0path.designs.column_blocks import ColumnBlocks, blocks
+from l0path.designs.conversion import convert
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
 from l0path.designs.shared import AllRows, TrainingSet
 from l0path.designs.standardized import Standardized
 
-__all__ = ["AllRows", "Csc", "Dense", "Standardized", "TrainingSet", "as_design", "check_finite", "duplicates"]
+__all__ = ["AllRows", "ColumnBlocks", "Csc", "Dense", "Standardized", "TrainingSet", "as_design", "blocks", "check_finite", "convert", "directions", "duplicates"]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
-ENCODE = 'encode them as numbers, or use the formula interface l0path.fit("y ~ a + C(b)", data)'
 SEED = 8128  # of the two random directions that `duplicates` looks along
 
 
@@ -64,30 +66,6 @@ def _unique(names):
     return out, repeats
 
 
-def _check_shape(shape):
-    """Refuse what is not n rows by p columns with n, p > 0."""
-    if len(shape) == 1:
-        raise ValueError(
-            f"X has one dimension, shape {shape}, but needs rows and columns. Reshape your data: "
-            "X.reshape(-1, 1) for one feature (X.to_frame() for a Series), X.reshape(1, -1) for one row"
-        )
-    if len(shape) != 2:
-        raise ValueError(f"X has {len(shape)} dimensions, shape {shape}, but needs two: rows and columns; reshape it to (n, p)")
-    if shape[0] == 0:
-        raise ValueError(f"X has 0 sample(s) (shape={shape}) while a minimum of 1 is required; pass at least one row")
-    if shape[1] == 0:
-        raise ValueError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required; pass at least one column")
-
-
-def _check_dtype(dtype):
-    """Refuse an array whose entries are not real numbers."""
-    if dtype.kind == "c":
-        raise TypeError(f"Complex data not supported: X has dtype {dtype}; pass the real and imaginary parts as separate columns")
-    if dtype.kind not in "fiub":
-        remedy = "if every value is a number, pass X.astype(float); otherwise " if dtype.kind in "OUS" else ""
-        raise TypeError(f"X has dtype {dtype}, not numbers; {remedy}{ENCODE}")
-
-
 def _from_array(X):
     """Dense design of an array or of nested lists."""
     if np.ma.is_masked(X):
@@ -96,15 +74,15 @@ def _from_array(X):
         X = np.asarray(X)
     except ValueError as error:
         raise ValueError(f"X is not a table of numbers: {error}; pass rows of equal length") from error
-    _check_dtype(X.dtype)
-    _check_shape(X.shape)
+    check_dtype(X.dtype)
+    check_shape(X.shape)
     return Dense(X)
 
 
 def _from_sparse(X):
     """Sparse design of a SciPy sparse matrix or array of any format; X is left as it is."""
-    _check_dtype(X.dtype)
-    _check_shape(X.shape)
+    check_dtype(X.dtype)
+    check_shape(X.shape)
     columns = X.tocsc()
     columns = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=X.shape)  # a new object on the same arrays: flags set below are its own
     columns.check_format(full_check=True)  # kernels trust the indices
@@ -123,7 +101,7 @@ def _from_frame(X):
         shown = ", ".join(refused[:5]) + (f" and {len(refused) - 5} more" if len(refused) > 5 else "")
         remedy = "convert object columns of numbers with astype(float); " if any(pd.api.types.is_object_dtype(dtype) for dtype in dtypes) else ""
         raise TypeError(f"X has columns that are not real numbers: {shown}; {remedy}{ENCODE}")
-    _check_shape(X.shape)
+    check_shape(X.shape)
     kinds = set(dtypes)
     if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in kinds):
         return _from_sparse(X.sparse.to_coo())
@@ -153,6 +131,11 @@ def check_finite(design, names):
         )
 
 
+def directions(n):
+    """Two random directions (n, 2) along which equal columns look alike; always the same ones."""
+    return np.random.default_rng(SEED).standard_normal((n, 2))
+
+
 def duplicates(design, second=None):
     """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant columns are left out.
 
@@ -161,8 +144,7 @@ def duplicates(design, second=None):
     """
     J = np.arange(design.p) if second is None else _close(second)
     if J.size > 64:
-        directions = np.random.default_rng(SEED).standard_normal((design.n, 2))
-        looks = design.correlate(directions)[J]
+        looks = design.correlate(directions(design.n))[J]
         J = J[np.union1d(*(_close(look) for look in looks.T))]  # equal columns may differ here by rounding; with a sum near zero that may be much, but not along both directions
     first, pairs = {}, []
     contents = design.contents(J) if hasattr(design, "contents") else _contents(design, J)

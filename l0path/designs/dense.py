@@ -48,7 +48,7 @@ class Dense:
     def __init__(self, X):
         self.X = X
         self.n, self.p = X.shape
-        self.in_place = _readable_by_blas(X)  # else tiles are cast before a product
+        self.in_place = self.direct = _readable_by_blas(X)  # else tiles are cast before a product; direct: correlate_into writes where it is told
 
     def __repr__(self):
         return f"Dense(n={self.n}, p={self.p}, dtype={self.X.dtype})"

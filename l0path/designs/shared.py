@@ -77,8 +77,11 @@ class AllRows:
         self.X, self.weights, self.square, self.intercept, self.y, self.products = X, weights, square, intercept, y, products
         self.mean = X.correlate(weights) if intercept else np.zeros(X.p)  # what rounding left of it
         self.full = weights if X.rows is None else np.bincount(X.rows, weights=weights, minlength=X.design.n)
-        self.budget = max(ROOM, getattr(X.design, "nbytes", 0) / 2) / jobs
-        self.store = GramRows(X.p, 0.25 * self.budget / (8 * X.p), members, rows)
+        self.budget = getattr(X.design, "memory_limit", max(ROOM, getattr(X.design, "nbytes", 0) / 2)) / jobs
+        capacity = int(0.25 * self.budget / (8 * X.p))
+        if hasattr(X.design, "memory_limit") and rows is not None and rows.shape[0] > capacity:
+            rows = rows[: min(len(members), capacity)].copy()  # the others are let go
+        self.store = GramRows(X.p, capacity, members, rows)
         self.gather = None  # where folds that advance together meet before a read
 
     def __setstate__(self, state):

@@ -63,7 +63,7 @@ class Standardized:
     def correlate_into(self, A, out, start=0):
         """out (m, q) = A ((X - 1c') / s)[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         here = slice(start, start + out.shape[1])
-        if not (isinstance(self.design, Dense) and self.design.in_place) or self._far[here].any():
+        if not getattr(self.design, "direct", False) or self._far[here].any():
             step = max(256, READ // max(A.shape[0], 1))
             for left in range(0, out.shape[1], step):
                 right = min(left + step, out.shape[1])
@@ -101,7 +101,9 @@ class Standardized:
             pool.run(part, [*range(0, J.size, width), J.size])
             return out
         if out is not None:
-            out[:] = self.columns(J)
+            width = max(1, BLOCK // max(self.n, 1))
+            for left in range(0, J.size, width):
+                out[:, left : left + width] = self.columns(J[left : left + width])
             return out
         W = self.design.columns(J)
         if self.rows is not None:

@@ -25,6 +25,7 @@ class GramModel(WorkingColumns):
         self.q = np.empty(0)
         self.row_of = {}  # index -> its row in self.rows
         self.rows = np.empty((0, p.X.p))
+        self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
 
     @property
     def members(self):
@@ -81,12 +82,15 @@ class GramModel(WorkingColumns):
 
     def read(self, supports):
         """Fetch the Gram rows over all p columns of every member of the supports that is not cached yet: one batched read of X."""
-        new = [j for j in dict.fromkeys(np.concatenate(supports).tolist()) if j not in self.row_of]
+        wanted = dict.fromkeys(np.concatenate(supports).tolist())
+        new = [j for j in wanted if j not in self.row_of]
         if not new:
             return 0
+        if len(self.row_of) + len(new) > self.capacity:
+            self._forget(wanted)
         have, p = len(self.row_of), self.problem.X.p
         if have + len(new) > self.rows.shape[0]:
-            rows = np.empty((3 * (have + len(new)), p))  # memory that is not written costs nothing
+            rows = np.empty((max(min(3 * (have + len(new)), self.capacity), have + len(new)), p))  # memory that is not written costs nothing
             rows[:have] = self.rows[:have]
             self.rows = rows
         self.problem.X.gram_rows(new, self.problem.weights, self.rows[have : have + len(new)], self.Z[self.where[new]])
@@ -94,8 +98,33 @@ class GramModel(WorkingColumns):
         self.reads += 1
         return len(new)
 
+    def _forget(self, wanted):
+        """Let go of all Gram rows but those of the columns `wanted`."""
+        kept = sorted((i, j) for j, i in self.row_of.items() if j in wanted)
+        for at, (i, _) in enumerate(kept):
+            if at < i:
+                self.rows[at] = self.rows[i]
+        self.row_of = {j: at for at, (_, j) in enumerate(kept)}
+
+    def batches(self, fits):
+        """Positions of the fits in groups whose Gram rows can be held together, as slices."""
+        first, members = 0, set()
+        for i, fit in enumerate(fits):
+            more = members | set(fit.support.tolist())
+            if len(more) > self.capacity and i > first:
+                yield slice(first, i)
+                first, more = i, set(fit.support.tolist())
+            members = more
+        yield slice(first, len(fits))
+
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
         """For each fit its best keep[i] exchanges over all p columns: the tables of `replay`, exact on the quadratic. Without lambda1 and box the coefficients are taken anew from the supports."""
+        out = []
+        for part in self.batches(fits):
+            out += self._violators(fits[part], targets[part], lambda1, lambda2, lambda0, ceilings[part], keep[part])
+        return out
+
+    def _violators(self, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
         p, room = self.problem, max(keep)
         self.read([fit.support for fit in fits])
         members = np.unique(np.concatenate([fit.support for fit in fits]))

@@ -192,8 +192,13 @@ class RowModel(WorkingColumns):
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
         """For each fit its best exchanges over all p columns, by two quadratics: with unweighted Gram rows, one set for all fits, NEAR keep columns outside W are proposed; these are then ranked with
         the curvatures of the fit, W with those of a fit close by (`quadratic`). One read of X for the gradients, one for new Gram rows, one counted for the columns proposed."""
-        p, flat = self.problem, self.flat()
-        held = flat.reads
+        flat, out = self.flat(), []
+        for part in flat.batches(fits):
+            out += self._violators(flat, fits[part], targets[part], lambda1, lambda2, lambda0, ceilings[part], keep[part])
+        return out
+
+    def _violators(self, flat, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
+        p, held = self.problem, flat.reads
         flat.read([fit.support for fit in fits])
         self.reads += 2 + flat.reads - held
         slopes = [self.derivatives(fit)[1:] for fit in fits]

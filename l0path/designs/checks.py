@@ -1,0 +1,26 @@
+"""What every design must be: a matrix of n rows by p columns, n, p > 0, whose entries are real numbers."""
+ENCODE = 'encode them as numbers, or use the formula interface l0path.fit("y ~ a + C(b)", data)'
+
+
+def check_shape(shape, name="X"):
+    """Refuse what is not n rows by p columns with n, p > 0."""
+    if len(shape) == 1:
+        raise ValueError(
+            f"{name} has one dimension, shape {shape}, but needs rows and columns. Reshape your data: "
+            "X.reshape(-1, 1) for one feature (X.to_frame() for a Series), X.reshape(1, -1) for one row"
+        )
+    if len(shape) != 2:
+        raise ValueError(f"{name} has {len(shape)} dimensions, shape {shape}, but needs two: rows and columns; reshape it to (n, p)")
+    if shape[0] == 0:
+        raise ValueError(f"{name} has 0 sample(s) (shape={shape}) while a minimum of 1 is required; pass at least one row")
+    if shape[1] == 0:
+        raise ValueError(f"{name} has 0 feature(s) (shape={shape}) while a minimum of 1 is required; pass at least one column")
+
+
+def check_dtype(dtype, name="X"):
+    """Refuse an array whose entries are not real numbers."""
+    if dtype.kind == "c":
+        raise TypeError(f"Complex data not supported: {name} has dtype {dtype}; pass the real and imaginary parts as separate columns")
+    if dtype.kind not in "fiub":
+        remedy = f"if every value is a number, pass {name}.astype(float); otherwise " if dtype.kind in "OUS" else ""
+        raise TypeError(f"{name} has dtype {dtype}, not numbers; {remedy}{ENCODE}")

@@ -1,0 +1,104 @@
+"""Any source, or a CSV file, to a column-major .npy file that `blocks` reads fast."""
+import os
+from pathlib import Path
+
+import numpy as np
+
+from l0path.designs.sources import open_source, shape_of
+
+LINES = 1 << 22  # entries of a CSV file parsed at a time
+
+
+def convert(source, file, *, dtype="float32", progress=True, memory_limit="256MB"):
+    """Write X as a column-major .npy file, block by block, and return its path: `blocks(convert("X.csv", "X.npy"))`.
+
+    source : what `blocks` takes, an array, or a path to a .csv / .csv.gz file with one line of column names, all columns numbers (an empty field becomes NaN).
+    file : path of the .npy file, replaced only once it is complete. Column names of a CSV, Parquet or BED file go to FILE.names.txt beside it, one a line: `blocks` reads them.
+    dtype : "float32" (default: half the size and time, 7 digits; sums are float64) or "float64", or any NumPy real dtype. ValueError where a value does not fit an integer dtype.
+    progress : a bar on stderr. memory_limit : as in `blocks`; more makes fewer, longer writes.
+    """
+    from l0path.designs.column_blocks import _bytes_of
+
+    dtype, file, room = np.dtype(dtype), Path(file), max(_bytes_of(memory_limit) // 4, 1)
+    if dtype.kind not in "fiub":
+        raise TypeError(f"dtype={dtype} must be a real number type, such as 'float32'")
+    csv = isinstance(source, (str, os.PathLike)) and str(source).lower().endswith((".csv", ".csv.gz"))
+    pieces, n, p, names = _csv(source, room) if csv else _source(open_source(source), room)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(file.name + ".part")
+    bar = None
+    if progress:
+        from tqdm.auto import tqdm
+
+        bar = tqdm(total=n * p, desc="l0path convert", unit="entries", unit_scale=True)
+    try:
+        out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=(n, p), fortran_order=True)
+        for rows, cols, values in pieces:
+            _write(out, rows, cols, values)
+            if bar is not None:
+                bar.update(values.size)
+        out.flush()
+        del out
+        os.replace(part, file)
+    finally:
+        pieces.close()
+        part.unlink(missing_ok=True)
+        if bar is not None:
+            bar.close()
+    beside = Path(f"{file}.names.txt")
+    if names is not None:
+        beside.write_text("\n".join(names) + "\n", encoding="utf-8")
+    else:
+        beside.unlink(missing_ok=True)
+    return file
+
+
+def _write(out, rows, cols, values):
+    """out[rows, cols] = values, refused where an integer dtype cannot hold them."""
+    if out.dtype.kind in "iub" and out.dtype != values.dtype:
+        with np.errstate(invalid="ignore"):
+            cast = values.astype(out.dtype)
+        if not (cast == values).all():
+            raise ValueError(f"dtype={out.dtype} cannot hold every value of the columns {cols.start} to {cols.stop - 1}; use dtype='float32'")
+        values = cast
+    out[rows, cols] = values
+
+
+def _source(source, room):
+    """(pieces, n, p, names) of a source; pieces (rows, columns, values)."""
+    height, width = shape_of(source, source.p, room // 8)
+
+    def pieces():
+        for left in range(0, source.p, width):
+            for top in range(0, source.n, height):
+                rows, cols = slice(top, min(top + height, source.n)), slice(left, min(left + width, source.p))
+                yield rows, cols, source.read(rows, cols.start, cols.stop).columns(np.arange(cols.stop - cols.start))
+
+    return pieces(), source.n, source.p, source.names
+
+
+def _csv(path, room):
+    """The same of a CSV file, which is read twice: for its number of lines, then for its numbers."""
+    import pandas as pd
+
+    path = Path(path)
+    names = [str(name) for name in pd.read_csv(path, nrows=0).columns]
+    if not names:
+        raise ValueError(f"source {path} has no columns; its first line must name them")
+    lines = max(1, min(LINES, room // 8) // len(names))
+    with pd.read_csv(path, usecols=[0], chunksize=lines * 16, skip_blank_lines=False) as reader:
+        n = sum(len(frame) for frame in reader)
+
+    def pieces():
+        top = 0
+        with pd.read_csv(path, chunksize=lines, skip_blank_lines=False) as reader:
+            for frame in reader:
+                bad = [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)]
+                if bad:
+                    raise TypeError(f"source {path} has columns that are not numbers, the first {bad[0]!r} (lines {top + 2} to {top + len(frame) + 1}); drop them, or encode them as numbers")
+                yield slice(top, top + len(frame)), slice(0, len(names)), frame.to_numpy(dtype=np.float64)
+                top += len(frame)
+
+    if n == 0:
+        raise ValueError(f"source {path} has column names but no rows")
+    return pieces(), n, len(names), names
