@@ -231,7 +231,7 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     model, other = a.model("min"), b.model("min")
     np.testing.assert_allclose(model.predict(blocks(file)), other.predict(X), rtol=1e-8)
     np.testing.assert_allclose(a.path.predict(blocks(file)), b.path.predict(X), rtol=1e-8)
-    np.testing.assert_allclose(model.certify(time_limit=5).lower_bound, other.certify(time_limit=5).lower_bound, rtol=1e-6)
+    np.testing.assert_allclose(model.certify().lower_bound, other.certify().lower_bound, rtol=1e-6)
     np.testing.assert_allclose(model.summary().table.coef, other.summary().table.coef, rtol=1e-8)
     pd.testing.assert_frame_equal(model.alternatives(3), other.alternatives(3), rtol=1e-6)
     np.testing.assert_allclose(model.refit().params, other.refit().params, rtol=1e-6)

@@ -83,13 +83,12 @@ def total(ridge, lower, upper, factor, state, price, A, b):
 @njit
 def direction(G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step):
     """Fill step (w,) on A with the Newton step of b to the optimum of the current parts (see the module), returns that of s; 0 for size < 0: prices stand. M (m, m), x, t (m,): work space."""
-    m = 0
+    m, J, v = 0, np.empty(A.size, dtype=np.int64), np.zeros(A.size)
     for i in range(A.size):
         step[A[i]] = 0.0
         if part[A[i]] == LINEAR or part[A[i]] == FULL:
-            x[m] = A[i]
+            J[m] = A[i]
             m += 1
-    J, v = x[:m].astype(np.int64), np.zeros(m)
     lack, less = float(size), 0.0  # sum z = size, linearised: lack = v'step + less ds
     for i in range(m):
         j = J[i]
@@ -158,7 +157,9 @@ def cost(lambda1, ridge, lower, upper, factor, state, price, A, b):
 @njit
 def search(G, q, lambda1, ridge, lower, upper, factor, state, price, A, b, step):
     """Take the largest of the shares 1, 1/2, 1/4, ... of the step that lowers the objective at a fixed price, or none."""
-    before, start = cost(lambda1, ridge, lower, upper, factor, state, price, A, b), b[A]
+    before, start = cost(lambda1, ridge, lower, upper, factor, state, price, A, b), np.empty(A.size)
+    for i in range(A.size):
+        start[i] = b[A[i]]
     share = 1.0
     for _ in range(12):
         for i in range(A.size):
@@ -192,6 +193,38 @@ def slack(gamma, G, q, b):
 
 
 @njit
+def insert(best, held, size, value):
+    """Let a value into the descending list of the `size` largest, of which `held` are there; returns how many are then."""
+    if held < size:
+        i = held
+        held += 1
+    elif value > best[size - 1]:
+        i = size - 1
+    else:
+        return held
+    while i > 0 and best[i - 1] < value:
+        best[i] = best[i - 1]
+        i -= 1
+    best[i] = value
+    return held
+
+
+@njit
+def members(inside):
+    """Indices of the true entries, ascending."""
+    count = 0
+    for j in range(inside.size):
+        count += inside[j]
+    A = np.empty(count, dtype=np.int64)
+    count = 0
+    for j in range(inside.size):
+        if inside[j]:
+            A[count] = j
+            count += 1
+    return A
+
+
+@njit
 def bound(lambda1, ridge, lower, upper, factor, state, size, price, half, q, b, c, slack, h, best):
     """The dual value of the node at the slopes -c of b, all columns counted; slack: rounding of c. h (w,) is filled,
     best (size,) is work space: the largest free h."""
@@ -214,17 +247,7 @@ def bound(lambda1, ridge, lower, upper, factor, state, size, price, half, q, b, 
         elif size < 0:
             out -= max(h[j] - price * factor[j], 0.0)
         elif h[j] > 0.0 and size > 0:
-            if held < size:  # insertion into the list of the largest, descending
-                i = held
-                held += 1
-            elif h[j] > best[size - 1]:
-                i = size - 1
-            else:
-                continue
-            while i > 0 and best[i - 1] < h[j]:
-                best[i] = best[i - 1]
-                i -= 1
-            best[i] = h[j]
+            held = insert(best, held, size, h[j])
     for i in range(held):
         out -= best[i]
     return out
@@ -243,7 +266,10 @@ def enter(lambda1, ridge, lower, upper, factor, state, size, price, c, inside, e
                 found += excess[j] > 0.0
     edge = 0.0
     if found > ENTERING:
-        edge = np.sort(excess)[c.size - ENTERING]
+        most, held = np.zeros(ENTERING), 0
+        for j in range(c.size):
+            held = insert(most, held, ENTERING, excess[j])
+        edge = most[ENTERING - 1]
     fresh = 0
     for j in range(c.size):
         if excess[j] > 0.0 and excess[j] >= edge:
@@ -270,7 +296,7 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
     keep, keep_c, keep_s = np.zeros(w), np.zeros(w), s
     for turn in range(turns):
         used += 1
-        A = np.flatnonzero(inside)
+        A = members(inside)
         for j in range(w):
             c[j] = q[j]
         for i in range(A.size):
@@ -280,14 +306,16 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
         value = bound(lambda1, ridge, lower, upper, factor, state, size, s * s, half, q, b, c, slack(gamma, G, q, b), h, best) - 8.0 * gamma * half
         if value > top:
             top = value
-            keep[:], keep_c[:], keep_s = b, c, s
+            keep_s = s
+            for j in range(w):
+                keep[j], keep_c[j] = b[j], c[j]
         if top > cutoff:
             break
         fresh = enter(lambda1, ridge, lower, upper, factor, state, size, s * s, c, inside, x)
         if settled and fresh == 0:
             break
         if fresh > 0:
-            A = np.flatnonzero(inside)
+            A = members(inside)
         for _ in range(SWEEPS):
             change = sweep(G, q, ridge, lambda1, lower, upper, factor, state, s * s, A, b, c, part)
             if size <= 0:
@@ -321,5 +349,6 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
         for i in range(A.size):
             if b[A[i]] == 0.0 and state[A[i]] == 0:
                 inside[A[i]] = False
-    b[:], c[:], s = keep, keep_c, keep_s
-    return top, s, used
+    for j in range(w):
+        b[j], c[j] = keep[j], keep_c[j]
+    return top, keep_s, used
