@@ -44,8 +44,8 @@ import l0path
 
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer data sets and a lower limit on the gradients, the same cells
 SHARED = Path(os.environ.get("L0PATH_DATA", "../../shared/data"))  # where the real data are, beside the project; without it simulated data stand in
-CAP = 400 if SHORT else 10_000  # maps per run, as in the paper
-BIG = 200 if SHORT else 1500  # for the newsgroups
+CAP = 300 if SHORT else 3000  # maps per run; 10 000 in the paper
+BIG = 1000  # for the newsgroups
 COLOR = {"pg": "#6b6b6b", "pg_ll": "#CC79A7", "apg": "#0072B2", "apg+": "#D55E00"}
 NAME = {"pg": "PG", "pg_ll": "PG-LL", "apg": "APG", "apg+": "APG+"}
 pd.set_option("display.width", 180, "display.max_columns", 30, "display.max_rows", 200)
@@ -66,8 +66,9 @@ def real():
         for name, file in (("duke", "duke_libsvm"), ("colon", "colon_libsvm")):
             held = np.load(SHARED / ("colon" if name == "colon" else file) / f"{file}.npz")
             sets[name] = held["X"], held["y"]
-    sets["rcv1 slice"] = sparse.load_npz(SHARED / "rcv1_vw" / "rcv1_vw_train.npz").astype(float), np.loadtxt(SHARED / "rcv1_vw" / "rcv1_vw_train.labels")
     if not SHORT:
+        words = sparse.load_npz(SHARED / "rcv1_vw" / "rcv1_vw_train.npz").astype(float)
+        sets["rcv1 slice"] = words[:, np.flatnonzero(words.getnnz(axis=0))], np.loadtxt(SHARED / "rcv1_vw" / "rcv1_vw_train.labels")
         words, group = sparse.load_npz(SHARED / "news20" / "news20_train.npz").astype(float), np.loadtxt(SHARED / "news20" / "news20_train.labels")
         rows = np.random.default_rng(0).permutation(len(group))[:4000]
         words = words[rows]
@@ -84,7 +85,7 @@ def simulated(n, p, seed):
 
 
 HAVE = (SHARED / "news20").is_dir()
-sets = real() if HAVE else {"simulated 60 x 2000": simulated(60, 2000, 0), "simulated 200 x 1000": simulated(200, 1000, 1)}
+sets = real() if HAVE else {"simulated 60 x 2000": simulated(60, 2000, 0), "simulated 100 x 1000": simulated(100, 1000, 1)}
 print("real data from the folder beside the project" if HAVE else "no real data at hand: simulated data only, and nothing below speaks for the sets of the paper")
 for name, (X, y) in sets.items():
     print(f"  {name}: {X.shape[0]} x {X.shape[1]}{', sparse' if sparse.issparse(X) else ''}, {(y > 0).mean():.0%} in the positive class")
