@@ -44,8 +44,8 @@ import l0path
 
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer data sets and a lower limit on the gradients, the same cells
 SHARED = Path(os.environ.get("L0PATH_DATA", "../../shared/data"))  # where the real data are, beside the project; without it simulated data stand in
-CAP = 300 if SHORT else 3000  # maps per run; 10 000 in the paper
-BIG = 1000  # for the newsgroups
+CAP = 300 if SHORT else 2000  # maps per run; 10 000 in the paper
+BIG = 600  # for the newsgroups
 COLOR = {"pg": "#6b6b6b", "pg_ll": "#CC79A7", "apg": "#0072B2", "apg+": "#D55E00"}
 NAME = {"pg": "PG", "pg_ll": "PG-LL", "apg": "APG", "apg+": "APG+"}
 pd.set_option("display.width", 180, "display.max_columns", 30, "display.max_rows", 200)
@@ -174,7 +174,7 @@ axes[0, -1].legend(frameon=False, fontsize=9);
 # Their Figure 2: `s` from a fifth of `n` to three times `n`. Beyond `s = n` least squares can be fitted perfectly and the logistic loss goes to zero.
 
 # %%
-levels = (0.2, 1.0, 2.0) if SHORT else (0.2, 0.4, 0.6, 0.8, 1.0, 1.4, 1.8, 2.4, 3.0)
+levels = (0.2, 1.0, 2.0) if SHORT else (0.2, 0.6, 1.0, 1.4, 2.0, 3.0)
 small = [name for name in names if sets[name][0].shape[0] < 100][:1 if SHORT else 3] or names[:1]
 transition = {}
 for name in small:
@@ -182,7 +182,7 @@ for name in small:
     for loss in ("logistic", "squared"):
         for level in levels:
             for variant in COLOR:
-                out = run(X, y, loss, math.ceil(level * len(y)), variant, 300 if SHORT else 2000)
+                out = run(X, y, loss, math.ceil(level * len(y)), variant, 300 if SHORT else 1000)
                 transition[name, loss, level, variant] = out["seconds"], out["converged"], out["gradients"]
 fig, axes = plt.subplots(2, len(small), figsize=(3.6 * len(small), 5.4), layout="constrained", sharex=True, sharey=True, squeeze=False)
 for i, loss in enumerate(("logistic", "squared")):

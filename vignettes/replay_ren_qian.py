@@ -47,9 +47,10 @@ import l0path
 
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer sizes and repetitions, the same cells
 SHARED = Path(os.environ.get("L0PATH_DATA", "../../shared/data"))  # where the real data are, beside the project
-SIZES = (200, 600) if SHORT else (200, 300, 400, 500, 600)
-REPEATS = 1 if SHORT else 3  # 50 in the paper
+SIZES = (200, 500) if SHORT else (200, 300, 400, 500, 600)
+REPEATS = 1 if SHORT else 2  # 50 in the paper
 NEWS_REPEATS = 1 if SHORT else 2  # 20 and 10 in the paper
+WIDTHS = (2000,) if SHORT else (2000, 4000)  # columns of the newsgroups
 STEP = 5e-4  # the learning rate of the paper
 METHODS = {"PrimDual": "#0072B2", "DualAst": "#D55E00", "PrimDual, printed": "#56B4E9", "DualAst, printed": "#E69F00", "D-IHT": "#CC79A7", "CDSS": "#6b6b6b"}
 pd.set_option("display.width", 180, "display.max_columns", 30, "display.max_rows", 200, "display.precision", 3)
@@ -188,7 +189,7 @@ if (SHARED / "news20").is_dir():
     label = np.loadtxt(SHARED / "news20" / "news20_train.labels")
     answer = -10 + 20 * (label - 1) / 19
     parts = []
-    for p in (2000, 4000):
+    for p in WIDTHS:
         for n in SIZES:
             for seed in range(NEWS_REPEATS):
                 rng = np.random.default_rng(seed)
@@ -205,7 +206,7 @@ else:
 
 # %%
 if news is not None:
-    draw(news, [("seconds", "seconds", "log"), ("P", "objective", "linear"), ("gap", "its gap", "log"), ("nonzeros", "nonzeros", "linear")], {f"p = {p}": news[news.p == p] for p in (2000, 4000)})
+    draw(news, [("seconds", "seconds", "log"), ("P", "objective", "linear"), ("gap", "its gap", "log"), ("nonzeros", "nonzeros", "linear")], {f"p = {p}": news[news.p == p] for p in WIDTHS})
 
 # %% [markdown]
 # AGREEMENT
