@@ -41,6 +41,7 @@ from l0path.solvers import DualIHT, PrimalDual
 from l0path.solvers.dual_iht import solve_k
 from l0path.solvers.primal_dual import solve_lambda0
 from l0path.working_set import make_model
+from matplotlib.ticker import LogLocator, NullFormatter
 from scipy import sparse
 
 import l0path
@@ -50,6 +51,7 @@ SHARED = Path(os.environ.get("L0PATH_DATA", "../../shared/data"))  # where the r
 SIZES = (200, 500) if SHORT else (200, 300, 400, 500, 600)
 REPEATS = 1 if SHORT else 2  # 50 in the paper
 NEWS_REPEATS = 1 if SHORT else 2  # 20 and 10 in the paper
+RATIOS = (20, 2) if SHORT else (20, 5, 2)  # signal to noise
 WIDTHS = (2000,) if SHORT else (2000, 4000)  # columns of the newsgroups
 STEP = 5e-4  # the learning rate of the paper
 METHODS = {"PrimDual": "#0072B2", "DualAst": "#D55E00", "PrimDual, printed": "#56B4E9", "DualAst, printed": "#E69F00", "D-IHT": "#CC79A7", "CDSS": "#6b6b6b"}
@@ -58,7 +60,7 @@ pd.set_option("display.width", 180, "display.max_columns", 30, "display.max_rows
 # %% [markdown]
 # "Printed" are the algorithms as the paper has them: steps of 5e-4, and the ascent direction taken at the improved primal. That direction is not a super-gradient of the dual, so nothing guarantees
 # that it ascends; the plain names are this package's versions, which step along the super-gradient, as far as its smoothness allows. Both stop when the gap or its progress is small; the printed
-# ones take at most 2000 steps per round and 20 rounds. CDSS is `algorithm="CDPSI"` at this one lambda0. D-IHT is given the size 90 (news: 300 at most), as in the paper.
+# ones take at most 1500 steps per round and 10 rounds. CDSS is `algorithm="CDPSI"` at this one lambda0. D-IHT is given the size 90 (news: 300 at most), as in the paper.
 
 
 # %%
@@ -71,8 +73,8 @@ def model_of(X, y):
 
 
 RECORDS = {"PrimDual": PrimalDual(tol=1e-6), "DualAst": PrimalDual(tol=1e-6, primal_step=False),
-           "PrimDual, printed": PrimalDual(tol=1e-6, paper_defaults=True, step=STEP, max_iter=2000, max_rounds=20),
-           "DualAst, printed": PrimalDual(tol=1e-6, paper_defaults=True, primal_step=False, step=STEP, max_iter=2000, max_rounds=20)}
+           "PrimDual, printed": PrimalDual(tol=1e-6, paper_defaults=True, step=STEP, max_iter=1500, max_rounds=10),
+           "DualAst, printed": PrimalDual(tol=1e-6, paper_defaults=True, primal_step=False, step=STEP, max_iter=1500, max_rounds=10)}
 
 
 def solve(method, X, y, lambdas, size):
@@ -81,7 +83,7 @@ def solve(method, X, y, lambdas, size):
     l0, l1, l2 = (value / n for value in lambdas)
     started = time.perf_counter()
     if method == "CDSS":
-        path = l0path.fit(X, y, algorithm="CDPSI", lambda0=l0, lambda1=l1, lambda2=l2, max_k=n, fit_intercept=False, standardize=False)
+        path = l0path.fit(X, y, algorithm="CDPSI", lambda0=l0, lambda1=l1, lambda2=l2, max_k=X.shape[1], fit_intercept=False, standardize=False)
         last = path.table.iloc[-1]
         b = path.coef(index=len(path) - 1, full=True).to_numpy()[-X.shape[1]:]
         return time.perf_counter() - started, n * last.objective, np.nan, np.flatnonzero(b), b[b != 0]
@@ -123,7 +125,11 @@ def draw(table, panels, groups):
                 curve = part[part.method == method].groupby("n")[column].median()
                 if curve.notna().any():
                     ax.plot(curve.index, curve, color=color, marker="o", markersize=3.5, linewidth=1.5, label=method, linestyle="--" if "printed" in method else "-")
-            ax.set_yscale(scale, **({"linthresh": 1e-3} if scale == "symlog" else {}))
+            ax.set_yscale(scale)
+            if scale == "log":
+                ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                ax.yaxis.set_major_formatter("{x:g}")
+                ax.yaxis.set_minor_formatter(NullFormatter())
             ax.set_title(f"{title}: {label}", fontsize=9, loc="left")
             ax.spines[["top", "right"]].set_visible(False)
     for ax in axes[-1]:
@@ -153,7 +159,7 @@ def simulation(n, snr, seed):
 
 
 parts = []
-for snr in (20, 5, 2):
+for snr in RATIOS:
     lambdas = (0.03, 0.02, 1.0) if snr == 20 else (0.1, 0.2, 1.0)
     for n in SIZES:
         for seed in range(REPEATS):
@@ -165,7 +171,7 @@ simulated.groupby(["snr", "method"], sort=False)[["seconds", "gap", "excess", "n
 
 # %%
 draw(simulated, [("seconds", "seconds", "log"), ("gap", "its gap", "log"), ("nonzeros", "nonzeros", "linear"), ("found", "share found", "linear"), ("error", "error", "linear")],
-     {f"SNR {snr}": simulated[simulated.snr == snr] for snr in (20, 5, 2)});
+     {f"SNR {snr}": simulated[simulated.snr == snr] for snr in RATIOS});
 
 # %%
 wide = simulated.pivot_table(index=["snr", "n", "seed"], columns="method", values=["seconds", "gap", "P"])
@@ -180,7 +186,8 @@ print(f"least gap relative to P, by any method: median {(wide['gap'].drop(column
 # ## Twenty newsgroups: their Figure 2
 #
 # Rows and columns drawn at random from the 15 935 documents and 62 061 words, the 20 labels spread evenly on [-10, 10]; lambda = (0.1, 0.15, 1). The package's copy of the set is the one of the
-# paper (the LIBSVM multi-class training part). Columns that are all zero in the rows drawn are left out, the others have unit length.
+# paper (the LIBSVM multi-class training part). Words that do not occur in the rows drawn are left out, and so are those whose
+# column equals an earlier one (`l0path.fit` sets the copies aside by itself, the solvers below it do not); the others have unit length.
 
 # %%
 news = None
@@ -197,9 +204,10 @@ if (SHARED / "news20").is_dir():
                 X, y = words[rows][:, columns].toarray(), answer[rows]
                 length = np.linalg.norm(X, axis=0)
                 X = np.asfortranarray(X[:, length > 0] / length[length > 0])
+                X = np.asfortranarray(X[:, np.sort(np.unique(X.round(12), axis=1, return_index=True)[1])])
                 parts.append(compare(X, y, (0.1, 0.15, 1.0), min(300, X.shape[1])).assign(p=p, n=n, seed=seed, used=X.shape[1]))
     news = pd.concat(parts)
-    print(f"medians over {NEWS_REPEATS} repetition(s); words that occur: {news.groupby(['p', 'n']).used.median().astype(int).to_dict()}")
+    print(f"medians over {NEWS_REPEATS} repetition(s); columns left: {news.groupby(['p', 'n']).used.median().astype(int).to_dict()}")
     print(news.groupby(["p", "method"], sort=False)[["seconds", "P", "gap", "excess", "nonzeros"]].median().to_string())
 else:
     print("the newsgroups are not at hand (no folder of data beside the project): this part is left out")
