@@ -282,4 +282,20 @@ mean = ends.groupby("method")[["at the end", "after swaps"]].mean()
 print("mean excess: " + "; ".join(f"{method} {mean.loc[method, 'at the end']:.1%}, after swaps {mean.loc[method, 'after swaps']:.1%}" for method in order[:5]))
 
 # %% [markdown]
-# AGREEMENT
+# ## What agrees with the paper, and what does not
+#
+# Numbers are those of the full form on our machine (two cores, shared with other work), at most 2000 maps per run, 600 on the newsgroups, where the paper has 10 000.
+#
+# *Agrees.* The order and the factors. APG+ converged in all 30 runs, mostly after 4 to 50 gradients (191 at most), APG in 25, PG-LL in 23, PG in 3. In geometric means PG took at least 150 times the gradients of
+# APG+ for the logistic loss and 96 times for least squares, PG-LL at least 153 and 81 times, APG at least 9 and 5 times. (Runs that the limit ended count as they stand.) The paper's tables show the same: APG+ needs
+# some tens to 200 gradients, APG some thousand, PG runs into the limit. The transition plot agrees as well: up to `s = n` APG+ takes the fewest gradients in all of the comparisons.
+#
+# *Does not.*
+#
+# * APG is not always ahead of PG-LL: with the logistic loss the two take about as many gradients on RCV1 at 5 %, and for least squares with `s = n` APG came no further than the limit on duke, as did PG.
+# * *Speed is not quality.* For least squares all the methods end, on average, at a residual sum of squares about twice the best known (104 % above for PG, 110 % for APG+), and on the small sets with one-digit sizes mostly at
+#   the same poor model, because the first support they identify is the one they keep. Longer steps (the default of this package) halve that, for as long as they descend. The paper reports accuracies, and there, too, APG+ is at
+#   times the worse one.
+# * After swaps the differences between the methods nearly vanish (2.2 to 2.5 % above the best, on average): what counts is the local search, not which projected gradient came before it. A better
+#   start is not even a better end: from the points of the longer steps, swaps end 9 % above the best on average, on duke further away than from the worse ones.
+# * The default algorithm `swap` has the best model in 11 of the 12 problems, and is 28 % above it in one (duke, s = 5): with 44 rows and 7129 columns, single exchanges are no proof of anything.

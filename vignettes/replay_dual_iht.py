@@ -18,8 +18,8 @@
 # thresholding pursuit (HTP), and on large classification problems it reaches the objective of IHT in a fraction of the time. Both experiments are repeated here, and one question is added
 # to the first: how much of the advantage is the *dual*, and how much is that IHT is run with a short fixed step on columns that were not centred?
 #
-# What differs from the paper: its large sets (half a million rows of RCV1, news20 with 1.4 million columns) are not at hand; a slice of RCV1 with 1000 rows and the newsgroups' 15 935 documents, one
-# group against the others, take their place. The plain hinge has no place in this package (its dual is not strongly concave); a smoothed hinge of width 0.01 stands in for it.
+# What differs from the paper: its large sets (half a million rows of RCV1, news20 with 1.4 million columns) are not at hand; a slice of RCV1 with 1000 rows and the newsgroups' 15 935 documents, the
+# first ten groups against the other ten, take their place. The plain hinge has no place in this package (its dual is not strongly concave); a smoothed hinge of width 0.01 stands in for it.
 
 # %%
 import os
@@ -215,12 +215,13 @@ for line, name in zip(axes, texts, strict=True):
             ax.semilogy(curve.index, curve.seconds.fillna(curve["all"]), color=color, linewidth=1.5, label=method)
             ax.scatter(curve.index[reached], curve.seconds[reached], color=color, s=22)
             ax.scatter(curve.index[~reached], curve["all"][~reached], color=color, marker="x", s=36)
-        ax.set_title(f"{name}, {what}, lambda {lam:g}", fontsize=9, loc="left")
+        ax.set_title(f"{name}, {what}, {lam:g}", fontsize=8.5, loc="left")
         ax.spines[["top", "right"]].set_visible(False)
     line[0].set_ylabel("seconds to IHT's objective")
 for ax in axes[-1]:
     ax.set_xlabel("k")
-axes[0, 0].legend(frameon=False, fontsize=8);
+axes[0, 0].legend(frameon=False, fontsize=8)
+fig.suptitle("number in the titles: lambda; crosses: not reached, drawn at the end of the run", x=0.01, ha="left", fontsize=9, color="#6b6b6b");
 
 # %% [markdown]
 # The gap between the best objective and the best dual value, over the run, at the middle `k`. Both methods also stop when the bound rests, so a curve that ends high is a gap that does not close. (The bound
@@ -240,7 +241,7 @@ for ax, (name, what) in zip(axes[0], ((name, what) for name in texts for what in
     ax.set_xlabel("seconds")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0, 0].set_ylabel("relative gap")
-axes[0, 0].legend(frameon=False, fontsize=8)
+fig.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, fontsize=9, ncols=4, loc="outside upper center")
 last = {key: 1 - run[-1, 2] / run[-1, 1] for key, run in gaps.items() if key[4] in ("DIHT", "SDIHT")}
 for lam in (2e-3, 2e-4):
     value = np.array([gap for key, gap in last.items() if key[2] == lam])
@@ -252,4 +253,22 @@ for method in ("HTP", "APG+", "DIHT", "SDIHT"):
     print(f"{method:6s} reached IHT's objective in {ratio.notna().mean():.0%} of the problems, there in 1/{ratio.median():.1f} of IHT's time (median); its own end is {quality.median():.3f} times IHT's objective (median)")
 
 # %% [markdown]
-# AGREEMENT
+# ## What agrees with the paper, and what does not
+#
+# Numbers are those of the full form on our machine (two cores, shared with other work; 2 copies to choose lambda on and 8 to score on, so a share of supports may be off by a fifth).
+#
+# *Agrees.* DIHT has the least error and the highest recovery at nearly every number of rows: on the columns as they are it finds the whole support in 68 % of the problems, IHT in 9 %, HTP in 2 %.
+# The lead is largest from once to three times as many rows as nonzeros. On text, DIHT and SDIHT reach IHT's objective in all 24 problems, in 1/34 of its time (median), and end at an objective about
+# 5 % below it. The gap falls to 0.1 % (median) for the larger lambda.
+#
+# *Does not, or not for the reason given.*
+#
+# * Most of the lead is due to columns with means. Once they are centred, IHT recovers 40 %, IHT with long steps 59 %, DIHT still 68 %. What is left to the dual is an edge below three rows per nonzero
+#   coefficient. Anybody who fits an intercept, as `l0path.fit` does by default, centres.
+# * With the steps of the theorem DIHT is a different method: 12 % as the columns are, 65 % centred. Those steps are long where lambda is small, and the run can end far from any good dual point. The paper
+#   tuned its step by grid search; the lead above is that of safe steps, refits on the supports met, and the best of all that was seen, none of which is in the printed algorithm.
+# * On text the speed is measured against a fixed step 1 / L. HTP and APG+ reach the same objective in 1/45 and 1/41 of IHT's time, where they reach it (92 % and 96 % of the problems). On the newsgroups DIHT is
+#   ahead of HTP at k = 20 and behind it, with few exceptions, at 50 and 100; SDIHT is about as fast as DIHT, at times faster at the larger lambda on the larger set, and slower on the small one.
+#   We see no order of magnitude between dual and primal methods, only between all of them and IHT.
+# * The gap does not close for the smaller lambda: 5 to 17 % remain when the bound has come to rest. The two optima meet only under a condition on data and lambda, and it fails here. The jumps
+#   upwards in the curves are new columns that joined the working set, and pushed down a bound that had not known them.
