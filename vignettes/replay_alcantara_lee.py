@@ -292,7 +292,7 @@ print("mean excess: " + "; ".join(f"{method} {mean.loc[method, 'at the end']:.1%
 #
 # *Does not.*
 #
-# * APG is not always ahead of PG-LL: with the logistic loss the two take about as many gradients on RCV1 at 5 %, and for least squares with `s = n` APG came no further than the limit on duke, as did PG.
+# * APG is not always ahead of the others: with the logistic loss it takes as much time as PG-LL on RCV1 at 5 %, and for least squares with `s = n` as much as PG on all three small sets.
 # * *Speed is not quality.* For least squares all the methods end, on average, at a residual sum of squares about twice the best known (104 % above for PG, 110 % for APG+), and on the small sets with one-digit sizes mostly at
 #   the same poor model, because the first support they identify is the one they keep. Longer steps (the default of this package) halve that, for as long as they descend. The paper reports accuracies, and there, too, APG+ is at
 #   times the worse one.
