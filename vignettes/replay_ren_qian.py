@@ -215,7 +215,8 @@ else:
 
 # %%
 if news is not None:
-    draw(news.assign(percent=100 * news.excess), [("seconds", "seconds", "log"), ("percent", "P above the best, %", "linear"), ("gap", "its gap", "log"), ("nonzeros", "nonzeros", "linear")], {f"p = {p}": news[news.p == p] for p in WIDTHS})
+    news["percent"] = 100 * news.excess
+    draw(news, [("seconds", "seconds", "log"), ("percent", "P above the best, %", "linear"), ("gap", "its gap", "log"), ("nonzeros", "nonzeros", "linear")], {f"p = {p}": news[news.p == p] for p in WIDTHS})
 
 # %% [markdown]
 # ## What agrees with the paper, and what does not
