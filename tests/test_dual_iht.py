@@ -208,3 +208,15 @@ def test_what_it_cannot_take_is_refused():
         solve_k(make_model(problem_of(d)), 99, lambda2=0.1)
     with pytest.raises(TypeError, match="no slope of a conjugate for Poisson"):
         DualProblem(problem_of(counts), 0.0, 0.1).slope_part(np.zeros(1), slice(1))
+
+
+def test_a_watch_hears_of_fits_bounds_and_gaps():
+    X, rng = np.random.default_rng(3).normal(size=(40, 60)), np.random.default_rng(4)
+    for settings in (DualIHT(), DualIHT(blocks=4)):
+        seen = {}
+        d = plain(X, np.sign(X[:, 0] + 0.3 * rng.normal(size=40)), "logistic", lambda2=0.1)
+        outcome = solve_k(make_model(problem_of(d)), 4, lambda2=0.1, settings=settings, watch=lambda name, value, seen=seen: seen.setdefault(name, []).append(value))
+        assert min(seen["refit"]) == pytest.approx(outcome.fit.value, rel=1e-12)
+        assert seen["bound"][-1] <= outcome.fit.value
+        assert seen["gap"][-1] == pytest.approx(min(seen["refit"]) - seen["bound"][-1], abs=1e-12)
+        assert max(seen["dual"]) >= seen["bound"][-1] - 1e-12

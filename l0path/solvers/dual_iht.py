@@ -295,6 +295,7 @@ class _Ascent:
 
     def offer(self, fit):
         """Let a fit compete, and its dual partner."""
+        self.watch("refit", fit.value)
         if self.fit is None or fit.value < self.fit.value:
             self.fit = fit
             self.consider(self.solver.partner(fit))
@@ -329,6 +330,7 @@ class _Ascent:
         self.mean_value = self.value
         self.offer(self.solver.refit(K))
         gap = self.fit.value - self.best
+        self.watch("bound", self.best)
         self.watch("gap", gap)
         return "proven" if gap <= CLOSED / 3.0 * self.solver.scale else "gap_not_closed" if gap <= self.solver.settings.tol * abs(self.fit.value) else ""
 
@@ -389,6 +391,9 @@ class _Ascent:
         return self.examine(J) or "max_iter"
 
 
-def solve_k(model, k, *, lambda1=0.0, lambda2, settings=None, start=None, poll=lambda: None):
-    """Outcome for k unforced columns of a model over all p columns: fit, bound, and `proven` if no k-sparse fit is better."""
-    return solve_size(model, k, lambda1=lambda1, lambda2=lambda2, settings=settings or DualIHT(), start=start, poll=poll)
+def solve_k(model, k, *, lambda1=0.0, lambda2, settings=None, start=None, poll=lambda: None, watch=None):
+    """Outcome for k unforced columns of a model over all p columns: fit, bound, and `proven` if no k-sparse fit is better.
+
+    watch(name, value) hears of every dual value ("dual"), of every fit ("refit") and, at each look, of the best bound and the gap on the working columns ("bound", "gap").
+    """
+    return solve_size(model, k, lambda1=lambda1, lambda2=lambda2, settings=settings or DualIHT(), start=start, poll=poll, watch=watch)

@@ -56,16 +56,15 @@ def extrapolate(view, previous, x, *, number, step, paper):
 
 
 def _clamped(view, x, slope, curvature, square):
-    """(t, sigma) of equations (18)-(20), whose constants are those of the sum loss: n times ours. t = 0 where the angle between d and the gradient is too wide."""
+    """(t, sigma ||d||^2) of equations (12) and (18)-(20), whose constants are those of the sum loss: n times ours. t = 0 where the angle between d and the gradient is too wide."""
     n, length = view.problem.X.n, math.sqrt(square)
-    J = np.flatnonzero(x.w)
-    norm = n * float(np.linalg.norm(view.gradient(x)[0][J]))
+    norm = n * float(np.linalg.norm(view.gradient_on(x, np.flatnonzero(x.w))))
     zeta = -n * slope / max(length * norm, 1e-300)
     if zeta < ZETA_LEAST:
         return 0.0, 0.0
     c = norm / (zeta * length)
     t = -slope / curvature if curvature > 0.0 else math.inf
-    return min(max(t, c * ALPHA_LEAST), c * ALPHA_MOST), SIGMA / n
+    return min(max(t, c * ALPHA_LEAST), c * ALPHA_MOST), SIGMA * square / n
 
 
 def conjugate_directions(product, diagonal, gradient, n, most):

@@ -103,7 +103,7 @@ class GradientSolver:
             self.view = make(source, self.lambda1, self.lambda2).measure(curvature)
 
     def solve(self, k, start, poll=lambda: None, watch=None):
-        """Outcome of size k from a Fit; watch(name, F) hears of every point: "extrapolated", "solved", "map", "refit"."""
+        """Outcome of size k from a Fit; watch(name, F) hears of every point: "extrapolated", "solved", "map", "refit", and of every residual (24) by watch("residual", value)."""
         self.refresh()
         if k > int(self.view.open.sum()):
             raise ValueError(f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen")
@@ -208,7 +208,9 @@ class _Run:
 
     def residual(self, z, gradient, new, step):
         """Equation (24): ||z - T(z)|| / (1 + ||z|| + step ||grad F(z)||), at the point whose gradient is known."""
-        return math.sqrt(self.view.distance(z, new)) / (1.0 + float(np.linalg.norm(z.w)) + step * float(np.linalg.norm(gradient[0])))
+        residual = math.sqrt(self.view.distance(z, new)) / (1.0 + float(np.linalg.norm(z.w)) + step * float(np.linalg.norm(gradient[0])))
+        self.watch("residual", residual)
+        return residual
 
     def refit(self, J, x):
         """The restricted optimum on positions J, from the coefficients of x."""
@@ -342,5 +344,5 @@ def largest_slopes(view, g, k):
 
 
 def solve_k(model, k, *, lambda1=0.0, lambda2=0.0, settings=None, start=None, poll=lambda: None, watch=None):
-    """Outcome of (K) for k unforced columns of a model over all p columns, from a Fit (default: forced columns only); watch(name, F) hears of every point."""
+    """Outcome of (K) for k unforced columns of a model over all p columns, from a Fit (default: forced columns only); watch(name, F) hears of every point, watch("residual", value) of (24)."""
     return solve_size(model, k, lambda1=lambda1, lambda2=lambda2, settings=settings or ProjectedGradient(), start=start, poll=poll, watch=watch)

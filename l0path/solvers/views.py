@@ -170,6 +170,13 @@ class RowView(View):
         slopes, _ = self._derive(x.image)
         return self.correlate(slopes) + 2.0 * self.lambda2 * x.w, float(slopes.sum()) if self.free_intercept else 0.0
 
+    def gradient_on(self, x, J):
+        """Gradient of the smooth part in w_J (k,); reads these columns alone where that is less than all."""
+        X = self.problem.X
+        if J.size * X.n >= getattr(X.design, "entries", X.n * X.p):  # a sparse X: a gather of dense columns would touch more
+            return self.gradient(x)[0][J]
+        return self._derive(x.image)[0] @ X.columns(self.index[J]) + 2.0 * self.lambda2 * x.w[J]
+
     def along(self, x, y):
         """(slope, curvature) of the smooth part at x along y - x; O(n)."""
         slopes, curvatures = self._derive(x.image)
