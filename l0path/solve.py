@@ -57,6 +57,8 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
                 data, problem = replace(data, excluded=excluded), replace(problem, usable=problem.usable & ~excluded)
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
         run.prepare(slices)
+        if certify and hasattr(run.model, "seen"):
+            run.model.seen = {}
         run.all_slices()
         if certify:
             run.bounds()
@@ -106,7 +108,7 @@ class _Run:
     def bounds(self):
         """Lower bounds for every solution; those that are not reached in time stay NaN."""
         try:
-            self.notes += bound_solutions(self.problem, self.solutions, poll=self.clock.over)
+            self.notes += bound_solutions(self.problem, self.solutions, poll=self.clock.over, model=None if self.keep is not None or self.torn else self.model)
             self.clock.poll()
         except Stop as stop:
             self.end = self.end or f"{stop} while bounds were computed"

@@ -127,8 +127,8 @@ def _blend(dual, targets, old, new):
             best = s[(constant - target.taken(few, tau, dual, J)).argmax()]
             width = 2.0 * width / (SHARES - 1)
         share[m] = best
-    a, tau, constant, _, size = ((1.0 - share) * x + share * y for x, y in zip(old, new, strict=True))
-    points = with_constants(dual, a, tau)
+    a, tau, constant, _, size, slip = ((1.0 - share) * x + share * y for x, y in zip(old, new, strict=True))
+    points = with_constants(dual, a, tau)._replace(slip=slip)
     return points if dual.split is None else points._replace(constant=constant, size=size)
 
 
