@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._generic import njit
+from ..designs import threads
 from ..problem import EPS, Problem
 from .conjugates import conjugate, feasible, tangents
 
@@ -251,12 +252,15 @@ def cardinality_bounds(dual, points, max_k):
 
     For the squared loss with a ridge alone every point is scaled by its best factor for each k (see `left`).
     """
-    out = np.empty((max_k + 1, points.constant.size))
-    for m in range(points.constant.size):
+    out, counted = np.empty((max_k + 1, points.constant.size)), dual.counted
+
+    def bound(m):
         h = gains(dual, points, m)
         taken = np.zeros(max_k + 1)
-        taken[1:] = np.cumsum(_largest(h[dual.counted], max_k))
+        taken[1:] = np.cumsum(_largest(h[counted], max_k))
         out[:, m] = left(dual, points, m, h, taken)
+
+    threads.run_each(bound, points.constant.size)
     return out
 
 
