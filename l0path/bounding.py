@@ -70,30 +70,45 @@ def bound_solutions(problem, solutions, *, steps=READS, poll=None, model=None):
     return _notes(problem, unbounded, len({s.slice for s in solutions}))
 
 
-def bound_by_slopes(problem, solutions, a):
-    """The solutions of one slice with the lower bounds that dual points a (n, m) give, each point for all of them: one read of X, so that the bounds hold over all columns."""
-    if not solutions or not a.shape[1]:
+def bound_by_slopes(problem, solutions, a, model=None):
+    """The solutions of one slice with the lower bounds that dual points a (n, m) give, each point for all of them: one read of X, so that the bounds hold over all columns.
+
+    model: as in `bound_solutions`; slopes that it knows compete. Nothing is done for m = 0.
+    """
+    rows = [i for i, s in enumerate(solutions) if s.status != "separated"]
+    if not rows or not a.shape[1]:
         return solutions
-    dual = duality.dual_problem(problem, solutions[0].lambda1, solutions[0].lambda2)
-    step, bounds = max(1, ENTRIES // (problem.X.n + problem.X.p)), np.full(len(solutions), -math.inf)
-    for left in range(0, a.shape[1], step):
-        points = duality.evaluate(dual, a[:, left : left + step])
-        for what, values in targets(solutions).items():
-            found = duality.penalised_bounds(dual, points, values) if what == "lambda0" else duality.cardinality_bounds(dual, points, int(values.max()))[values]
-            bounds = np.maximum(bounds, found.max(axis=1))
-    return [s if s.status == "separated" else bounded(problem, s, bound) for s, bound in zip(solutions, bounds, strict=True)]
+    few, out = [solutions[i] for i in rows], list(solutions)
+    dual = duality.dual_problem(problem, few[0].lambda1, few[0].lambda2)
+    step = max(1, ENTRIES // (problem.X.n + problem.X.p))
+    bounds = np.full(len(few), -math.inf)
+    for left in range(0, max(a.shape[1], len(few)), step):
+        fits = [standardized(problem, s) for s in few[left : left + step]]
+        sources = [duality.evaluate(dual, a[:, left : left + step])] + ([] if model is None or not fits else [_known(dual, few, fits, model)[0]])
+        for points in sources:
+            for what, values in targets(few).items():
+                found = duality.penalised_bounds(dual, points, values) if what == "lambda0" else duality.cardinality_bounds(dual, points, int(values.max()))[values]
+                bounds = np.maximum(bounds, found.max(axis=1, initial=-math.inf))
+    for i, bound in zip(rows, bounds, strict=True):
+        out[i] = bounded(problem, out[i], bound)
+    return out
 
 
-def first_points(dual, solutions, fits, model=None):
-    """`Points` of the slopes of solutions (t of them or fewer), fits their standardised coefficients: those that the model knows, the others by one read of X. None is read for the null model beside others."""
-    if model is None:
-        return duality.points_of_fits(dual, fits)
+def _known(dual, solutions, fits, model):
+    """`Points` of the slopes of solutions of one slice that the model knows, fits their standardised coefficients; and the numbers of these."""
     known, a, tau, slip = model.known_slopes(fits, solutions[0].lambda1, solutions[0].lambda2)
     J = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(fits[i][0] for i in known)]))
     U = np.zeros((J.size, len(known)))
     for m, i in enumerate(known):
         U[np.searchsorted(J, fits[i][0]), m] = fits[i][1]
-    points = duality.known_points(dual, a, tau, (J, U), slip)
+    return duality.known_points(dual, a, tau, (J, U), slip), known
+
+
+def first_points(dual, solutions, fits, model=None):
+    """`Points` of the slopes of solutions, fits their standardised coefficients: those that the model knows, the others by one read of X, which is not made for the null model alone."""
+    if model is None:
+        return duality.points_of_fits(dual, fits)
+    points, known = _known(dual, solutions, fits, model)
     missing = [fit for i, fit in enumerate(fits) if i not in set(known) and (fit[0].size or not known)]
     if not missing:
         return points

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import inputs
-from .bounding import bound_solutions
+from .bounding import bound_by_slopes, bound_solutions, bounded
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .grids import hull, hull_grid, shrink_grid
@@ -167,7 +167,13 @@ class _Run:
                 self.notes.append(f"k = {', '.join(map(str, lost))} {'are' if len(lost) > 1 else 'is'} beyond the largest size that could be fitted, {points[-1].k}")
                 kept = kept if points[-1] in kept else [*kept, points[-1]]
             points = kept
-        self.solutions += points
+        self.solutions += points if hasattr(engine, "bound") and self.plan.grid == "support" else self.bounded_by(engine, points)
+
+    def bounded_by(self, engine, points):
+        """Solutions of a slice of a fit to all rows with the bounds that the dual points of an engine give, where it has any and was not stopped: one read of X."""
+        if self.end or self.keep is not None or self.clock.over() or not hasattr(engine, "dual_slopes"):
+            return points
+        return bound_by_slopes(self.problem, points, engine.dual_slopes(), self.model)
 
     def collect_points(self, number, engine, lambda1, lambda2):
         """Solutions of a lambda0 path, one per value."""
@@ -181,7 +187,7 @@ class _Run:
                 points[at] = points[at]._replace(lambda0_low=low, lambda0_high=high)
         self.note_separation(points)
         self.notes += engine.notes
-        self.solutions += points
+        self.solutions += self.bounded_by(engine, points)
 
     def cost(self, point):
         """sum f_j over the unforced columns of a solution: what lambda0 multiplies."""
@@ -250,8 +256,9 @@ class _Run:
         alone = k == 0 and not self.problem.forced.size and not on_grid
         if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(self.problem.usable.sum()) - self.problem.forced.size)):
             optimality = "global"  # the only support of its size
-        return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
-                        lower_bound=objective if alone else bound, status=status, optimality=optimality, flags=tuple(flags))
+        found = Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
+                         lower_bound=objective if alone else float("nan"), status=status, optimality=optimality, flags=tuple(flags))
+        return bounded(self.problem, found, bound)
 
     def describe(self, by_name=False, response=None):
         """The path's Meta."""

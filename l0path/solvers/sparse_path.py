@@ -222,6 +222,11 @@ class SparsePath:
         """What no fit of size k falls below, NaN where the solver has no dual or all columns were not read yet (an outcome's own bound knows the working columns only)."""
         return self.solver.bounds.get(k, float("nan"))
 
+    def dual_slopes(self):
+        """(n, m): the dual points of the sizes, weights included; m = 0 where the solver has none."""
+        found = [outcome.alpha for _, outcome in sorted(self.outcomes.items()) if outcome.alpha is not None]
+        return self.model.problem.weights[:, None] * np.column_stack(found) if found else np.empty((self.model.problem.X.n, 0))
+
     def next_value(self):
         """Value of one more column than the last size, by its best addition in W, which the columns of largest slope there join first; None when there is none."""
         seed(self.model, self.store.fits[self.store.last], 20)
