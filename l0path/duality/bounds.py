@@ -77,8 +77,8 @@ class Dual:
 
 
 class Points(NamedTuple):
-    """m dual points: a (n, m) feasible, tau (p, m) = Z'a (less split * u), constant (m,) = C, norm (m,) = sqrt(sum a^2 / w), and for rounding size (m,): what was summed in C, slip (m,): what was summed
-    in tau_j is at most slip times `Dual.rough`; the norm where X was read for tau."""
+    """m dual points: a (n, m) feasible, tau (p, m) = Z'a (less split * u), constant (m,) = C, norm (m,) = sqrt(sum a^2 / w), and for rounding size (m,): what was summed in C, slip (m,): what was
+    summed in tau_j is at most slip times `Dual.rough`; the norm where X was read for tau."""
 
     a: np.ndarray
     tau: np.ndarray
