@@ -59,7 +59,7 @@ def _clamped(view, x, slope, curvature, square):
     """(t, sigma) of equations (18)-(20), whose constants are those of the sum loss: n times ours. t = 0 where the angle between d and the gradient is too wide."""
     n, length = view.problem.X.n, math.sqrt(square)
     J = np.flatnonzero(x.w)
-    norm = n * float(np.linalg.norm(view.gradient(x)[0][J]))
+    norm = n * float(np.linalg.norm(view.gradient_on(x, J)))
     zeta = -n * slope / max(length * norm, 1e-300)
     if zeta < ZETA_LEAST:
         return 0.0, 0.0

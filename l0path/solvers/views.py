@@ -170,6 +170,11 @@ class RowView(View):
         slopes, _ = self._derive(x.image)
         return self.correlate(slopes) + 2.0 * self.lambda2 * x.w, float(slopes.sum()) if self.free_intercept else 0.0
 
+    def gradient_on(self, x, J):
+        """The gradient at positions J alone: no read of the other columns."""
+        slopes, _ = self._derive(x.image)
+        return self.problem.X.columns(self.index[J]).T @ slopes + 2.0 * self.lambda2 * x.w[J]
+
     def along(self, x, y):
         """(slope, curvature) of the smooth part at x along y - x; O(n)."""
         slopes, curvatures = self._derive(x.image)
@@ -213,6 +218,10 @@ class GramView(View):
     def gradient(self, x):
         """Gradient of the smooth part in w (m,), and 0: the intercept was taken out."""
         return x.image - self.q + 2.0 * self.lambda2 * x.w, 0.0
+
+    def gradient_on(self, x, J):
+        """The gradient at positions J."""
+        return self.gradient(x)[0][J]
 
     def along(self, x, y):
         """(slope, curvature) of the smooth part at x along y - x; O(m)."""
