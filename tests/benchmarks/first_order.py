@@ -93,15 +93,18 @@ def values_of(fits):
 
 
 def supports_of(problem, path, ridge, K):
-    """({k: value} of the supports of a path polished each at its own size, the same after sweeps over all sizes that begin with them)."""
+    """{k: value} three times: the supports of a path polished each at its own size; sweeps over all sizes that begin with them; the default path, which they join once it is done, swept on."""
     model = make_model(problem)
     supports = {s.k: s.support for s in path.solutions if s.k}
     engine = SupportPath(model, lambda1=0.0, lambda2=ridge, max_k=K, settings=LocalSearch(), clock=Clock(), supports=list(supports.values()))
     seed(model, engine.store.fits[0], K, 0.0)
     alone = {k: polished(engine, support) for k, support in supports.items()}
-    swept = SupportPath(make_model(problem), lambda1=0.0, lambda2=ridge, max_k=K, settings=LocalSearch(), clock=Clock(), supports=list(supports.values()))
+    swept, joined = (SupportPath(make_model(problem), lambda1=0.0, lambda2=ridge, max_k=K, settings=LocalSearch(), clock=Clock()) for _ in range(2))
+    joined.run()
+    swept.supports = joined.supports = list(supports.values())
     swept.run()
-    return alone, values_of(swept.store.fits)
+    joined.run()
+    return alone, values_of(swept.store.fits), values_of(joined.store.fits)
 
 
 def share(a):
@@ -111,7 +114,7 @@ def share(a):
 
 def support_table(cases, ridge, K, algorithms):
     """One row per instance and algorithm; the last rows are over all instances."""
-    print(f"| instance | algorithm | s | alone, as good as the default path or better | polished at each size | with polish=True | after sweeps |{chr(10)}" + "|---" * 7 + "|")
+    print("| instance | algorithm | s | alone, as good as the default path or better | polished at each size | with polish=True | sweeps from them | default path and them |\n" + "|---" * 8 + "|")
     rows = {name: [] for name in algorithms}
     for label, (X, y, loss) in cases.items():
         default = {s.k: s.objective for s in l0path.fit(X, y, loss=loss, lambda2=ridge, max_k=K).solutions if s.k}
