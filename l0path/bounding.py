@@ -1,4 +1,5 @@
-"""Lower bounds for the solutions of a fit, slice by slice: weak duality at the slopes of the fits, then two reads of X for better points (see `duality`)."""
+"""Lower bounds for the solutions of a fit, slice by slice: weak duality at the slopes of the fits, which the checks of all columns know already, then two reads of X for better points (see
+`duality`); and those that algorithms with dual points of their own bring along."""
 import math
 from functools import cache
 
@@ -41,9 +42,10 @@ def bounded(problem, solution, bound):
     return solution._replace(lower_bound=bound, optimality="global" if closed else solution.optimality)
 
 
-def bound_solutions(problem, solutions, *, steps=READS, poll=None):
+def bound_solutions(problem, solutions, *, steps=READS, poll=None, model=None):
     """Give the solutions of a path lower bounds, in place in the list; returns notes. poll(): asked before every read of X, True ends it, and what is not bounded then stays as it is.
 
+    model: that of the fits, whose `known_slopes` save a read of X.
     The bounds of a size are those of the best model of at most k unforced columns, those of a lambda0 of (P) itself. Separated solutions have no optimum and get none.
     """
     poll = poll or (lambda: False)
@@ -63,15 +65,63 @@ def bound_solutions(problem, solutions, *, steps=READS, poll=None):
         for part in (rows[left : left + step] for left in range(0, len(rows), step)):
             if poll():
                 break
-            for i, bound in zip(part, _bounds(dual, [solutions[i] for i in part], steps, poll), strict=True):
+            for i, bound in zip(part, _bounds(dual, [solutions[i] for i in part], steps, poll, model), strict=True):
                 solutions[i] = bounded(problem, solutions[i], bound)
     return _notes(problem, unbounded, len({s.slice for s in solutions}))
 
 
-def _bounds(dual, solutions, steps, poll):
+def bound_by_slopes(problem, solutions, a, model=None):
+    """The solutions of one slice with the lower bounds that dual points a (n, m) give, each point for all of them: one read of X, so that the bounds hold over all columns.
+
+    model: as in `bound_solutions`; slopes that it knows compete. Nothing is done for m = 0.
+    """
+    rows = [i for i, s in enumerate(solutions) if s.status != "separated"]
+    if not rows or not a.shape[1]:
+        return solutions
+    few, out = [solutions[i] for i in rows], list(solutions)
+    dual = duality.dual_problem(problem, few[0].lambda1, few[0].lambda2)
+    step = max(1, ENTRIES // (problem.X.n + problem.X.p))
+    bounds = np.full(len(few), -math.inf)
+    for left in range(0, max(a.shape[1], len(few)), step):
+        fits = [standardized(problem, s) for s in few[left : left + step]]
+        sources = [duality.evaluate(dual, a[:, left : left + step])] + ([] if model is None or not fits else [_known(dual, few, fits, model)[0]])
+        for points in sources:
+            for what, values in targets(few).items():
+                found = duality.penalised_bounds(dual, points, values) if what == "lambda0" else duality.cardinality_bounds(dual, points, int(values.max()))[values]
+                bounds = np.maximum(bounds, found.max(axis=1, initial=-math.inf))
+    for i, bound in zip(rows, bounds, strict=True):
+        out[i] = bounded(problem, out[i], bound)
+    return out
+
+
+def _known(dual, solutions, fits, model):
+    """`Points` of the slopes of solutions of one slice that the model knows, fits their standardised coefficients; and the numbers of these."""
+    known, a, tau, slip = model.known_slopes(fits, solutions[0].lambda1, solutions[0].lambda2)
+    J = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(fits[i][0] for i in known)]))
+    U = np.zeros((J.size, len(known)))
+    for m, i in enumerate(known):
+        U[np.searchsorted(J, fits[i][0]), m] = fits[i][1]
+    return duality.known_points(dual, a, tau, (J, U), slip), known
+
+
+def first_points(dual, solutions, fits, model=None):
+    """`Points` of the slopes of solutions, fits their standardised coefficients: those that the model knows, the others by one read of X, which is not made for the null model alone."""
+    if model is None:
+        return starting_points(dual, fits, solutions[0].lambda2)
+    points, known = _known(dual, solutions, fits, model)
+    missing = [fit for i, fit in enumerate(fits) if i not in set(known) and (fit[0].size or not known)]
+    if dual.split is not None:
+        missing.append(duality.least_squares(dual.problem, solutions[0].lambda2))
+    if not missing:
+        return points
+    read = duality.points_of_fits(dual, missing)
+    return duality.Points(*(np.concatenate(pair, axis=-1) for pair in zip(points, read, strict=True)))
+
+
+def _bounds(dual, solutions, steps, poll, model=None):
     """(t,) lower bounds of the objectives of some solutions of one slice."""
     fits = [standardized(dual.problem, s) for s in solutions]
-    start = starting_points(dual, fits, solutions[0].lambda2)
+    start = first_points(dual, solutions, fits, model)
     goal = np.array([s.objective for s in solutions])
     return duality.improve(dual, start=start, goal=goal, coefficients=fits, steps=steps, poll=poll, **targets(solutions)).lower
 

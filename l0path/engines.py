@@ -52,6 +52,7 @@ class FilledSizes:
         self.finished = False
 
     rounds = property(lambda self: self.path.rounds)
+    dual_slopes = property(lambda self: self.path.dual_slopes)
 
     def run(self):
         """Run the path, then fill; whatever ends it, the sizes met so far are kept."""

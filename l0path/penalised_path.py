@@ -61,6 +61,7 @@ class PenalisedPath:
         self.null, self.points, self.rounds, self.notes = null, [], [], []
         self._proven, self._known, self._tail = {}, {}, []  # both by (lambda0, support): (stage, lambda_lo, told), width of W when solved
         self._failed, self._backwards, self._kept = set(), set(), set()
+        self._duals = {}  # lambda0: the dual point (n,) of the last ascent there, in units of the loss's slope
 
     # ------------------------------------------------------------------------------------------------------------ rounds
 
@@ -140,6 +141,11 @@ class PenalisedPath:
         """A better start among all fits seen. For a grid of one's own only: on the dynamic grid it would follow the lower convex hull and pass over most sizes (5 of 50 left, once)."""
         return None if self.grid is None else self.descent.rival(lambda0, fit)
 
+    def dual_slopes(self):
+        """(n, m): the dual points that ascents found at the path's lambda0 values, weights included; m = 0 for other algorithms."""
+        found = [self._duals[point.lambda0] for point in self.points if point.lambda0 in self._duals]
+        return self.model.problem.weights[:, None] * np.column_stack(found) if found else np.empty((self.model.problem.X.n, 0))
+
     def size(self, fit):
         """Unforced columns of a fit."""
         return fit.support.size - self.model.problem.forced.size
@@ -169,7 +175,8 @@ class PenalisedPath:
     def _solve_at(self, lambda0, start):
         """The solver of the settings at one lambda0."""
         if self.ascent is not None and (self.points or self.grid is not None):  # the first value of the dynamic grid is the last at which the null fit is stationary: it is shown there
-            start = self.ascent.solve(lambda0, start, self.clock.poll, everywhere=False).fit
+            out = self.ascent.solve(lambda0, start, self.clock.poll, everywhere=False)
+            start, self._duals[lambda0] = out.fit, out.alpha
         if self.mode == "cd":
             return self.descent.solve(lambda0, start, self.clock.poll)
         if self.mode == "swap":

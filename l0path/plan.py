@@ -122,10 +122,10 @@ def refuse(plan, data):
 
 def scaled(plan, data, lambda_scale, sample_weight):
     """Turn lambdas given in L0Learn's scale into ours (spec A.2): squared lambda0 = sd_y^2 L0, lambda1 = sd_y L1; classes lambda0 = L0 / n, lambda1 = L1 / sqrt(n); lambda2 is the same."""
+    if not isinstance(lambda_scale, str) or lambda_scale not in ("mean", "l0learn"):
+        raise ValueError(f"lambda_scale={lambda_scale!r} is not known; choose 'mean' or 'l0learn'")
     if lambda_scale == "mean":
         return plan, []
-    if lambda_scale != "l0learn":
-        raise ValueError(f"lambda_scale={lambda_scale!r} is not known; choose 'mean' or 'l0learn'")
     if sample_weight is not None or not data.standardize or not data.intercept:
         raise ValueError("lambda_scale='l0learn' is defined with standardize=True, fit_intercept=True and no weights; use lambda_scale='mean'")
     n = data.y.size

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import inputs
-from .bounding import bound_solutions
+from .bounding import bound_by_slopes, bound_solutions, bounded
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .grids import hull, hull_grid, shrink_grid
@@ -58,6 +58,8 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
                 data, problem = replace(data, excluded=excluded), replace(problem, usable=problem.usable & ~excluded)
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
         run.prepare(slices)
+        if certify and hasattr(run.model, "seen"):
+            run.model.seen = {}
         run.all_slices()
         exact = hasattr(plan.settings, "start")
         if certify or exact:
@@ -126,7 +128,7 @@ class _Run:
     def bounds(self):
         """Lower bounds for every solution; those that are not reached in time stay NaN."""
         try:
-            self.notes += bound_solutions(self.problem, self.solutions, poll=self.clock.over)
+            self.notes += bound_solutions(self.problem, self.solutions, poll=self.clock.over, model=None if self.keep is not None or self.torn else self.model)
             self.clock.poll()
         except Stop as stop:
             self.end = self.end or f"{stop} while bounds were computed"
@@ -207,7 +209,13 @@ class _Run:
                 self.notes.append(f"k = {', '.join(map(str, lost))} {'are' if len(lost) > 1 else 'is'} beyond the largest size that could be fitted, {points[-1].k}")
                 kept = kept if points[-1] in kept else [*kept, points[-1]]
             points = kept
-        self.solutions += points
+        self.solutions += points if hasattr(engine, "bound") and self.plan.grid == "support" else self.bounded_by(engine, points)
+
+    def bounded_by(self, engine, points):
+        """Solutions of a slice of a fit to all rows with the bounds that the dual points of an engine give, where it has any and was not stopped: one read of X."""
+        if self.end or self.keep is not None or self.clock.over() or not hasattr(engine, "dual_slopes"):
+            return points
+        return bound_by_slopes(self.problem, points, engine.dual_slopes(), self.model)
 
     def collect_points(self, number, engine, lambda1, lambda2):
         """Solutions of a lambda0 path, one per value."""
@@ -221,7 +229,7 @@ class _Run:
                 points[at] = points[at]._replace(lambda0_low=low, lambda0_high=high)
         self.note_separation(points)
         self.notes += engine.notes
-        self.solutions += points
+        self.solutions += self.bounded_by(engine, points)
 
     def cost(self, point):
         """sum f_j over the unforced columns of a solution: what lambda0 multiplies."""
@@ -265,10 +273,11 @@ class _Run:
         return out
 
     def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan")):
-        """A Fit in the user's units; a verification by ranked pairs says how many."""
+        """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no model of its size falls below."""
         if optimality == "refit_swap_m" and isinstance(self.route.settings, LocalSearch):
             fit = fit._replace(flags=(*fit.flags, f"m={pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size)}"))
-        return in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality, bound=bound)
+        found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality)
+        return bounded(self.problem, found, bound)
 
     def describe(self, by_name=False, response=None):
         """The path's Meta."""

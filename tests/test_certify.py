@@ -8,8 +8,10 @@ import oracles
 import pytest
 
 import l0path
-from l0path import plots
+from l0path import bounding, duality, plots
 from l0path.errors import ConvergenceWarning, SeparationWarning
+from l0path.inspection.neighbours import fit_data
+from l0path.problem import pose
 
 REL = 1e-9  # by which rounding may part two values of an optimum
 
@@ -114,6 +116,21 @@ def test_a_certified_path_is_the_path_with_bounds():
     assert plain.table[same].equals(certified.table[same]) and plain.coef().equals(certified.coef())
     assert plain.table.gap.notna().sum() == 1 and certified.table.gap.notna().all() and certified.notes == plain.notes
     assert certified.table.gap[4] < 0.2
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_bounds_begin_with_what_the_fit_has_read(loss, monkeypatch):
+    """Two batched reads of X after the fit, none for the slopes of the models; a path that has lost its model reads them, to the same bounds."""
+    X, y = wide(loss=loss, noise=3.0)
+    read, calls = duality.bounds.evaluate, []
+    monkeypatch.setattr(duality.bounds, "evaluate", lambda *args: calls.append(1) or read(*args))
+    path = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=6, certify=True)
+    assert len(calls) == bounding.READS
+    plain = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=6)
+    solutions = list(plain.solutions)
+    bounding.bound_solutions(pose(fit_data(plain, X, y)), solutions)
+    assert len(calls) == 2 * bounding.READS + 1
+    np.testing.assert_allclose([s.lower_bound for s in solutions], path.table.lower_bound, rtol=1e-3)
 
 
 def test_every_slice_and_kept_sizes_are_bounded():

@@ -14,6 +14,8 @@ from l0path.duality.perspective import Terms, envelope, prox
 from l0path.losses import Hinge, make_loss, slope, value
 from l0path.problem import Data, pose
 from l0path.screening import fix_cardinality, fix_penalised
+from l0path.solvers import LocalSearch
+from l0path.working_set import Clock, SupportPath, make_model
 
 ALL = [*LOSSES, "hinge"]
 
@@ -455,6 +457,42 @@ def test_without_ridge_and_box_nothing_is_known_and_a_box_makes_it_conditional()
             duality.dual_problem(problem, box=wrong)
     with pytest.raises(ValueError, match="sizes or lambda0"):
         duality.improve(dual)
+
+
+# ------------------------------------------------------------------------------------------------------------------ points without a read
+
+
+@pytest.mark.parametrize("d", [wide(3), wide(3, loss="logistic"), wide(4) | {"X": wide(4)["X"] + 1e3, "lambda1": 0.01}], ids=["squared", "logistic", "far"])
+def test_checks_of_all_columns_leave_slopes_behind_that_give_the_bounds_of_a_read(d):
+    problem = problem_of(d)
+    model = make_model(problem)
+    if not problem.quadratic:
+        model.seen = {}
+    lambda1 = d.get("lambda1", 0.0)
+    path = SupportPath(model, lambda1=lambda1, lambda2=0.05, max_k=5, settings=LocalSearch(), clock=Clock())
+    path.run()
+    fits = [(path.store.fits[k].support, path.store.fits[k].b) for k in range(1, 6)]
+    dual = duality.dual_problem(problem, lambda1, 0.05)
+    known, a, tau, slip = model.known_slopes([*fits, (np.array([7, 150, 151, 280]), np.ones(4))], lambda1, 0.05)
+    assert known == list(range(5)) and a.shape == (80, 5) and tau.shape == (300, 5)
+    fresh, read = duality.known_points(dual, a, tau, slip=slip), duality.points_of_fits(dual, fits)
+    exact = problem.X.columns(np.arange(300)).T @ fresh.a
+    assert (np.abs(fresh.tau - exact) <= dual.gamma * dual.rough[:, None] * fresh.slip + 1e-15).all()
+    low, usual = duality.cardinality_bounds(dual, fresh, 5), duality.cardinality_bounds(dual, read, 5)
+    np.testing.assert_allclose(low, usual, rtol=1e-6, atol=1e-9 * np.abs(usual).max())
+    for k in range(1, 6):
+        assert (low[k] <= path.store.fits[k].value).all()
+
+
+def test_a_known_point_outside_the_domain_gives_a_lower_bound_still():
+    """What making it feasible changes is counted: never above the bound of a read."""
+    d = wide(5, loss="logistic")
+    problem, rng = problem_of(d), np.random.default_rng(0)
+    dual = duality.dual_problem(problem, 0.0, 0.05)
+    a = duality.points_of_fits(dual, [([], [])]).a * (1.0 + 1e-3 * rng.standard_normal((80, 3)))
+    known, read = duality.known_points(dual, a, problem.X.correlate(a)), duality.evaluate(dual, a)
+    low, usual = duality.cardinality_bounds(dual, known, 4), duality.cardinality_bounds(dual, read, 4)
+    assert (low <= usual).all() and (low[1:] < usual[1:]).all() and (low > usual - 0.05 * np.abs(usual)).all()
 
 
 # ------------------------------------------------------------------------------------------------------------------ invariances

@@ -7,6 +7,7 @@ from oracles import best_subsets, instances, restricted, restricted_keywords
 from scipy import sparse
 from test_coordinate_descent import in_user_units, problem_of, wide_instance
 
+import l0path
 from l0path.designs import as_design
 from l0path.losses import derivatives, mean_loss
 from l0path.problem import Data, pose
@@ -349,7 +350,7 @@ def test_path_reads_x_a_few_times_and_serves_an_engine():
     assert paper.next_value() < paper.store.fits[4].value  # columns that no size has used are asked as well
 
 
-def test_polish_leaves_no_swap_among_the_working_columns():
+def test_polish_leaves_no_swap_among_all_columns():
     d = wide_instance(2, lambda2=0.0)
     alone, polished = (path_of(d, ProjectedGradient(variant="apg+", polish=polish), 12) for polish in (False, True))
     values = np.array([[path.store.fits[k].value for k in range(13)] for path in (alone, polished)])
@@ -358,6 +359,19 @@ def test_polish_leaves_no_swap_among_the_working_columns():
     for k in range(1, 13):
         fit = polished.store.fits[k]
         assert polished.mover.polish(fit).value >= fit.value * (1 - 1e-9)
+        assert not polished.model.violators([fit], [1e300], lambda1=0.0, lambda2=0.0, ceilings=[-1e-8 * fit.value], keep=[5])[0]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_polish_looks_beyond_the_working_columns(loss):
+    """Columns with a common factor: the map alone, with W full of decoys, once left polished paths at three times the objective of the default one."""
+    rng = np.random.default_rng(4)
+    X = np.sqrt(0.5) * rng.normal(size=(150, 1200)) + np.sqrt(0.5) * rng.normal(size=(150, 1))
+    signal = X[:, ::80].sum(axis=1)
+    y = signal - signal.mean() + rng.normal(size=150)
+    y = y if loss == "squared" else np.sign(y)
+    polished, plain, swap = (l0path.fit(X, y, loss=loss, lambda2=0.01, max_k=14, algorithm=a).table.objective for a in (ProjectedGradient(polish=True), "pg", "swap"))
+    assert (polished <= plain * (1 + 1e-9)).all() and polished.iloc[-1] < 1.02 * swap.iloc[-1]
 
 
 def test_time_limit_keeps_what_was_solved():

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._generic import njit
+from ..designs import threads
 from ..problem import EPS, Problem
 from .conjugates import conjugate, feasible, tangents
 
@@ -76,17 +77,19 @@ class Dual:
 
 
 class Points(NamedTuple):
-    """m dual points: a (n, m) feasible, tau (p, m) = Z'a (less split * u), constant (m,) = C, norm (m,) = sqrt(sum a^2 / w), size (m,): what was summed in C, for its rounding."""
+    """m dual points: a (n, m) feasible, tau (p, m) = Z'a (less split * u), constant (m,) = C, norm (m,) = sqrt(sum a^2 / w), and for rounding size (m,): what was summed in C, slip (m,): what was
+    summed in tau_j is at most slip times `Dual.rough`; the norm where X was read for tau."""
 
     a: np.ndarray
     tau: np.ndarray
     constant: np.ndarray
     norm: np.ndarray
     size: np.ndarray
+    slip: np.ndarray
 
     def take(self, columns):
         """Some of the points."""
-        return Points(self.a[:, columns], self.tau[:, columns], self.constant[columns], self.norm[columns], self.size[columns])
+        return Points(*(v[..., columns] for v in self))
 
 
 def dual_problem(problem, lambda1=0.0, lambda2=0.0, *, box=None, split=None):
@@ -124,13 +127,13 @@ def link(dual, tau, columns=slice(None)):
 def gains(dual, points, m):
     """h (p,) of point m, rounded up: what column j can take off the bound."""
     out = np.empty(dual.ridge.size)
-    _gains(np.ascontiguousarray(points.tau[:, m]), dual.lambda1, dual.ridge, dual.lower, dual.upper, dual.rough, points.norm[m], dual.gamma, out)
+    _gains(np.ascontiguousarray(points.tau[:, m]), dual.lambda1, dual.ridge, dual.lower, dual.upper, dual.rough, points.slip[m], dual.gamma, out)
     return out
 
 
 @njit
-def _gains(tau, lambda1, ridge, lower, upper, rough, norm, gamma, out):
-    """`link`'s h of every column plus what rounding of tau (gamma * rough * norm) and of the sum can hide; all arrays (p,), fills out. Ten times as fast as array by array."""
+def _gains(tau, lambda1, ridge, lower, upper, rough, slip, gamma, out):
+    """`link`'s h of every column plus what rounding of tau (gamma * rough * slip) and of the sum can hide; all arrays (p,), fills out. Ten times as fast as array by array."""
     for j in range(tau.size):
         pull, b = abs(tau[j]) - lambda1, 0.0
         if pull > 0.0:
@@ -141,7 +144,7 @@ def _gains(tau, lambda1, ridge, lower, upper, rough, norm, gamma, out):
             out[j] = np.inf
         else:
             h = -tau[j] * b - lambda1 * abs(b) - ridge[j] * b * b
-            out[j] = h + gamma * (abs(b) * (rough[j] * norm + lambda1) + 2.0 * abs(h))
+            out[j] = h + gamma * (abs(b) * (rough[j] * slip + lambda1) + 2.0 * abs(h))
 
 
 def evaluate(dual, a, at=None):
@@ -152,12 +155,30 @@ def evaluate(dual, a, at=None):
     """
     problem = dual.problem
     a = feasible(problem.loss, problem.y, problem.weights, problem.intercept, a)
-    tau = problem.X.correlate(a)
+    return _finished(dual, a, problem.X.correlate(a), at)
+
+
+def known_points(dual, a, tau, at=None, slip=None):
+    """`evaluate` without a read of X, for slopes a (n, m) whose tau (p, m) = Z'a is at hand, from a check of all columns or from rows of the Gram matrix; tau may be overwritten.
+
+    slip (m,): see `Points`; None: tau was summed over the rows of X. What making a feasible changes in tau_j, at most sqrt(sum_i (change of a_i)^2 / w_i) sqrt(square_j), is counted as rounding.
+    """
+    problem = dual.problem
+    moved = feasible(problem.loss, problem.y, problem.weights, problem.intercept, a)
+    shift = np.sqrt(((moved - a) ** 2 / problem.weights[:, None]).sum(axis=0))
+    norm = np.sqrt((a * a / problem.weights[:, None]).sum(axis=0))
+    return _finished(dual, moved, tau, at, (norm if slip is None else np.maximum(norm, slip)) + shift / dual.gamma)
+
+
+def _finished(dual, a, tau, at, slip=None):
+    """`Points` of feasible a and their correlations: shrunk where lambda1 asks for it, with a split moved to the tangent."""
     if dual.split is None and dual.lambda1 > 0 and dual.open.any():
         unbounded = np.isinf(np.where(tau > 0, dual.lower[:, None], dual.upper[:, None])) & dual.open[:, None]
-        ratio = np.minimum(1.0, dual.lambda1 * (1 - 1e-10) / np.maximum(np.abs(np.where(unbounded, tau, 0.0)).max(axis=0), 1e-300))
+        size = np.abs(tau) + (0.0 if slip is None else dual.gamma * dual.rough[:, None] * slip)
+        ratio = np.minimum(1.0, dual.lambda1 * (1 - 1e-10) / np.maximum(np.where(unbounded, size, 0.0).max(axis=0), 1e-300))
         a, tau = a * ratio, tau * ratio
     points = with_constants(dual, a, tau)
+    points = points if slip is None else points._replace(slip=slip)
     if dual.split is None:
         return points
     if at is None:
@@ -207,7 +228,8 @@ def with_constants(dual, a, tau):
     each = w * conjugate(problem.loss, y, r)
     logs = 1.0 if problem.quadratic else 40.0 + np.log1p(np.abs(y))  # -log of the smallest number that a difference of order one can be
     size = (np.abs(each) + np.abs(a) * (1.0 + (1.0 + np.abs(y)) * logs + np.abs(r) + np.abs(o))).sum(axis=0)
-    return Points(a, tau, (o * a).sum(axis=0) - each.sum(axis=0), np.sqrt((a * r).sum(axis=0)), size)
+    norm = np.sqrt((a * r).sum(axis=0))
+    return Points(a, tau, (o * a).sum(axis=0) - each.sum(axis=0), norm, size, norm)
 
 
 def base(dual, points, m, h):
@@ -234,12 +256,15 @@ def cardinality_bounds(dual, points, max_k):
 
     For the squared loss with a ridge alone every point is scaled by its best factor for each k (see `left`).
     """
-    out = np.empty((max_k + 1, points.constant.size))
-    for m in range(points.constant.size):
+    out, counted = np.empty((max_k + 1, points.constant.size)), dual.counted
+
+    def bound(m):
         h = gains(dual, points, m)
         taken = np.zeros(max_k + 1)
-        taken[1:] = np.cumsum(_largest(h[dual.counted], max_k))
+        taken[1:] = np.cumsum(_largest(h[counted], max_k))
         out[:, m] = left(dual, points, m, h, taken)
+
+    threads.run_each(bound, points.constant.size)
     return out
 
 

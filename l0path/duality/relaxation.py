@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..designs.threads import one_blas_thread
+from ..designs.threads import one_blas_thread, run_each
 from ..losses import smoothness
 from .bounds import Points, cardinality_bounds, dual_constant, gains, link, penalised_bounds, points_at, points_of_fits, with_constants
 from .conjugates import smooth
@@ -113,7 +113,8 @@ def _blend(dual, targets, old, new):
     The search looks at the columns alone that take most off at either end; what it returns is evaluated over all columns like any other point.
     """
     share = np.empty(old.constant.size)
-    for m in range(share.size):
+
+    def search(m):
         h = np.maximum(*(np.where(dual.counted, gains(dual, points, m), 0.0) for points in (old, new)))
         count = 100 + 4 * (int(targets.sizes[m]) if targets.lambda0 is None else 100)
         J = np.union1d(dual.problem.forced, np.argpartition(-h, count)[:count] if h.size > count else np.arange(h.size))
@@ -127,8 +128,11 @@ def _blend(dual, targets, old, new):
             best = s[(constant - target.taken(few, tau, dual, J)).argmax()]
             width = 2.0 * width / (SHARES - 1)
         share[m] = best
-    a, tau, constant, _, size = ((1.0 - share) * x + share * y for x, y in zip(old, new, strict=True))
-    points = with_constants(dual, a, tau)
+
+    with one_blas_thread():
+        run_each(search, share.size)
+    a, tau, constant, _, size, slip = ((1.0 - share) * x + share * y for x, y in zip(old, new, strict=True))
+    points = with_constants(dual, a, tau)._replace(slip=slip)
     return points if dual.split is None else points._replace(constant=constant, size=size)
 
 

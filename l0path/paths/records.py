@@ -72,8 +72,8 @@ class Source:
     extra: dict = field(default_factory=dict)
 
 
-def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("nan"), lambda1=0.0, lambda2=0.0, optimality="unverified", bound=float("nan")):
-    """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients as returned; weights (n,) of all rows. bound: what no model of its size falls below."""
+def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("nan"), lambda1=0.0, lambda2=0.0, optimality="unverified"):
+    """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients as returned; weights (n,) of all rows."""
     X, support = problem.X, fit.support
     beta = fit.b / X.scale[support]
     intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
@@ -94,4 +94,4 @@ def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("na
     if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(problem.usable.sum()) - problem.forced.size)):
         optimality = "global"  # the only support of its size
     return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
-                    lower_bound=objective if alone else bound, status=status, optimality=optimality, flags=flags)
+                    lower_bound=objective if alone else float("nan"), status=status, optimality=optimality, flags=flags)

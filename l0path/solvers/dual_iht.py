@@ -27,7 +27,7 @@ class DualIHT:
 
     blocks: row blocks of the stochastic version (1: all rows at once, "dual_iht"); paper_defaults: the steps 1 / (gamma t) of the theorem, blocks drawn with replacement; else safe steps and
     a fresh order of the blocks every epoch. tol: relative gap, or progress of the bound over the later half of the steps (at least 50), below which the ascent ends.
-    max_iter: steps (stochastic: epochs) per size (None: 500, or 100 epochs); polish: swaps with refit (local search) at every size; seed: draws the blocks.
+    max_iter: steps (stochastic: epochs) per size (None: 500, or 100 epochs); polish: swaps with refit (local search) at every size, checked over all columns; seed: draws the blocks.
     """
 
     blocks: int = 1

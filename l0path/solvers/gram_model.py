@@ -117,6 +117,27 @@ class GramModel(WorkingColumns):
             members = more
         yield slice(first, len(fits))
 
+    def known_slopes(self, fits, lambda1, lambda2):
+        """What checks of all columns left behind about the slopes a_i = w_i (z_i'b - y_i) of fits, pairs (support, b): the numbers of the fits whose Gram rows are all at hand (m of them), a (n, m),
+        tau (p, m) = Z'a = Gram rows times b less Z'(w y), and slip (m,), what rounding of tau is proportional to (see `duality.known_points`). No read of X. For any lambda1, lambda2."""
+        p = self.problem
+        known = [i for i, (support, _) in enumerate(fits) if all(j in self.row_of for j in support.tolist())]
+        norm, rough = np.sqrt(p.weights @ (p.y * p.y)), np.sqrt(p.square) + np.abs(p.X.center) / p.X.scale
+        a, tau, slip = np.empty((p.X.n, len(known)), order="F"), np.empty((p.X.p, len(known)), order="F"), np.empty(len(known))
+        C = np.zeros((len(known), len(self.row_of)))
+        for m, i in enumerate(known):
+            support, b = fits[i]
+            a[:, m] = p.weights * (b @ self.Z[self.where[support]] - p.y)
+            C[m, [self.row_of[j] for j in support.tolist()]] = b
+            slip[m] = 2.0 * (norm + np.abs(b) @ rough[support])
+
+        def part(start, stop):
+            tau[start:stop] = (C @ self.rows[: C.shape[1], start:stop] - self.q_all[start:stop]).T
+
+        with threads.one_blas_thread():
+            threads.run(part, [*range(0, p.X.p, 4 * RANGE), p.X.p])
+        return known, a, tau, slip
+
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
         """For each fit its best keep[i] exchanges over all p columns: the tables of `replay`, exact on the quadratic. Without lambda1 and box the coefficients are taken anew from the supports."""
         out = []

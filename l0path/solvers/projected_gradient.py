@@ -32,7 +32,7 @@ class ProjectedGradient:
     paper_defaults: constants, step and Newton steps of the papers, on all p columns, from zero; a later size starts from the one before. Else scale-free rules on the working columns, from a
     refitted start to a refitted fixed point. step: "fixed" 0.99 / L, "backtracking" from the Barzilai-Borwein length, "normalised" ||g_J||^2 / g_J'Hg_J, backtracked; None: "fixed" with
     paper_defaults, else "backtracking". identify: maps without a change of support before it is solved on (None: 2; 5 with paper_defaults). tol: residual (24) at which the maps have settled.
-    max_iter: maps per size (None: 1000; 10 000 with paper_defaults). polish: swaps with refit (local search) at every size, followed by a map.
+    max_iter: maps per size (None: 1000; 10 000 with paper_defaults). polish: swaps with refit (local search) at every size, checked over all columns, followed by a map.
     """
 
     variant: str = "pg"

@@ -15,6 +15,8 @@ from .outside import foretold
 from .weighted_grams import BYTES, Local, WeightedGrams
 from .working_columns import READ, Quadratic, WorkingColumns
 
+KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
+
 
 class RowModel(WorkingColumns):
     """Every loss but the squared one: restricted optima by Newton on the rows, exchanges ranked on the quadratic with weights w_i loss''(eta_i)."""
@@ -31,6 +33,7 @@ class RowModel(WorkingColumns):
         self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
         self.smooth = self.name in ("logistic", "poisson")  # the curvature has no jumps: that of a fit close by will do
         self.grams, self.locals, self._held, self._flat = WeightedGrams(problem.intercept), {}, 0, None
+        self.seen = None  # a dictionary once slopes and their products with all columns are to be kept: see `known_slopes`
 
     @property
     def members(self):
@@ -189,6 +192,24 @@ class RowModel(WorkingColumns):
             return Fit(support, b, b0, value), e
         return self.refit(support, 0.0, lambda2, (b, b0), target), e
 
+    def keep_slopes(self, fits, R, pulls, lambda1, lambda2):
+        """Remember slopes R (n, m) of fits and their products with all columns, pulls (m, p); the oldest are dropped beyond KEPT bytes."""
+        for i, fit in enumerate(fits):
+            self.seen[lambda1, lambda2, fit.support.tobytes()] = R[:, i], pulls[i]
+        room = max(KEPT // (8 * (R.shape[0] + pulls.shape[1])), 1)
+        for key in list(self.seen)[: max(len(self.seen) - room, 0)]:
+            del self.seen[key]
+
+    def known_slopes(self, fits, lambda1, lambda2):
+        """`GramModel.known_slopes` for what checks with `seen` switched on left behind: the slopes of fits of the same support and shrinkage, summed over the rows of X (slip None)."""
+        held = {} if self.seen is None else self.seen
+        keys = [(lambda1, lambda2, support.tobytes()) for support, _ in fits]
+        known = [i for i, key in enumerate(keys) if key in held]
+        a, tau = (np.empty((size, len(known)), order="F") for size in (self.problem.X.n, self.problem.X.p))
+        for m, i in enumerate(known):
+            a[:, m], tau[:, m] = held[keys[i]]
+        return known, a, tau, None
+
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
         """For each fit its best exchanges over all p columns, by two quadratics: with unweighted Gram rows, one set for all fits, NEAR keep columns outside W are proposed; these are then ranked with
         the curvatures of the fit, W with those of a fit close by (`quadratic`). One read of X for the gradients, one for new Gram rows, one counted for the columns proposed."""
@@ -209,17 +230,21 @@ class RowModel(WorkingColumns):
             B = flat.inverse(fit, lambda2 / total)
             bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
             sides.append((total, B, bound, [flat.row_of[j] for j in fit.support.tolist()], most, target / total, ceiling / total))
-        found = [[] for _ in fits]
+        found, pulls = [[] for _ in fits], None if self.seen is None else np.empty((len(fits), p.X.p))
         step = max(512, READ // R.shape[1])
         for left in range(0, p.X.p, step):
             block = slice(left, min(left + step, p.X.p))
             C = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T)
+            if pulls is not None:
+                pulls[:, block] = -C
 
             def propose(i, C=C, block=block):
                 found[i] = self._proposed(fits[i], sides[i], C[i], block, lambda0, lambda1, lambda2, found[i])
 
             threads.run_each(propose, len(fits))
 
+        if pulls is not None:
+            self.keep_slopes(fits, -R, pulls, lambda1, lambda2)
         out = []
         for i, fit in enumerate(fits):
             J = np.array([j for _, j in found[i] if self.where[j] < 0], dtype=np.int64)

@@ -101,8 +101,8 @@ class SparsePath:
         self.store = Store(null, problem.forced.size, min(max_k, free), self.scale, perfect=problem.perfect)
         self.outcomes, self.verified, self.rounds = {}, {0: null.support.tobytes()}, []
         search = LocalSearch()
-        exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
-        self.mover = ExactMover(model, lambda2, max_k, self.scale, search) if exact else ConfirmedMover(model, lambda1, lambda2, self.scale, search)
+        self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
+        self.mover = ExactMover(model, lambda2, max_k, self.scale, search) if self.exact else ConfirmedMover(model, lambda1, lambda2, self.scale, search)
 
     def run(self):
         """Rounds of solving on W and checking over all columns."""
@@ -193,15 +193,38 @@ class SparsePath:
             return stale
         self.clock.poll()
         found = outside(self.model, self.solver, [self.outcomes[k]._replace(fit=fits[k]) for k in sizes])
-        joining = []
+        better, joining = self.exchanged(sizes) if self.settings.polish else set(), []
         for k, (score, J) in zip(sizes, found, strict=True):
+            if k not in fits:  # a swap ended the sizes before it
+                continue
             self.outcomes[k] = self.solver.judge(self.outcomes[k]._replace(fit=fits[k]), score)
+            if k in better:
+                continue
             if self.outcomes[k].proven or not J.size:
                 self._settle(k)
             else:
                 stale.add(k)
                 joining.append(J[: self.solver.taken])
-        return stale if joining and self.model.grow(np.unique(np.concatenate(joining))) else set()
+        grew = bool(joining) and self.model.grow(np.unique(np.concatenate(joining)))
+        return better | stale if grew else better
+
+    def exchanged(self, sizes):
+        """Swaps with refit over all p columns, as `SupportPath` checks them: what the working columns lack joins them, and the sizes (a set) that this improves take the swaps. A read or two of X."""
+        store, model, search = self.store, self.model, self.mover.settings
+        sizes = [k for k in sizes if not (k in self.outcomes and self.outcomes[k].proven)]
+        if not sizes:
+            return set()
+        fits = [store.fits[k] for k in sizes]
+        ceilings = [-store.tolerance(fit.value) if self.exact else 1e300 for fit in fits]
+        keep = [self.solver.taken if self.exact else local_search.pairs_tried(search, model.problem.n_eff, fit.support.size) for fit in fits]
+        found = model.violators(fits, [1e300] * len(fits), lambda1=self.lambda1, lambda2=self.lambda2, ceilings=ceilings, keep=keep)
+        model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
+        better = set()
+        for k, fit, candidates in zip(sizes, fits, found, strict=True):
+            self.clock.poll()
+            if candidates and k in store.fits and store.offer(self.mover.polish(fit) if self.exact else self.mover.polish(fit, thorough=True)):
+                better.add(k)
+        return better
 
     def _settle(self, k):
         """Mark a size verified and tell the listener, where the solver came to an end of its own."""
@@ -221,6 +244,11 @@ class SparsePath:
     def bound(self, k):
         """What no fit of size k falls below, NaN where the solver has no dual or all columns were not read yet (an outcome's own bound knows the working columns only)."""
         return self.solver.bounds.get(k, float("nan"))
+
+    def dual_slopes(self):
+        """(n, m): the dual points of the sizes, weights included; m = 0 where the solver has none."""
+        found = [outcome.alpha for _, outcome in sorted(self.outcomes.items()) if outcome.alpha is not None]
+        return self.model.problem.weights[:, None] * np.column_stack(found) if found else np.empty((self.model.problem.X.n, 0))
 
     def next_value(self):
         """Value of one more column than the last size, by its best addition in W, which the columns of largest slope there join first; None when there is none."""

@@ -221,6 +221,10 @@ class GramView(View):
         """Gradient of the smooth part in w (m,), and 0: the intercept was taken out."""
         return x.image - self.q + 2.0 * self.lambda2 * x.w, 0.0
 
+    def gradient_on(self, x, J):
+        """The gradient at positions J."""
+        return self.gradient(x)[0][J]
+
     def along(self, x, y):
         """(slope, curvature) of the smooth part at x along y - x; O(m)."""
         d, delta = y.w - x.w, y.image - x.image
