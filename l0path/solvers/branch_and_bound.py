@@ -12,7 +12,7 @@ Applications 43, 2009) for sizes. Their tree for p columns needs a finite box; w
 import heapq
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from ..duality.bounds import base, gains, points_at
 from ..duality.conjugates import smooth, tangents
 from ..losses import smoothness
 from ..problem import EPS
-from .node_relaxation import bound, relax
+from .local_search import LocalSearch
+from .node_relaxation import relax
 
 BATCH = 16  # nodes split at a time, at most: their children share a read of X
 TURNS = 60  # Newton steps of a relaxation
@@ -35,11 +36,17 @@ ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is
 
 @dataclass(frozen=True, kw_only=True)
 class BranchAndBound:
-    """Settings of the tree: gap, relative, at which it ends; node_limit: nodes solved at most, None for no limit; n_best: how many of the best supports are wanted."""
+    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes solved for a size or lambda0 at most, None for no limit."""
 
     gap: float = 1e-6
     node_limit: int | None = None
-    n_best: int = 1
+    start = LocalSearch()  # of the path whose models the searches start from
+
+    def __post_init__(self):
+        if isinstance(self.gap, bool) or not isinstance(self.gap, (int, float, np.number)) or not 0 <= self.gap < math.inf:
+            raise ValueError(f"gap={self.gap!r} must be a number >= 0, relative to the objective")
+        if self.node_limit is not None and (isinstance(self.node_limit, bool) or not isinstance(self.node_limit, (int, np.integer)) or self.node_limit < 1):
+            raise ValueError(f"node_limit={self.node_limit!r} must be a whole number >= 1, or None for no limit")
 
 
 class Node(NamedTuple):
@@ -95,26 +102,23 @@ class Working:
 
 
 class Tree:
-    """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem.
+    """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
+    start: columns that work from the first node on; n_best: how many of the best supports are wanted.
 
-    upper, best: the value and what was kept of the n_best best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
+    allowed: (p,) bool, the columns that may be split, None for all (`allow`); a node without a fractional one among them rests, at the bound of its relaxation.
+    best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
     """
 
-    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, start=(), fits=()):
+    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=()):
         problem = dual.problem
-        self.dual, self.size, self.lambda0, self.refit, self.settings = dual, size, lambda0, refit, settings
+        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
         self.loss = smooth(problem.loss)
         self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
-        self.best, self.seen = [], {}
+        self.best, self.seen, self.allowed = [], set(), None
         self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
-        self.work.grow(np.concatenate([problem.forced, *start]))
+        self.work.grow(np.union1d(problem.forced, start))
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
-        for support in fits:
-            self.offer(support)
-        s = math.sqrt(lambda0) if size is None else self._guess()
-        empty = np.empty(0, dtype=np.int64)
-        self._settle([Node(-math.inf, empty, empty, empty, np.empty(0), s, 0.0)])
 
     def _guess(self):
         """The root's price: that at which `size` columns would leave zero by themselves."""
@@ -125,7 +129,7 @@ class Tree:
     @property
     def upper(self):
         """Value of the worst model that is kept, infinite while fewer than n_best are known."""
-        return self.best[self.settings.n_best - 1][0] if len(self.best) >= self.settings.n_best else math.inf
+        return self.best[self.n_best - 1][0] if len(self.best) >= self.n_best else math.inf
 
     @property
     def cutoff(self):
@@ -135,33 +139,67 @@ class Tree:
     @property
     def lower(self):
         """What nothing outside `best` is below."""
-        return min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
+        return -math.inf if not self.nodes else min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
 
     def offer(self, support):
         """Let a support of the problem compete."""
         key = np.sort(np.asarray(support, dtype=np.int64))
         if key.tobytes() in self.seen:
             return
-        value, kept = self.refit(key)
-        self.seen[key.tobytes()] = value
+        self.seen.add(key.tobytes())
+        self.accept(*self.refit(key))
+
+    def accept(self, value, kept):
+        """Let a model of known value compete."""
         if value < self.upper:
-            self.best = sorted([*self.best, (value, len(self.seen), kept)])[: self.settings.n_best]
+            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[: self.n_best]
 
     def run(self, poll=None):
-        """Split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), or poll() is True ("stopped")."""
+        """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"),
+        or the lowest node may not be split ("resting")."""
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
         with one_blas_thread():
+            if not self.nodes:
+                empty = np.empty(0, dtype=np.int64)
+                self._settle([Node(-math.inf, empty, empty, empty, np.empty(0), math.sqrt(self.lambda0) if self.size is None else self._guess(), 0.0)])
             while self.heap and self.heap[0][0] < self.cutoff:
                 if poll is not None and poll():
                     return "stopped"
                 if self.nodes >= limit:
                     return "node_limit"
+                if self.heap[0][2].split < 0:
+                    return "resting"
                 nodes = []
-                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4) and self.heap[0][0] < self.cutoff:
+                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []
         return "closed"
+
+    def allow(self, columns):
+        """Let these columns, None for all, be split from now on, in all open nodes."""
+        self.allowed = None
+        if columns is not None:
+            self.allowed = np.zeros(self.dual.problem.X.p, dtype=bool)
+            self.allowed[columns] = True
+        heap, self.heap = self.heap, []
+        for bound, count, node in heap:
+            split = self._branch(node, *self._spread(node))
+            if split >= 0 or self.allowed is not None:
+                heapq.heappush(self.heap, (bound, count, node._replace(split=split)))
+
+    def fractional(self, node):
+        """(columns, their z) of a node's relaxation with 0 < z < 1, the largest first."""
+        z = self._z(node, *self._spread(node))
+        at = np.flatnonzero((z > 1e-7) & (z < 1 - 1e-7))
+        at = at[np.argsort(-z[at], kind="stable")]
+        return self.work.W[at], z[at]
+
+    def _spread(self, node):
+        """(state, b), both (w,), of a node."""
+        b = np.zeros(self.work.W.size)
+        b[node.at] = node.b
+        return self._state(node), b
 
     def _children(self, node):
         """The two nodes with the column of `split` out, and in."""
@@ -203,12 +241,11 @@ class Tree:
         self.nodes += 1
         if not node.bound < self.cutoff:
             return
-        state, b = self._state(node), np.zeros(self.work.W.size)
-        b[node.at] = node.b
+        state, b = self._spread(node)
         if self.nodes <= 50 or self.nodes % ROUND == 0:
             self._round(node, state, b)
         split = self._branch(node, state, b)
-        if split >= 0 and node.bound < self.cutoff:
+        if (split >= 0 or self.allowed is not None) and node.bound < self.cutoff:
             self.count += 1
             heapq.heappush(self.heap, (node.bound, self.count, node._replace(split=split)))
 
@@ -301,7 +338,8 @@ class Tree:
         else:
             g = np.where(free, np.maximum(h, 0.0), -1.0)
             top = np.partition(g, g.size - left)[g.size - left :] if left < g.size else g
-            value, above = start - np.maximum(top, 0.0).sum(), g - max(top.min(), 1e-300)
+            known = np.sort(g[work.W])[::-1]  # a column enters that takes more off than the last of those counted would, were W all there is
+            value, above = start - np.maximum(top, 0.0).sum(), g - max(known[left - 1] if left <= known.size else 0.0, 1e-300)
         above[work.W] = -1.0
         J = np.flatnonzero(above > 0)
         if J.size > ENTERING:
@@ -319,15 +357,21 @@ class Tree:
         return np.where((state == 0) & (b != 0), z, 0.0)
 
     def _branch(self, node, state, b):
-        """The free column whose z is closest to one half; where all are whole the largest, and -1 where no free column is left."""
+        """The free column whose z is closest to one half; where all are whole the largest, where none is left one from outside W, and -1 without any; of the columns that are `allowed`, where some are not."""
         z = self._z(node, state, b)
         middle = np.where((z > 1e-7) & (z < 1 - 1e-7), 0.5 - np.abs(z - 0.5), -1.0)
-        j = int(middle.argmax())
-        if middle[j] > 0:
+        if self.allowed is not None:
+            middle[~self.allowed[self.work.W]] = -1.0
+        j = int(middle.argmax()) if middle.size else -1
+        if j >= 0 and middle[j] > 0:
             return j
-        free = np.flatnonzero(state == 0)
-        if not free.size:
+        if self.allowed is not None:
             return -1
+        free = np.flatnonzero(state == 0)
+        if not free.size:  # a bound that is not closed: the columns outside W are undecided still
+            outside = np.flatnonzero(self.dual.counted & (self.work.position < 0))
+            self.work.grow(outside[:1])
+            return self.work.W.size - 1 if outside.size else -1
         return int(free[np.abs(b[free]).argmax()])
 
     def _round(self, node, state, b):

@@ -2,9 +2,9 @@
 
     minimise over b, z:   half - q'b + b'Gb / 2 + lambda1 ||b||_1 + sum_in r_j b_j^2 + sum_free [ r_j b_j^2 / z_j + price_j z_j ],   lower <= b <= upper, |b_j| <= M_j z_j, 0 <= z_j <= 1
 
-with price_j = lambda0 f_j given, or equal prices s^2 at which the free z sum to `size`. For a price and rho = min(sqrt(price / r), M) a free column costs (price / rho + r rho) |b| up to rho, where
-z = |b| / rho, and price + r b^2 beyond (see `duality.perspective`). Given which columns are linear, beyond rho, at their bounds and zero, optimality is a linear system in b, and s is one more unknown,
-bordered by sum z = size: Newton steps on it, each followed by a sweep of coordinate descent, which moves columns between the four, end with the exact relaxation after a few turns.
+with price_j = lambda0 f_j given, or equal prices s^2 at which the free z sum to `size`. For a price and rho = min(sqrt(price / r), M) a free column costs (price / rho + r rho) |b| up to rho, where z =
+|b| / rho, and price + r b^2 beyond (see `duality.perspective`). Given which columns are linear, beyond rho, at their bounds and zero, optimality is a linear system in b, and s is one more
+unknown, bordered by sum z = size: Newton steps on it, each followed by a sweep of coordinate descent, which moves columns between the four, end with the exact relaxation after a few turns.
 No bound depends on that: any b gives a dual point (see `duality.bounds`).
 
 Source: Hazimeh, Mazumder & Saab (Sparse regression at scale: branch-and-bound rooted in first-order optimization, Mathematical Programming 196, 2022), sections 3 and 4, solve the penalised node by
@@ -193,7 +193,7 @@ def slack(gamma, G, q, b):
 
 @njit
 def bound(lambda1, ridge, lower, upper, factor, state, size, price, half, q, b, c, slack, h, best):
-    """(bound, edge): the dual value of the node at the slopes -c of b, all columns counted; slack: rounding of c. h (w,) is filled,
+    """The dual value of the node at the slopes -c of b, all columns counted; slack: rounding of c. h (w,) is filled,
     best (size,) is work space: the largest free h."""
     out = half
     for j in range(b.size):
@@ -227,7 +227,7 @@ def bound(lambda1, ridge, lower, upper, factor, state, size, price, half, q, b, 
             best[i] = h[j]
     for i in range(held):
         out -= best[i]
-    return out, best[size - 1] if size > 0 and held == size else 0.0
+    return out
 
 
 @njit
@@ -254,7 +254,8 @@ def enter(lambda1, ridge, lower, upper, factor, state, size, price, c, inside, e
 
 @njit
 def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cutoff, turns, gamma, b, c, h, part, M):
-    """Solve one node: (bound, s, turns used). b (w,) is the start and becomes the relaxed solution; c, h, part (w,) are filled. Stops once the bound exceeds `cutoff`, or after `turns` Newton steps."""
+    """Solve one node: (bound, s, turns used). b (w,) is the start and becomes the relaxed solution; c, h, part (w,) are filled. Stops once the bound exceeds `cutoff`,
+    or after `turns` Newton steps. M: work space (w, w) at least."""
     w = b.size
     best = np.empty(max(size, 1))
     for j in range(w):
@@ -276,8 +277,7 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
             if b[A[i]] != 0.0:
                 for j in range(w):
                     c[j] -= b[A[i]] * G[A[i], j]
-        value, edge = bound(lambda1, ridge, lower, upper, factor, state, size, s * s, half, q, b, c, slack(gamma, G, q, b), h, best)
-        value -= 8.0 * gamma * half
+        value = bound(lambda1, ridge, lower, upper, factor, state, size, s * s, half, q, b, c, slack(gamma, G, q, b), h, best) - 8.0 * gamma * half
         if value > top:
             top = value
             keep[:], keep_c[:], keep_s = b, c, s
@@ -303,7 +303,6 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
             leap(lower, upper, A, b, part, step)
         else:
             for _ in range(INNER):
-                before = b[A]
                 direction(G, q, ridge, lambda1, lower, upper, factor, state, s, -1, A, b, part, M, x, t, step)
                 search(G, q, lambda1, ridge, lower, upper, factor, state, s * s, A, b, step)
                 for i in range(A.size):
