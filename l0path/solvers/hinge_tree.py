@@ -20,12 +20,14 @@ from . import node_relaxation
 from .branch_and_bound import Tree
 from .node_relaxation import ENTERING, relax, shape
 
-TURNS = 40  # Newton steps of a relaxation, at most
-INNER = 60  # Newton steps of a quadratic with the perspective penalty
+TURNS = 40  # Newton steps of the root's relaxation, at most
+FEW = 10  # of any other node's: its columns differ by one from those of a node that is solved
+INNER = 20  # Newton steps of a quadratic with the perspective penalty
 LEAST = 1e-8  # width of the narrowest smoothed hinge
 FLAT = 0.05  # mean curvature of the columns below which some is added: where no row is curved the quadratic has no minimum to go to
+EXTRA = 1e-3  # of the mean curvature, added to all: fewer rows are curved than columns are working where a root is weak
 BLIND = 0.05  # of the value: the same where no model is known yet
-SHARE = 0.2  # of what the value of a node's relaxation lacks to be cut off: width and Newton steps may leave so much
+SHARE = 0.3  # of what the value of a node's relaxation lacks to be cut off: width and Newton steps may leave so much
 
 
 @njit
@@ -116,7 +118,7 @@ class HingeTree(Tree):
         while True:
             coarse = False
             for m, node in enumerate(nodes):
-                s[m], shift[m], lack = _Newton(self, states[m], self._left(node), B[:, m]).run(s[m], shift[m])
+                s[m], shift[m], lack = _Newton(self, states[m], self._left(node), B[:, m]).run(s[m], shift[m], FEW if node.into.size + node.out.size else TURNS)
                 coarse |= lack
             if not coarse or self.width <= LEAST:
                 return
@@ -131,33 +133,33 @@ class _Newton:
         b[(state < 0) | ((state == 0) & (size == 0))] = 0.0
         np.clip(b, self.work.lower, self.work.upper, out=b)
 
-    def run(self, s, shift):
+    def run(self, s, shift, turns):
         """(s, shift, whether the hinge's width is what the bound lacks) of the relaxation."""
         tree, problem = self.tree, self.tree.dual.problem
         damping = 0.0
-        for turn in range(TURNS):
+        for turn in range(turns):
             if turn == 0:
                 eta = self._predictor(self.b)
                 a, loss, shift, value = self._at(eta, self.b, s, shift)
             bound, sharp, gradient = self._bounds(a, s)
             cutoff = tree.cutoff
             room = max(SHARE * (cutoff - value), 0.2 * tree.settings.gap * abs(tree.upper)) if math.isfinite(cutoff) else BLIND * abs(value)
-            if bound >= cutoff or value - sharp <= 0.5 * room or turn == TURNS - 1:
+            if bound >= cutoff or value - sharp <= 0.5 * room or turn == turns - 1:
                 break
             damping, s, step = self._step(a, eta + shift, gradient, s, damping)
             if step is None:
-                break
+                if damping >= 1.0:
+                    break
+                damping = max(10.0 * damping, 0.01)
+                continue
             eta, a, shift, value, damping, moved = self._search(eta, step, s, shift, value, damping)
-            if not moved and damping > 1e6:
+            if not moved and damping > 1e3:
                 break
-        self._note(turn)
+        tree.steps += turn
         if bound >= cutoff or value - sharp > 0.5 * room:
             return s, shift, False
         hinge = float(mean_loss(problem.loss, problem.y, eta + shift, problem.weights)) + self._penalty(self.b, s)
-        return s, shift, hinge - bound > room
-
-    def _note(self, turn):
-        self.tree.steps += turn
+        return s, shift, (hinge - bound) - (value - sharp) > 0.5 * room
 
     def _predictor(self, b):
         rows = np.flatnonzero(b)
@@ -212,7 +214,8 @@ class _Newton:
         if p.intercept and total > 0:
             Z = Z - v[rows] @ Z / total
         G = (Z.T * v[rows]) @ Z
-        G[np.diag_indices_from(G)] += max(damping, FLAT - np.trace(G) / max(J.size, 1))
+        mean = np.trace(G) / max(J.size, 1)
+        G[np.diag_indices_from(G)] += max(damping * mean, EXTRA * mean, FLAT - mean)
         b = self.b[J]
         q = G @ b - gradient[J]
         w = J.size
