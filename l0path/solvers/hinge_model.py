@@ -16,9 +16,11 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array, hstack
 
 from ..duality.conjugates import feasible
-from ..losses import SmoothedHinge, derivatives
+from ..losses import Hinge, SmoothedHinge, derivatives
 from ..problem import Fit
 from . import newton
+from .gram_model import GramModel
+from .row_model import RowModel
 from .working_columns import WorkingColumns
 
 WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
@@ -47,6 +49,11 @@ class HingeModel(WorkingColumns):
         if lambda1 == 0.0 and lambda2 == 0.0 and value <= 1e-12:
             flags = ("separated",)
         return Fit(support, b, b0, value, flags)
+
+
+def model_of(problem):
+    """What refits supports of a problem."""
+    return GramModel(problem) if problem.quadratic else HingeModel(problem) if isinstance(problem.loss, Hinge) else RowModel(problem)
 
 
 class _Restricted:

@@ -21,11 +21,9 @@ from ..duality import dual_problem
 from ..losses import Hinge
 from ..problem import Fit
 from .branch_and_bound import BranchAndBound, Tree
-from .gram_model import GramModel
-from .hinge_model import HingeModel
+from .hinge_model import model_of
 from .hinge_tree import LEAST, HingeTree
 from .programs import Program
-from .row_model import RowModel
 
 SOLVERS = ("tree", "highs", "scip")
 WHOLE = 1e-6  # how far from 0 and 1 a z of HiGHS or SCIP counts as fractional
@@ -84,11 +82,6 @@ class Generated(NamedTuple):
         return (self.upper - self.lower) / max(abs(self.upper), 1e-300)
 
 
-def model_of(problem):
-    """What refits supports of a problem."""
-    return GramModel(problem) if problem.quadratic else HingeModel(problem) if isinstance(problem.loss, Hinge) else RowModel(problem)
-
-
 def generate(problem, *, size=None, lambda0=None, lambda1=0.0, lambda2=0.0, box=None, fits=(), settings=None, time_limit=None, poll=None):
     """`Generated`: the best model of at most `size` unforced columns, or of the penalised problem at `lambda0`, with a lower bound.
 
@@ -140,7 +133,7 @@ class _Search:
 
     def result(self, lower, best, status):
         upper, fit = best
-        return Generated(min(lower, upper), upper, fit, self.binary, self.rounds, self.nodes, status, self.dual.conditional)
+        return Generated(float(min(lower, upper)), float(upper), fit, self.binary, self.rounds, self.nodes, status, self.dual.conditional)
 
 
 class _Tree(_Search):
