@@ -74,7 +74,8 @@ class Working:
 
     def take(self):
         dual, W = self.dual, self.W
-        self.ridge, self.lower, self.upper, self.factor = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper, dual.problem.factor))
+        self.ridge, self.lower, self.upper = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper))
+        self.factor = np.where(dual.counted[W], dual.problem.factor[W], 0.0)  # forced columns cost nothing
         self.q = self.Z.T @ (dual.problem.weights * dual.problem.y)
         self.counted = dual.counted[W]
         if self.space.shape[0] < W.size:
@@ -103,21 +104,23 @@ class Working:
 
 class Tree:
     """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
-    start: columns that work from the first node on; n_best: how many of the best supports are wanted.
+    start: columns that work from the first node on; n_best: how many of the best supports are wanted; around: (columns, m), only models that lack at most m of these columns are looked for.
 
     allowed: (p,) bool, the columns that may be split, None for all (`allow`); a node without a fractional one among them rests, at the bound of its relaxation.
     best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
     """
 
-    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=()):
+    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)):
         problem = dual.problem
         self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
         self.loss = smooth(problem.loss)
         self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
+        self.columns = int(dual.counted.sum())
         self.best, self.seen, self.allowed = [], set(), None
         self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
-        self.work.grow(np.union1d(problem.forced, start))
+        self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
+        self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
 
     def _guess(self):
@@ -184,9 +187,7 @@ class Tree:
             self.allowed[columns] = True
         heap, self.heap = self.heap, []
         for bound, count, node in heap:
-            split = self._branch(node, *self._spread(node))
-            if split >= 0 or self.allowed is not None:
-                heapq.heappush(self.heap, (bound, count, node._replace(split=split)))
+            heapq.heappush(self.heap, (bound, count, node._replace(split=self._branch(node, *self._spread(node)))))
 
     def fractional(self, node):
         """(columns, their z) of a node's relaxation with 0 < z < 1, the largest first."""
@@ -205,8 +206,18 @@ class Tree:
         """The two nodes with the column of `split` out, and in."""
         j = np.array([node.split])
         kept = node.at != node.split
-        yield node._replace(out=np.concatenate([node.out, j]), at=node.at[kept], b=node.b[kept], split=-1)
+        yield self._near(node._replace(out=np.concatenate([node.out, j]), at=node.at[kept], b=node.b[kept], split=-1))
         yield node._replace(into=np.concatenate([node.into, j]), split=-1)
+
+    def _near(self, node):
+        """The node with what is left of `around` in, once as many of these columns are out as may be."""
+        if not self.near.size:
+            return node
+        near = self.work.position[self.near]
+        if np.isin(near, node.out).sum() < self.away:
+            return node
+        rest = near[~np.isin(near, node.out) & ~np.isin(near, node.into)]
+        return node._replace(into=np.concatenate([node.into, rest]))
 
     def _state(self, node):
         state = np.where(self.work.counted, 0, 1).astype(np.int8)
@@ -244,19 +255,33 @@ class Tree:
         state, b = self._spread(node)
         if self.nodes <= 50 or self.nodes % ROUND == 0:
             self._round(node, state, b)
-        split = self._branch(node, state, b)
-        if (split >= 0 or self.allowed is not None) and node.bound < self.cutoff:
+        if node.bound < self.cutoff:
             self.count += 1
-            heapq.heappush(self.heap, (node.bound, self.count, node._replace(split=split)))
+            heapq.heappush(self.heap, (node.bound, self.count, node._replace(split=self._branch(node, state, b))))
+
+    def _leaf(self, node):
+        """Whether the node holds one model alone, which then competes: as many columns are in as may be, or no more are free than may still come in."""
+        left, work = self._left(node), self.work
+        free = self.columns - node.into.size - node.out.size
+        if (self.size is None and free > 0) or (left > 0 and free > left):
+            return False
+        if self.size is not None and left < 0:  # `around` leaves no such model
+            return True
+        self.nodes += 1
+        into = np.concatenate([self.dual.problem.forced, work.W[node.into]])
+        if left != 0 and free > 0:
+            rest = self.dual.counted.copy()
+            rest[work.W[node.into]] = rest[work.W[node.out]] = False
+            into = np.concatenate([into, np.flatnonzero(rest)])
+        if self.size is None or into.size == self.size + self.dual.problem.forced.size or self.n_best == 1:
+            self.offer(into)
+        return True
 
     def _relaxed(self, nodes):
         """The nodes with their relaxations on the working columns, without those that hold one model alone, which has then competed."""
         work, out = self.work, []
         for node in nodes:
-            if self._left(node) == 0:
-                self.offer(np.concatenate([work.W[~work.counted], work.W[node.into]]))
-                self.nodes += 1
-            else:
+            if not self._leaf(node):
                 out.append(node)
         B, s = np.zeros((work.W.size, len(out)), order="F"), np.array([node.s for node in out])
         for m, node in enumerate(out):
@@ -357,7 +382,7 @@ class Tree:
         return np.where((state == 0) & (b != 0), z, 0.0)
 
     def _branch(self, node, state, b):
-        """The free column whose z is closest to one half; where all are whole the largest, where none is left one from outside W, and -1 without any; of the columns that are `allowed`, where some are not."""
+        """The free column whose z is closest to one half; where all are whole the largest. Where not all columns are `allowed`: the first, among those that are, or -1."""
         z = self._z(node, state, b)
         middle = np.where((z > 1e-7) & (z < 1 - 1e-7), 0.5 - np.abs(z - 0.5), -1.0)
         if self.allowed is not None:
@@ -368,10 +393,9 @@ class Tree:
         if self.allowed is not None:
             return -1
         free = np.flatnonzero(state == 0)
-        if not free.size:  # a bound that is not closed: the columns outside W are undecided still
-            outside = np.flatnonzero(self.dual.counted & (self.work.position < 0))
-            self.work.grow(outside[:1])
-            return self.work.W.size - 1 if outside.size else -1
+        if not free.size:  # the free columns are zero in every relaxation so far
+            self.work.grow(np.flatnonzero(self.dual.counted & (self.work.position < 0))[:1])
+            return self.work.W.size - 1
         return int(free[np.abs(b[free]).argmax()])
 
     def _round(self, node, state, b):
@@ -380,6 +404,7 @@ class Tree:
         if left < 0:
             chosen = np.flatnonzero(z > 0.5)
         else:
-            chosen = np.argsort(-z, kind="stable")[:left]
-            chosen = chosen[z[chosen] > 0]
-        self.offer(work.W[np.concatenate([np.flatnonzero(state == 1), chosen])])
+            chosen = np.argsort(np.where(state == 0, -z, 1.0), kind="stable")[:left]
+            chosen = chosen[state[chosen] == 0]
+        if left < 0 or chosen.size == left:
+            self.offer(work.W[np.concatenate([np.flatnonzero(state == 1), chosen])])

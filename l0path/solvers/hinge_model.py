@@ -2,14 +2,14 @@
 
     minimise over b0, b:   sum_i w_i max(0, 1 - y_i (o_i + b0 + z_i'b)) + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper      (H)
 
-Rows have margins m_i = y_i eta_i below, at or above 1, and slopes a_i = -y_i w_i, -y_i u_i (0 <= u_i <= w_i) or 0. Given which rows are where, and which coefficients are at bounds or zero, optimality is
-a linear system in b, b0 and u:
+Rows have margins m_i = y_i eta_i below, at or above 1, and slopes a_i = -y_i w_i, -y_i u_i (0 <= u_i <= w_i) or 0. Given which rows are where, and which coefficients are at bounds or zero,
+optimality is a linear system in b, b0 and u:
 
     2 lambda2 b_j + lambda1 sign(b_j) + z_j'a = 0 (j free),    sum a = 0 (free intercept),    y_i eta_i = 1 (rows at the kink)
 
 The smoothed hinge of width gamma lies below the hinge by at most gamma / 2, and its slopes are dual points of the hinge: the rows where it is curved are those at the kink once gamma is small enough,
-and the dual value at its slopes says when that is so. Sources: Lee & Mangasarian (SSVM: A smooth support vector machine, Computational Optimization and Applications 20, 2001) for smoothing and Newton steps;
-Hastie, Rosset, Tibshirani & Zhu (The entire regularization path for the support vector machine, JMLR 5, 2004) for the linear system of the three sets of rows.
+and the dual value at its slopes says when that is so. Sources: Lee & Mangasarian (SSVM: A smooth support vector machine, Computational Optimization and Applications 20, 2001) for smoothing and
+Newton steps; Hastie, Rosset, Tibshirani & Zhu (The entire regularization path for the support vector machine, JMLR 5, 2004) for the linear system of the three sets of rows.
 """
 import numpy as np
 from scipy.optimize import linprog
@@ -101,7 +101,7 @@ class _Restricted:
         return *best, best[2] - top
 
     def polished(self, b, b0, margin, kink):
-        """(b, b0, slopes) of the linear system with these rows at the kink, rows of a lower margin on its left; coefficients within the box, and slopes, may fail to be feasible before the last width."""
+        """(b, b0, slopes) of the linear system with these rows at the kink, rows of a lower margin on its left; before the last width slopes need not be feasible."""
         p = self.problem
         free = (b > self.lower) & (b < self.upper) & ((b != 0.0) | (self.lambda1 == 0.0))
         F, E, m = np.flatnonzero(free), np.flatnonzero(kink), int(p.intercept)

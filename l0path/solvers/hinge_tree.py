@@ -1,8 +1,8 @@
 """Branch and bound for the hinge: node relaxations by Newton steps on a smoothed hinge that narrows where its width, and not the tree, keeps a gap open.
 
 The smoothed hinge of width gamma has the hinge's dual domain, so slopes at the optimum of its relaxation bound the hinge's own problem, off by at most what the rows on its curved piece lose,
-gamma sum w r (1 - r) with r = -y a / w. A node is solved by quadratics with the true second derivatives, each minimised with the perspective penalty by `node_relaxation.relax` on the columns that are nonzero
-or leave zero, and a line search on the relaxation's value; its duality gap says when to stop. The curved rows are few, so that a quadratic costs little and its optimum is soon that of the node.
+gamma sum w r (1 - r) with r = -y a / w. A node is solved by quadratics with the true second derivatives, each minimised with the perspective penalty by `node_relaxation.relax` on the columns that
+are nonzero or leave zero, and a line search on the relaxation's value; its duality gap says when to stop. The curved rows are few, so that a quadratic costs little and its optimum is soon the node's.
 
 Source: the dual bound at slopes of a smoothed loss is that of Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), section 2, for the hinge; Newton steps and narrowing are ours.
 """
@@ -93,6 +93,13 @@ class HingeTree(Tree):
     """`Tree` for a dual whose problem has the hinge; upper bounds come from `refit`, that of `HingeModel`."""
 
     steps = 0  # Newton steps so far
+    poll = None  # asked before every node: True leaves a node the bound it has
+
+    def run(self, poll=None):
+        """As `Tree.run`; the poll is asked between nodes too, whose relaxations can take a second each where thousands of columns are alike."""
+        if self.nodes:  # the root is solved at any rate
+            self.poll = poll
+        return super().run(poll)
 
     @property
     def width(self):
@@ -118,6 +125,8 @@ class HingeTree(Tree):
         while True:
             coarse = False
             for m, node in enumerate(nodes):
+                if self.poll is not None and self.poll():
+                    return
                 s[m], shift[m], lack = _Newton(self, states[m], self._left(node), B[:, m]).run(s[m], shift[m], FEW if node.into.size + node.out.size else TURNS)
                 coarse |= lack
             if not coarse or self.width <= LEAST:
@@ -140,7 +149,7 @@ class _Newton:
         for turn in range(turns):
             if turn == 0:
                 eta = self._predictor(self.b)
-                a, loss, shift, value = self._at(eta, self.b, s, shift)
+                a, shift, value = self._at(eta, self.b, s, shift)
             bound, sharp, gradient = self._bounds(a, s)
             cutoff = tree.cutoff
             room = max(SHARE * (cutoff - value), 0.2 * tree.settings.gap * abs(tree.upper)) if math.isfinite(cutoff) else BLIND * abs(value)
@@ -170,10 +179,10 @@ class _Newton:
         return penalty(tree.dual.lambda1, work.ridge, work.lower, work.upper, work.factor, self.state, self.size, tree.lambda0 if self.size < 0 else s * s, b)
 
     def _at(self, eta, b, s, shift):
-        """(slopes, loss, intercept, value of the relaxation) of the smoothed hinge."""
+        """(slopes, intercept, value of the relaxation) of the smoothed hinge."""
         p = self.tree.dual.problem
         a, loss, shift = tangents(p.loss, p.y, p.weights, eta[:, None], p.intercept, np.array([shift]))
-        return a[:, 0], float(loss[0]), float(shift[0]), float(loss[0]) + self._penalty(b, s)
+        return a[:, 0], float(shift[0]), float(loss[0]) + self._penalty(b, s)
 
     def _bounds(self, a, s):
         """(bound of the hinge's relaxation on the working columns, that of the smoothed hinge's, gradient (w,)) at slopes a."""
@@ -232,7 +241,7 @@ class _Newton:
         share = 1.0
         for _ in range(12):
             b = start + share * step if share < 1.0 else start + step
-            a, _, to, found = self._at(eta + share * ahead, b, s, shift)
+            a, to, found = self._at(eta + share * ahead, b, s, shift)
             if found < value or math.isinf(value):
                 self.b[:] = b
                 return eta + share * ahead, a, to, found, 0.2 * damping if share == 1.0 else max(damping, 1e-4), True

@@ -6,7 +6,8 @@
 I begins with the columns of the best model known. (M_I) relaxes the problem, so its optimum is a lower bound; the columns outside I with the largest fractional z enter I, and it is solved again,
 until z is whole or the bound meets the best model. A round that is stopped leaves the bound it has.
 
-The programs are solved by the branch and bound of this package, whose tree goes on from round to round, by HiGHS (scipy.optimize.milp; hinge without a ridge), or by SCIP (pyscipopt; hinge or squared hinge).
+The programs are solved by the branch and bound of this package, whose tree goes on from round to round, by HiGHS (scipy.optimize.milp; hinge without a ridge), or by SCIP (pyscipopt; hinge or squared
+hinge). Bounds of our own tree are dual values; those of HiGHS and SCIP hold up to their tolerances, 1e-9 of a constraint here, which squares make 1e-5 of the objective.
 Source: Dedieu, Hazimeh & Mazumder (Learning sparse classifiers: continuous and mixed integer optimization perspectives, JMLR 22:135, 2021), section 4 and Algorithm 4.
 """
 import heapq
@@ -86,8 +87,8 @@ def generate(problem, *, size=None, lambda0=None, lambda1=0.0, lambda2=0.0, box=
     """`Generated`: the best model of at most `size` unforced columns, or of the penalised problem at `lambda0`, with a lower bound.
 
     problem: `Problem`, n rows, p columns; fits: supports (index arrays) of models to start from, as a path has them; box: M > 0, a number or (p,), assumed bounds |b_j| <= M_j in standardised units.
-    time_limit: seconds; poll(): True ends the search. Raises ValueError where both or neither of size and lambda0 are given, where nothing bounds the coefficients (lambda2 = 0 without a box), and for a
-    loss that the solver does not take; ImportError, naming the extra, where SCIP is not installed.
+    time_limit: seconds; poll(): True ends the search. Raises ValueError where both or neither of size and lambda0 are given, where nothing bounds the coefficients (lambda2 = 0 without a box), and
+    for a loss that the solver does not take; ImportError, naming the extra, where SCIP is not installed.
     """
     settings = IntegralityGeneration() if settings is None else settings
     if (size is None) == (lambda0 is None):

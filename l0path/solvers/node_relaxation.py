@@ -2,8 +2,8 @@
 
     minimise over b, z:   half - q'b + b'Gb / 2 + lambda1 ||b||_1 + sum_in r_j b_j^2 + sum_free [ r_j b_j^2 / z_j + price_j z_j ],   lower <= b <= upper, |b_j| <= M_j z_j, 0 <= z_j <= 1
 
-with price_j = lambda0 f_j given, or equal prices s^2 at which the free z sum to `size`. For a price and rho = min(sqrt(price / r), M) a free column costs (price / rho + r rho) |b| up to rho, where z =
-|b| / rho, and price + r b^2 beyond (see `duality.perspective`). Given which columns are linear, beyond rho, at their bounds and zero, optimality is a linear system in b, and s is one more
+with price_j = lambda0 f_j given, or equal prices s^2 at which the free z sum to `size`. For a price and rho = min(sqrt(price / r), M) a free column costs (price / rho + r rho) |b| up to rho, where
+z = |b| / rho, and price + r b^2 beyond (see `duality.perspective`). Given which columns are linear, beyond rho, at their bounds and zero, optimality is a linear system in b, and s is one more
 unknown, bordered by sum z = size: Newton steps on it, each followed by a sweep of coordinate descent, which moves columns between the four, end with the exact relaxation after a few turns.
 No bound depends on that: any b gives a dual point (see `duality.bounds`).
 

@@ -14,7 +14,6 @@ from scipy.sparse import block_array, csr_array, diags_array
 
 from ..losses import Hinge, SquaredHinge, name_of
 
-
 FEASIBLE = 1e-9  # SCIP's tolerance of constraints; at its own 1e-6 the quadratic ones leave 1e-4 of the objective
 
 
