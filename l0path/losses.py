@@ -7,7 +7,7 @@
     smoothed_hinge(gamma)                   0 | (1 - m)^2 / (2 gamma) | 1 - m - gamma / 2    -1, 1
     huber(delta), r = eta - y               r^2 / 2 | delta |r| - delta^2 / 2                real
     poisson                                 exp(eta) - y eta                                 counts >= 0
-    hinge, for bounds only                  max(0, 1 - m)                                    -1, 1
+    hinge, for exact solving only           max(0, 1 - m)                                    -1, 1
 
 Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), section 2 (classification losses);
 Liu et al. (ICML 2017), section 3 (smoothed hinge); Huber (1964).
@@ -49,7 +49,9 @@ class Poisson(NamedTuple):
 
 
 class Hinge(NamedTuple):
-    """max(0, 1 - y eta), for bounds only: it has no curvature, so no solver takes it."""
+    """max(0, 1 - y eta), for bounds and exact solving: it has no curvature, so no other solver takes it. width: that of the smoothed hinge whose slopes stand in for its own (`duality.smooth`)."""
+
+    width: float = 0.1
 
 
 LOG2E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -250,7 +252,8 @@ def derivatives(loss, y, eta, weights, slopes, curvatures):
 
 NAMES = {"squared": Squared, "logistic": Logistic, "squared_hinge": SquaredHinge, "smoothed_hinge": SmoothedHinge, "huber": Huber, "poisson": Poisson}
 ALIASES = {"SquaredError": "squared", "gaussian": "squared", "Logistic": "logistic", "binomial": "logistic", "SquaredHinge": "squared_hinge"}
-CLASSIFICATION = {"logistic", "squared_hinge", "smoothed_hinge"}
+EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
+CLASSIFICATION = {"logistic", "squared_hinge", "smoothed_hinge", "hinge"}
 # bound on the curvature; None: no bound
 SMOOTHNESS = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0, "huber": 1.0, "poisson": None}
 
@@ -267,13 +270,15 @@ def smoothness(loss):
 
 def name_of(loss):
     """The public name of a loss record."""
-    return next(name for name, kind in NAMES.items() if isinstance(loss, kind))
+    return next(name for name, kind in (NAMES | EXACT).items() if isinstance(loss, kind))
 
 
-def canonical_name(name):
-    """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`."""
-    if name == "hinge":
-        raise ValueError("loss='hinge' has no curvature and serves bounds and exact solving only; use loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'")
+def canonical_name(name, exact=False):
+    """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`. exact: for algorithm="exact", which takes the hinge too."""
+    if isinstance(name, str) and name in EXACT:
+        if exact:
+            return name
+        raise ValueError(f"loss={name!r} has no curvature and serves algorithm='exact' only; use that, or loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'")
     full = ALIASES.get(name, name)
     if full not in NAMES:
         raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES)}")
@@ -290,4 +295,4 @@ def make_loss(name, gamma=0.25, delta=1.0):
         if not (np.isfinite(delta) and delta > 0):
             raise ValueError(f"delta={delta!r} must be a positive number in units of y (None: 1.345 x normalised MAD)")
         return Huber(float(delta))
-    return NAMES[name]()
+    return (NAMES | EXACT)[name]()

@@ -18,9 +18,8 @@ from .solvers.chord_mover import ChordMover
 from .solvers.confirmed_mover import ConfirmedMover
 from .solvers.exact_mover import ExactMover
 from .solvers.exact_swaps import exact_swaps
-from .solvers.gram_model import GramModel
+from .solvers.hinge_model import model_of
 from .solvers.local_search import LocalSearch, Store
-from .solvers.row_model import RowModel
 
 WIDE = 4096  # columns from which on a read of X costs more than working columns: more of them are taken in at once
 NEAR = 0.3  # the share of a gain that such an exchange may lose
@@ -91,7 +90,7 @@ def deferred_interrupts(clock):
 
 def make_model(problem):
     """The working-column model of the problem's loss."""
-    return GramModel(problem) if problem.quadratic else RowModel(problem)
+    return model_of(problem)
 
 
 def make_mover(model, lambda1, lambda2, max_k, scale, settings):

@@ -23,12 +23,11 @@ from ..losses import Hinge, Huber, Logistic, Poisson, SmoothedHinge, Squared, Sq
 
 NEWTON_STEPS = 60
 INSIDE = 1e-12  # logistic: how far from the ends of its domain a slope is taken, so that it is finite
-SURROGATE = 0.1  # width of the smoothed hinge that stands in for the hinge
 
 
 def smooth(loss):
-    """The loss whose slopes serve: for the hinge the smoothed hinge, which has the same dual domain and lies below it by at most half its width; any other loss itself."""
-    return SmoothedHinge(SURROGATE) if isinstance(loss, Hinge) else loss
+    """The loss whose slopes serve: for the hinge the smoothed hinge of its width, which has the same dual domain and lies below it by at most half that width; any other loss itself."""
+    return SmoothedHinge(loss.width) if isinstance(loss, Hinge) else loss
 
 
 @singledispatch

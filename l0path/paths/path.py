@@ -167,7 +167,7 @@ class Path:
     def loss_record(self):
         """The loss as a record for `l0path.losses`."""
         name, parameter = self.meta.loss, self.meta.loss_parameter
-        return make_loss(canonical_name(name), *([parameter, 1.0] if name == "smoothed_hinge" else [0.25, parameter if parameter is not None else 1.0]))
+        return make_loss(canonical_name(name, exact=True), *([parameter, 1.0] if name == "smoothed_hinge" else [0.25, parameter if parameter is not None else 1.0]))
 
     def predict(self, X, rule=None, *, type=None, offset=None, **selector):
         """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.

@@ -106,6 +106,7 @@ class Tree:
     """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
     start: columns that work from the first node on; n_best: how many of the best supports are wanted; around: (columns, m), only models that lack at most m of these columns are looked for.
 
+    allowed: (p,) bool, the columns that may be split, None for all (`allow`); a node without a fractional one among them rests, at the bound of its relaxation.
     best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
     """
 
@@ -116,7 +117,7 @@ class Tree:
         self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
         self.columns = int(dual.counted.sum())
-        self.best, self.seen = [], set()
+        self.best, self.seen, self.allowed = [], set(), None
         self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
@@ -157,7 +158,8 @@ class Tree:
             self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[: self.n_best]
 
     def run(self, poll=None):
-        """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), or poll() is True ("stopped")."""
+        """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"),
+        or the lowest node may not be split ("resting")."""
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
         with one_blas_thread():
             if not self.nodes:
@@ -168,12 +170,37 @@ class Tree:
                     return "stopped"
                 if self.nodes >= limit:
                     return "node_limit"
+                if self.heap[0][2].split < 0:
+                    return "resting"
                 nodes = []
-                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4) and self.heap[0][0] < self.cutoff:
+                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []
         return "closed"
+
+    def allow(self, columns):
+        """Let these columns, None for all, be split from now on, in all open nodes."""
+        self.allowed = None
+        if columns is not None:
+            self.allowed = np.zeros(self.dual.problem.X.p, dtype=bool)
+            self.allowed[columns] = True
+        heap, self.heap = self.heap, []
+        for bound, count, node in heap:
+            heapq.heappush(self.heap, (bound, count, node._replace(split=self._branch(node, *self._spread(node)))))
+
+    def fractional(self, node):
+        """(columns, their z) of a node's relaxation with 0 < z < 1, the largest first."""
+        z = self._z(node, *self._spread(node))
+        at = np.flatnonzero((z > 1e-7) & (z < 1 - 1e-7))
+        at = at[np.argsort(-z[at], kind="stable")]
+        return self.work.W[at], z[at]
+
+    def _spread(self, node):
+        """(state, b), both (w,), of a node."""
+        b = np.zeros(self.work.W.size)
+        b[node.at] = node.b
+        return self._state(node), b
 
     def _children(self, node):
         """The two nodes with the column of `split` out, and in."""
@@ -225,8 +252,7 @@ class Tree:
         self.nodes += 1
         if not node.bound < self.cutoff:
             return
-        state, b = self._state(node), np.zeros(self.work.W.size)
-        b[node.at] = node.b
+        state, b = self._spread(node)
         if self.nodes <= 50 or self.nodes % ROUND == 0:
             self._round(node, state, b)
         if node.bound < self.cutoff:
@@ -337,7 +363,8 @@ class Tree:
         else:
             g = np.where(free, np.maximum(h, 0.0), -1.0)
             top = np.partition(g, g.size - left)[g.size - left :] if left < g.size else g
-            value, above = start - np.maximum(top, 0.0).sum(), g - max(top.min(), 1e-300)
+            known = np.sort(g[work.W])[::-1]  # a column enters that takes more off than the last of those counted would, were W all there is
+            value, above = start - np.maximum(top, 0.0).sum(), g - max(known[left - 1] if left <= known.size else 0.0, 1e-300)
         above[work.W] = -1.0
         J = np.flatnonzero(above > 0)
         if J.size > ENTERING:
@@ -355,12 +382,16 @@ class Tree:
         return np.where((state == 0) & (b != 0), z, 0.0)
 
     def _branch(self, node, state, b):
-        """The free column whose z is closest to one half; where all are whole the largest."""
+        """The free column whose z is closest to one half; where all are whole the largest. Where not all columns are `allowed`: the first, among those that are, or -1."""
         z = self._z(node, state, b)
         middle = np.where((z > 1e-7) & (z < 1 - 1e-7), 0.5 - np.abs(z - 0.5), -1.0)
-        j = int(middle.argmax())
-        if middle[j] > 0:
+        if self.allowed is not None:
+            middle[~self.allowed[self.work.W]] = -1.0
+        j = int(middle.argmax()) if middle.size else -1
+        if j >= 0 and middle[j] > 0:
             return j
+        if self.allowed is not None:
+            return -1
         free = np.flatnonzero(state == 0)
         if not free.size:  # the free columns are zero in every relaxation so far
             self.work.grow(np.flatnonzero(self.dual.counted & (self.work.position < 0))[:1])
