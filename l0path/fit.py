@@ -84,7 +84,7 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         raise TypeError(f"certify={certify!r} must be True or False")
     if not isinstance(loss, str):
         raise ValueError(f"loss={loss!r} must be the name of a loss, such as 'squared' or 'logistic'")
-    loss = canonical_name(loss, exact=isinstance(algorithm, str) and algorithm == "exact")
+    loss = canonical_name(loss, exact=hasattr(algorithm, "start") or (isinstance(algorithm, str) and algorithm == "exact"))
     if on_solution is not None and not callable(on_solution):
         raise TypeError(f"on_solution={on_solution!r} must be a function of one Model, or None")
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer))):

@@ -9,12 +9,13 @@ import pandas as pd
 from .solvers.branch_and_bound import BranchAndBound
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.dual_iht import DualIHT
+from .solvers.integrality_generation import IntegralityGeneration
 from .solvers.local_search import LocalSearch
 from .solvers.primal_dual import PrimalDual
 from .solvers.projected_gradient import VARIANTS, ProjectedGradient
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
-RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, PrimalDual, BranchAndBound)
+RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, PrimalDual, BranchAndBound, IntegralityGeneration)
 NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual", "exact")
 LATER = {"feature_generating"}
 BLOCKS = 10  # row blocks of "stochastic_dual_iht"

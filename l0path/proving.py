@@ -7,10 +7,12 @@ import numpy as np
 from . import duality
 from .bounding import CLOSED, DENSE, REMEDY, bounded, divided, relative_gap, standardized, starting_points, targets, why_unbounded
 from .designs import Dense, Standardized
-from .losses import smoothness
+from .losses import Hinge, smoothness
 from .paths.records import in_user_units
 from .screening import fix_cardinality, fix_penalised
 from .solvers.branch_and_bound import BranchAndBound, Tree
+from .solvers.hinge_tree import HingeTree
+from .solvers.integrality_generation import IntegralityGeneration, generate
 from .working_set import make_model
 
 READS = 60  # batched reads of X in a round, at most, where no search can follow
@@ -36,10 +38,10 @@ def compact(problem):
 class Proof:
     """Bounds and fixings of one solution so far. `problem` loses the columns that were fixed: those out are not usable any more, those in are forced, at the price `paid`."""
 
-    def __init__(self, problem, data, weights, solution, *, clock, box=None, gap=CLOSED, node_limit=None, n_best=1, progress=False):
+    def __init__(self, problem, data, weights, solution, *, clock, box=None, settings=None, n_best=1, progress=False):
         self.whole = self.problem = problem
         self.data, self.weights, self.solution, self.clock = data, weights, solution, clock
-        self.settings, self.n_best, self.progress = BranchAndBound(gap=gap, node_limit=node_limit), n_best, progress
+        self.settings, self.n_best, self.progress = BranchAndBound() if settings is None else settings, n_best, progress
         self.penalised = not math.isnan(solution.lambda0)
         self.into, self.out = np.zeros(problem.X.p, dtype=bool), np.zeros(problem.X.p, dtype=bool)
         self.given, self.box, self.conditional = box, self.checked(box), False
@@ -146,7 +148,9 @@ class Proof:
         """Why no search can follow, or ""."""
         if dual.open.any():
             return "columns without ridge and without a box leave a search no bounds"
-        return "" if math.isfinite(smoothness(self.whole.loss)) else f"a search needs a loss of bounded curvature, which {type(self.whole.loss).__name__.lower()} is not"
+        if isinstance(self.whole.loss, Hinge) or math.isfinite(smoothness(self.whole.loss)):
+            return ""
+        return f"a search needs a loss of bounded curvature, which {type(self.whole.loss).__name__.lower()} is not"
 
     def search(self, dual):
         """Branch and bound on what is left of the problem."""
@@ -159,17 +163,33 @@ class Proof:
         dual = duality.dual_problem(problem, s.lambda1, s.lambda2, box=box, split=divided(problem))
         model = make_model(replace(problem, lower=dual.lower, upper=dual.upper))
         model.grow(problem.forced)
-        tree = Tree(dual, size=None if self.penalised else s.k - int(self.into.sum()), lambda0=s.lambda0 if self.penalised else None, settings=self.settings, n_best=self.n_best,
-                    refit=lambda support: self.value(model, support), start=np.flatnonzero(np.isin(J, s.support)))
+        target = {"size": s.k - int(self.into.sum())} if not self.penalised else {"lambda0": s.lambda0}
+        if isinstance(self.settings, IntegralityGeneration):
+            self.generate(problem, J, box, target)
+            return
+        kind, start = HingeTree if isinstance(problem.loss, Hinge) else Tree, np.flatnonzero(np.isin(J, s.support))
+        tree = kind(dual, settings=self.settings, n_best=self.n_best, refit=lambda support: self.value(model, support), start=start, **target)
         if self.n_best == 1:
             tree.accept(s.objective - self.paid, None)
         else:
             for support in self.models:
                 tree.offer(np.searchsorted(J, support))
         self.ended = tree.run(self.poll(tree))
-        self.nodes = tree.nodes
-        self.best = [fit._replace(support=J[fit.support]) for _, fit in tree.best if fit is not None]
-        self.lower = max(self.lower, tree.lower + self.paid)
+        self.take_over(J, tree.nodes, tree.lower, [fit for _, fit in tree.best if fit is not None])
+
+    def generate(self, problem, J, box, target):
+        """Integrality generation in place of the tree."""
+        s = self.solution
+        fits = [np.searchsorted(J, s.support)] if np.isin(s.support, J).all() else []
+        found = generate(problem, lambda1=s.lambda1, lambda2=s.lambda2, box=box, fits=fits, settings=self.settings, poll=self.clock.over, **target)
+        self.ended = found.status
+        self.take_over(J, found.nodes, found.lower, [found.fit] if found.fit is not None else [])
+
+    def take_over(self, J, nodes, lower, fits):
+        """What a search of the compact problem with columns J has found."""
+        self.nodes = nodes
+        self.best = [fit._replace(support=J[fit.support]) for fit in fits]
+        self.lower = max(self.lower, lower + self.paid)
         self.improve()
 
     def value(self, model, support):
@@ -245,7 +265,7 @@ class Proof:
             out.append(f"assumes |b_j| <= {self.box:.6g} in standardised units ({how}): bound and fixed columns hold only for models within it")
         if not self.whole.usable.all():
             out.append(f"{int((~self.whole.usable).sum())} columns that the fit left out (excluded, constant, or equal to an earlier one) stay out")
-        if self.ended not in ("", "closed", "stopped", "node_limit"):
+        if self.ended not in ("", "closed", "stopped", "stalled", "node_limit"):
             out.append(f"nothing was branched on: {self.ended}")
         return out + ([f"no lower bound: {self.reason}"] if self.reason and not math.isfinite(self.lower) else [])
 

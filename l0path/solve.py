@@ -7,10 +7,11 @@ import numpy as np
 
 from . import inputs
 from .bounding import bound_by_slopes, bound_solutions, bounded
+from .duality.conjugates import smooth
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .grids import hull, hull_grid, shrink_grid
-from .losses import Huber, Poisson, SmoothedHinge, name_of, smoothness
+from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
 from .paths.records import Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
@@ -103,7 +104,9 @@ class _Run:
             self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable columns")
         # exact: a path to start from, whose models are proved afterwards
         self.route = replace(plan, settings=plan.settings.start) if hasattr(plan.settings, "start") else plan
-        self.model = make_model(p)
+        # the hinge has no exchanges: its supports are those of a smoothed hinge, its coefficients its own
+        self.hinge = make_model(p) if isinstance(p.loss, Hinge) else None
+        self.model = make_model(p if self.hinge is None else replace(p, loss=smooth(p.loss)))
         self.model.max_iter = plan.max_iter
         self.model.grow(p.forced)
         self.slices = slices if slices is not None else slices_of(p, self.model, plan)
@@ -142,7 +145,7 @@ class _Run:
         try:
             for i, s in enumerate(self.solutions):
                 left = None if self.clock.limit is None else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
-                proof = Proof(self.problem, self.data, self.weights, s, clock=self.clock.within(left), gap=self.plan.settings.gap, node_limit=self.plan.settings.node_limit, progress=self.progress)
+                proof = Proof(self.problem, self.data, self.weights, s, clock=self.clock.within(left), settings=self.plan.settings, progress=self.progress)
                 proof.run()
                 self.solutions[i] = proof.row()
                 self.clock.poll()
@@ -274,6 +277,9 @@ class _Run:
 
     def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan")):
         """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no model of its size falls below."""
+        if self.hinge is not None:
+            self.hinge.grow(fit.support)
+            fit, optimality = self.hinge.refit(fit.support, lambda1, lambda2), "unverified" if optimality == "unverified" else "stationary"
         if optimality == "refit_swap_m" and isinstance(self.route.settings, LocalSearch):
             fit = fit._replace(flags=(*fit.flags, f"m={pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size)}"))
         found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality)

@@ -1,4 +1,5 @@
 """Branch and bound: proofs, n_best, limits and algorithm="exact" against enumeration and against statements that need no oracle."""
+import itertools
 import math
 import time
 
@@ -8,7 +9,7 @@ import pytest
 
 import l0path
 from l0path.paths import Path
-from l0path.solvers import BranchAndBound
+from l0path.solvers import BranchAndBound, IntegralityGeneration
 
 REL = 1e-9  # by which rounding may part two values of an optimum
 SEARCHED = ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber"]
@@ -133,3 +134,30 @@ def test_poisson_says_why_nothing_is_branched_on():
     c = l0path.fit(X, y, loss="poisson", lambda2=0.05, max_k=3).certify(k=2)
     assert c.status == "gap_not_closed" or c.proven
     assert c.proven or any("bounded curvature" in text for text in c.assumptions)
+
+
+def test_the_hinge_is_solved_exactly_and_by_no_other_algorithm():
+    X, y = hard(4, n=40, p=9, k=3, loss="hinge")
+    path = l0path.fit(X, y, loss="hinge", lambda2=0.05, algorithm="exact", max_k=3)
+    assert set(path.table.optimality) == {"global"} and path.table.gap.max() <= 1e-6
+    for k in range(4):
+        every = [l0path.fit(X[:, list(c)], y, loss="hinge", lambda2=0.05, algorithm="exact", k=k).table.objective.iloc[-1] for c in itertools.combinations(range(9), k)][: 40 if k < 3 else 12]
+        assert min(every) >= path.table.objective[k] * (1 - 2e-6)
+    best = l0path.fit(X[:, path.support(k=3)], y, loss="hinge", lambda2=0.05, algorithm="exact", k=3).table.objective.iloc[-1]
+    assert best == pytest.approx(path.table.objective[3], rel=1e-6)
+    other = l0path.fit(X, y, loss="hinge", lambda2=0.05, algorithm=IntegralityGeneration(gap=1e-6), max_k=3)
+    np.testing.assert_allclose(other.table.objective, path.table.objective, rtol=2e-6)
+    assert path.predict(X, k=3, type="class").shape == (40,) and path.certify(k=2).proven
+    with pytest.raises(ValueError, match="hinge"):
+        l0path.fit(X, y, loss="hinge", lambda2=0.05)
+
+
+def test_integrality_generation_certifies_smooth_losses():
+    X, y = hard(4, n=40, p=20, k=3, loss="logistic")
+    path = l0path.fit(X, y, loss="logistic", lambda2=0.02, max_k=3)
+    a, b = path.certify(k=3), path.certify(k=3, algorithm=IntegralityGeneration(gap=1e-6))
+    assert a.proven and b.proven and a.incumbent == pytest.approx(b.incumbent, rel=2e-6)
+    with pytest.raises(ValueError, match="n_best"):
+        path.certify(k=3, n_best=2, algorithm=IntegralityGeneration())
+    with pytest.raises(TypeError, match="algorithm="):
+        path.certify(k=3, algorithm="tree")

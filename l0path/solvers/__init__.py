@@ -2,8 +2,9 @@
 from .branch_and_bound import BranchAndBound
 from .coordinate_descent import CoordinateDescent
 from .dual_iht import DualIHT
+from .integrality_generation import IntegralityGeneration
 from .local_search import LocalSearch
 from .primal_dual import PrimalDual
 from .projected_gradient import ProjectedGradient
 
-__all__ = ["BranchAndBound", "CoordinateDescent", "DualIHT", "LocalSearch", "PrimalDual", "ProjectedGradient"]
+__all__ = ["BranchAndBound", "CoordinateDescent", "DualIHT", "IntegralityGeneration", "LocalSearch", "PrimalDual", "ProjectedGradient"]

@@ -24,6 +24,7 @@ from ..problem import Fit
 from .branch_and_bound import BranchAndBound, Tree
 from .hinge_model import model_of
 from .hinge_tree import LEAST, HingeTree
+from .local_search import LocalSearch
 from .programs import Program
 
 SOLVERS = ("tree", "highs", "scip")
@@ -32,14 +33,17 @@ WHOLE = 1e-6  # how far from 0 and 1 a z of HiGHS or SCIP counts as fractional
 
 @dataclass(frozen=True, kw_only=True)
 class IntegralityGeneration:
-    """Settings: solver of the programs, "tree" (our own, any smooth loss and the hinge), "highs" (hinge, lambda2 = 0, a finite box) or "scip" (hinge or squared hinge; extra l0path[mip]);
-    on 60 rows and 40 columns with a ridge the own tree took 1 to 2 seconds, SCIP more than 20; without a ridge relaxations are weak, and HiGHS leaves the smaller gaps.
+    """Settings of an exact search by integrality generation.
+
+    solver of the programs: "tree" (our own, any smooth loss and the hinge), "highs" (hinge, lambda2 = 0, a finite box) or "scip" (hinge or squared hinge; extra l0path[mip]); on 60 rows and 40
+    columns with a ridge the own tree took 1 to 2 seconds, SCIP more than 20; without a ridge relaxations are weak, and HiGHS leaves the smaller gaps.
     gap, relative, at which it ends; enter: columns that enter I in a round at most; node_limit: nodes of the own tree at most, None for no limit."""
 
     solver: str = "tree"
     gap: float = 1e-4
     enter: int = 10
     node_limit: int | None = None
+    start = LocalSearch()  # of the path whose models the searches start from
 
     def __post_init__(self):
         if self.solver not in SOLVERS:
