@@ -5,14 +5,14 @@ import numpy as np
 
 
 def shrink_grid(top, count):
-    """`count` values from top down to 1e-4 top, geometric (spec A.4; ours start at the loss's curvature, so that the largest halves the coefficients or more)."""
+    """`count` values from top down to 1e-4 top, geometric (ours start at the loss's curvature, so that the largest halves the coefficients or more)."""
     return top * np.geomspace(1.0, 1e-4, count) if count > 1 else np.array([top])
 
 
 def hull(x, F):
     """Lower convex hull of the points (x_i, F_i) towards larger x: list of (i, low, high) with the lambda0 interval in which point i minimises F + lambda0 x.
 
-    Intervals are [low, high), adjoining, the first with high = inf; the last point's low is 0. Points that no lambda0 picks are left out (spec B.5).
+    Intervals are [low, high), adjoining, the first with high = inf; the last point's low is 0. Points that no lambda0 picks are left out.
     """
     order = sorted(range(len(x)), key=lambda i: (x[i], F[i]))
     chain = []

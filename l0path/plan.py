@@ -122,7 +122,7 @@ def refuse(plan, data):
 
 
 def scaled(plan, data, lambda_scale, sample_weight):
-    """Turn lambdas given in L0Learn's scale into ours (spec A.2): squared lambda0 = sd_y^2 L0, lambda1 = sd_y L1; classes lambda0 = L0 / n, lambda1 = L1 / sqrt(n); lambda2 is the same."""
+    """Turn lambdas given in L0Learn's scale into ours: squared lambda0 = sd_y^2 L0, lambda1 = sd_y L1; classes lambda0 = L0 / n, lambda1 = L1 / sqrt(n); lambda2 is the same."""
     if not isinstance(lambda_scale, str) or lambda_scale not in ("mean", "l0learn"):
         raise ValueError(f"lambda_scale={lambda_scale!r} is not known; choose 'mean' or 'l0learn'")
     if lambda_scale == "mean":

@@ -109,7 +109,7 @@ class Neighbours:
                 yield left, C[:, 1:].T, C[:, 0], curvature * square[left:right], B
 
     def table(self):
-        """(first column, change (k, m)) for ranges of columns that cover all p: the objective's change by each exchange, inf where there is none (spec D.4, A.7)."""
+        """(first column, change (k, m)) for ranges of columns that cover all p: the objective's change by each exchange, inf where there is none."""
         fit, lambda1, lambda2 = self.fit, self.solution.lambda1, self.solution.lambda2
         usable, factor = self.problem.usable.copy(), self.problem.factor
         usable[fit.support] = False

@@ -2,7 +2,7 @@
 
     minimise over b0, b:   sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper      (R)
 
-A quadratic (R) is solved by `solve_quadratic` (active signs and bounds, spec C.2); any other by damped Newton steps, each a quadratic of that kind.
+A quadratic (R) is solved by `solve_quadratic` (active signs and bounds); any other by damped Newton steps, each a quadratic of that kind.
 """
 import math
 

@@ -93,7 +93,7 @@ class RowModel(WorkingColumns):
         return Fit(support, b, b0, value, flags)
 
     def _null_start(self):
-        """Intercept near the null model's (spec A.4), where Newton starts."""
+        """Intercept near the null model's, where Newton starts."""
         p = self.problem
         mean = float(p.weights @ p.y)
         if self.name == "logistic":
