@@ -5,9 +5,9 @@
 No set of the candidates of a node is below the value of all of them, and one of at most t has to leave candidates out, which costs. The candidate that costs most to leave out joins, its subtree is
 searched, then it leaves; the last two columns of a set are found by a scan of all pairs.
 
-Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound by the value of all candidates and for inverses beside products, pivot by pivot; Gatu & Kontoghiorghes (Journal of Computational and Graphical
-Statistics 15, 2006) for the order of candidates by what their leaving costs, made anew at the nodes. Differences: the order is made at every node, because with the inverse it costs no factorisation; the
-bound adds what the (t + 1)th costliest candidate, or two of the t + 2 costliest, cost to leave out; one size (or lambda0) is searched at a time, from a good model, so that no table of all sizes bounds it less.
+Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound by the value of all candidates and for inverses beside products, pivot by pivot; Gatu & Kontoghiorghes (Journal of Computational and
+Graphical Statistics 15, 2006) for the order of candidates by what their leaving costs, made anew near the root. Differences: the order is made at every node, because with the inverse it costs no
+factorisation; the bound adds what the (t + 1)th costliest candidate, or two of the t + 2 costliest, cost to leave out; one size (or lambda0) is searched at a time, from the best model known.
 """
 import math
 from collections import deque
@@ -15,7 +15,7 @@ from collections import deque
 import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
-from ..designs.threads import run_each
+from ..designs.threads import one_blas_thread, run_each
 from ..problem import EPS
 from .leaps_kernels import Space, Stack, search
 
@@ -23,7 +23,7 @@ WORKERS = 4  # searches side by side: their number does not depend on that of th
 PORTION = 4e6  # entries of matrices that a worker visits between polls: about 5 ms
 DEPENDENT = 1e-8  # pivot of a unit column given others, below which it counts as a combination of them
 NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
-TASKS = 4096  # searches at most into which dependent columns may split one
+TASKS = 512  # searches at most into which dependent columns may split one
 LARGEST = 400  # columns at most: every open level holds two matrices
 
 
@@ -45,7 +45,7 @@ def _used(dual):
 
 
 class Task:
-    """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur complement, inverse B, c, b, price, value of the columns that are in, prices paid, and the bound least."""
+    """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur complement, B, c, b, price, value of the columns that are in, prices paid, and least, a bound."""
 
     def __init__(self, into, ident, S, c, price, value, paid):
         self.into, self.ident, self.S, self.c, self.price, self.value, self.paid = into, ident, S, c, price, value, paid
@@ -61,13 +61,12 @@ class Task:
 class Worker:
     """A search under way: stack, space, and the levels base .. f that are open (none where f < base)."""
 
-    def __init__(self, m, size):
-        levels = max(size - 2, 1)
+    def __init__(self, m, size, levels):
         rows, matrices = (levels, m), (levels, m, m)
         self.stack = Stack(np.zeros(matrices), np.zeros(matrices), np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows, dtype=np.int64), np.zeros(levels), np.zeros(levels), np.zeros(levels),
-                           np.full(levels, math.inf), np.zeros(levels, dtype=np.int64), np.full(levels, -1), np.full(max(size, 1), -1))
+                           np.full(levels, math.inf), np.zeros(levels, dtype=np.int64), np.full(levels, -1), np.full(size, -1))
         notes = m * (m + 1) + 64
-        self.space = Space(np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m + 1, dtype=np.int64), np.zeros((notes, max(size, 1)), dtype=np.int16), np.zeros(notes))
+        self.space = Space(np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m + 1, dtype=np.int64), np.zeros((notes, size), dtype=np.int16), np.zeros(notes))
         self.base, self.f, self.nodes = 0, -1, 0
 
     @property
@@ -95,9 +94,9 @@ class Worker:
         self.base = self.f = f
         other.base += 1
 
-    def work(self, size, threshold, slack, keep, limit):
+    def work(self, size, threshold, shrink, slack, limit):
         """Search on for a portion; returns [(value, set)] of what was noted."""
-        self.f, _, number, nodes = search(self.stack, self.space, self.base, self.f, size, threshold, slack, keep, PORTION, limit)
+        self.f, _, number, nodes = search(self.stack, self.space, self.base, self.f, size, threshold, shrink, slack, PORTION, limit)
         self.nodes += nodes
         return [(self.space.value[i], self.space.found[i].copy()) for i in range(number)]
 
@@ -107,7 +106,7 @@ class Leaps:
     problem; settings: gap, relative, at which it ends, and node_limit; n_best: how many of the best supports are wanted.
 
     best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
-    A set is called worse only beyond `margin`, what rounding of products, inverses and pivots can hide:  (m + 16) eps v0 (sum_j sqrt(VIF_j))^2,  v0 the value without candidates, VIF_j = S_jj inv(S)_jj
+    A set is called worse only beyond `margin`, what rounding of products, inverses and pivots can hide:  (m + 16) eps v0 (sum_j sqrt(VIF_j))^2,  v0 the value without columns, VIF_j = S_jj inv(S)_jj
     (pivots are exact for matrices perturbed by eps relative to their diagonals; coefficients are at most sqrt(2 v0 inv(S)_jj), products with residuals at most sqrt(2 v0 S_jj)).
     """
 
@@ -117,16 +116,16 @@ class Leaps:
             raise ValueError(f"{reason}; search with Tree")
         self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
         self.best, self.seen, self.nodes = [], set(), 0
-        S, c, self.price, self.J, value = self._products()
-        S, c, value = self._hold(S, c, value)
-        m = self.J.size
-        self.most = m if size is None else min(size, m)
-        self.tasks = deque(self._tasks(S, c, value))
+        with one_blas_thread():
+            S, c, self.price, self.J, value = self._products()
+            S, c, value = self._hold(S, c, value)
+            m = self.J.size
+            self.most = m if size is None else min(size, m)
+            self.tasks = deque(self._tasks(S, c, value))
         spread = max(len(self.held) + task.spread for task in self.tasks)
         self.margin = (m + len(self.held) + 16) * EPS * self.half * spread**2
-        self.workers = [Worker(m, self.most) for _ in range(WORKERS)] if m else []
-        for task in self.tasks if not m else ():
-            self.offer(self.held)
+        levels = max(self.most - 2, 1 + max(len(task.into) for task in self.tasks))
+        self.workers = [Worker(max(m, 1), max(self.most, 1), levels) for _ in range(WORKERS)]
 
     def _products(self):
         """(S, c, price, columns, value of the empty model), columns scaled to unit diagonal and c by sqrt(1/2): c_j^2 is what column j alone takes off."""
@@ -156,23 +155,30 @@ class Leaps:
     def _tasks(self, S, c, value):
         """The search, split at candidates that are combinations of others, until none is left: those that are in make others add nothing."""
         done, todo = [], [((), np.arange(self.J.size), S, c, value)]
+        spare = self.J.size - _rank(S)[0]
+        if sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1)) > TASKS:
+            self._refuse()
         while todo:
             into, at, S, c, value = todo.pop()
             nothing = np.diag(S) <= NOTHING
             if nothing.any() and self.n_best == 1 and self.size is not None:
                 at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
-            d = _dependent(S)
-            if d < 0:
+            rank, order = _rank(S)
+            if rank == at.size:
                 done.append(Task(into, at, S, c, self.price[at], value, float(self.price[list(into)].sum())))
                 continue
+            d = order[rank]
             rest = np.arange(at.size) != d
             todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value))
             if len(into) < self.most:
                 T, x, v = _swept(S, c, value, d)
                 todo.append(((*into, int(at[d])), at[rest], T[np.ix_(rest, rest)], x[rest], v))
             if len(todo) + len(done) > TASKS:
-                raise ValueError(f"{self.J.size} columns have too many that are combinations of others for leaps and bounds; search with Tree, or use a ridge (lambda2=1e-3)")
+                self._refuse()
         return done[::-1]
+
+    def _refuse(self):
+        raise ValueError(f"too many of {self.J.size} columns are combinations of others for leaps and bounds; search with Tree, or use a ridge (lambda2=1e-3)")
 
     @property
     def upper(self):
@@ -206,6 +212,7 @@ class Leaps:
     def run(self, poll=None):
         """Search until nothing is open ("closed"), node_limit is met ("node_limit"), or poll() is True ("stopped")."""
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
+        shrink = 1.0 - 0.5 * self.settings.gap if self.n_best == 1 else math.inf
         while True:
             self._deal()
             active = [worker for worker in self.workers if worker.open]
@@ -218,13 +225,17 @@ class Leaps:
             threshold, share, found = self.cutoff + self.margin, math.ceil((limit - self.nodes) / len(active)) if math.isfinite(limit) else 1 << 60, [None] * len(active)
 
             def work(i, active=active, threshold=threshold, share=share, found=found):
-                found[i] = active[i].work(self.most, threshold, 2.0 * self.margin, self.n_best > 1, share)
+                found[i] = active[i].work(self.most, threshold, shrink, 2.0 * self.margin, share)
 
             run_each(work, len(active))
             self.nodes = sum(worker.nodes for worker in self.workers)
             for value, at in sorted((note for notes in found for note in notes), key=lambda note: note[0]):
-                if value < self.cutoff + self.margin:
-                    self.offer(np.concatenate([self.held, self.J[at[at >= 0]]]))
+                self._look(value, at[at >= 0])
+
+    def _look(self, value, at):
+        """Offer the set at positions `at`, if it may be wanted."""
+        if value < self.cutoff + self.margin:
+            self.offer(np.concatenate([self.held, self.J[np.asarray(at, dtype=np.int64)]]))
 
     def _deal(self):
         """Give workers without work a task, or the uppermost open level of the worker with the most."""
@@ -234,6 +245,7 @@ class Leaps:
             while self.tasks and not worker.open:
                 task = self.tasks.popleft()
                 if task.least < self.cutoff + self.margin:
+                    self._look(task.value + task.paid, task.into)
                     worker.load(task)
             if not worker.open:
                 busy = max(self.workers, key=lambda other: other.f - other.base)
@@ -249,9 +261,9 @@ def _swept(S, c, value, j):
     return S - np.outer(r, S[j]), c - r * c[j], value - c[j] ** 2 / S[j, j]
 
 
-def _dependent(S):
-    """A column that is a combination of others, up to DEPENDENT of its square; -1 where none is."""
+def _rank(S):
+    """(rank, order): columns `order` of which the first `rank` explain the others up to DEPENDENT of their squares."""
     if not S.size:
-        return -1
-    _, pivots, rank, _ = get_lapack_funcs("pstrf", (S,))(S, tol=DEPENDENT, lower=1)
-    return -1 if rank == S.shape[0] else int(pivots[rank]) - 1
+        return 0, np.empty(0, dtype=np.int64)
+    _, order, rank, _ = get_lapack_funcs("pstrf", (S,))(S, tol=DEPENDENT, lower=1)
+    return int(rank), order - 1

@@ -1,7 +1,7 @@
 """Depth-first search of subsets by sums of squares of sets and by what a column, or two, cost when they leave: the kernels of `leaps`.
 
-At a node some columns are in and m are candidates, of which at most t may join. Kept are the Schur complement S of the Gram matrix given the columns that are in, c = what is left of their products with y
-(scaled so that c_j^2 / S_jj is what j alone takes off the value), and the inverse side: B = inv(S), b = B c, F = the value with all candidates in. A column j that
+At a node some columns are in and m are candidates, of which at most t may join. Kept are the Schur complement S of the Gram matrix given the columns that are in, c = what is left of their products
+with y (scaled so that c_j^2 / S_jj is what j alone takes off the value), and the inverse side: B = inv(S), b = B c, F = the value with all candidates in. A column j that
 
     joins     S, c: one pivot on j;  B, b: row and column j are struck out;  F stays
     leaves    B, b: one pivot on j, which adds b_j^2 / B_jj to F;  S, c: row and column j are struck out
@@ -18,8 +18,8 @@ PAIRS = 8  # candidates at most among which two are looked for that must leave t
 
 
 class Stack(NamedTuple):
-    """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, price, ident (levels, p); F, R, paid, least (levels,) floats: the values with all candidates and with none, prices of the columns that
-    are in, and what the open part of the level is not below; m, took (levels,): candidates, and the position of the candidate whose subtree was visited last, -1 for a new node; into (levels + 2,)."""
+    """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, price, ident (levels, p); (levels,) values F with all candidates and R with none, paid for the columns that are in, least of
+    what is open; m, took (levels,): candidates, and the position of the one whose subtree was visited last, -1 for a new node; into (size,): columns that are in."""
 
     S: np.ndarray
     B: np.ndarray
@@ -37,7 +37,7 @@ class Stack(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Scratch (p,): w pivot row, d, e diagonal and c after a pivot, cost what leaving adds to F; top (p + 1,) positions; found (rows, levels + 2) sets of columns, -1 beyond their end, and their values (rows,)."""
+    """Scratch (p,): w pivot row, d, e diagonal and c after a pivot, cost what leaving adds to F; top (p + 1,) positions; found (rows, size) sets of columns, -1 beyond their end, value (rows,)."""
 
     w: np.ndarray
     d: np.ndarray
@@ -111,10 +111,16 @@ def record(space, number, value, into, f, first, second):
 
 
 @njit
-def leaf(S, c, price, ident, m, j, value, t, threshold, slack, keep, into, f, space, number):
-    """Visit the set that is in, with j where j >= 0, and all that have one or (t > 1) two candidates more; value: that of the set, prices included. Sets with values below the threshold are noted.
+def lowered(threshold, value, shrink, slack):
+    """The threshold once a set of this value is known: shrink * value + slack at most; an infinite shrink keeps it."""
+    return threshold if shrink == np.inf else min(threshold, shrink * value + slack)
 
-    keep: the threshold stays, else it follows the best value, `slack` above it. Returns (threshold, number of sets noted). The pair loop has no division: v < threshold <=> u^2 > (value - g_i - threshold) d.
+
+@njit
+def leaf(S, c, price, ident, m, j, value, t, threshold, shrink, slack, into, f, space, number):
+    """Visit the set that is in, with j where j >= 0, and all that have one or (t > 1) two candidates more; value: that of the set, prices included. Sets of values below the threshold are noted.
+
+    Returns (threshold, number of sets noted). The pair loop has no division: v < threshold <=> u^2 > (value - g_i - threshold) d.
     """
     w, d, e = space.w, space.d, space.e
     if j >= 0:
@@ -129,14 +135,14 @@ def leaf(S, c, price, ident, m, j, value, t, threshold, slack, keep, into, f, sp
         f += 1
     if value < threshold:
         number = record(space, number, value, into, f, -1, -1)
-        threshold = threshold if keep else min(threshold, value + slack)
+        threshold = lowered(threshold, value, shrink, slack)
     for i in range(m):
         if i == j or not d[i] > 0.0:
             continue
         one = value + price[i] - e[i] * e[i] / d[i]
         if one < threshold:
             number = record(space, number, one, into, f, ident[i], -1)
-            threshold = threshold if keep else min(threshold, one + slack)
+            threshold = lowered(threshold, one, shrink, slack)
         if t > 1 and _pairs(S, w, d, e, price, i, j, one - threshold):
             for l in range(i):
                 s = S[i, l] - w[i] * w[l] / w[j] if j >= 0 else S[i, l]
@@ -145,7 +151,7 @@ def leaf(S, c, price, ident, m, j, value, t, threshold, slack, keep, into, f, sp
                     two = one + price[l] - u * u / left
                     if two < threshold:
                         number = record(space, number, two, into, f, ident[i], ident[l])
-                        threshold = threshold if keep else min(threshold, two + slack)
+                        threshold = lowered(threshold, two, shrink, slack)
     return threshold, number
 
 
@@ -213,7 +219,7 @@ def _joint(B, b, cost, top, last, least):
 
 
 @njit
-def search(stack, space, base, f, size, threshold, slack, keep, work, limit):
+def search(stack, space, base, f, size, threshold, shrink, slack, work, limit):
     """Go on from level f until nothing is left above level `base`, `work` entries of matrices were visited, `limit` nodes were solved, or the notes are full.
 
     size: columns of a set at most. Returns (f, threshold, sets noted, nodes).
@@ -241,7 +247,7 @@ def search(stack, space, base, f, size, threshold, slack, keep, work, limit):
             f -= 1
             continue
         if left <= 2 or over < 3.0 * cheapest:
-            threshold, number = leaf(S[f], c[f], price[f], ident[f], m[f], -1, R[f] + paid[f], left, threshold, slack, keep, into, f, space, number)
+            threshold, number = leaf(S[f], c[f], price[f], ident[f], m[f], -1, R[f] + paid[f], left, threshold, shrink, slack, into, f, space, number)
             f -= 1
             continue
         took[f] = best
@@ -249,13 +255,13 @@ def search(stack, space, base, f, size, threshold, slack, keep, work, limit):
         with_it = R[f] - c[f, best] * c[f, best] / S[f, best, best]
         pays = paid[f] + price[f, best]
         if left == 3 or over - price[f, best] < 3.0 * cheapest:
-            threshold, number = leaf(S[f], c[f], price[f], ident[f], m[f], best, with_it + pays, left - 1, threshold, slack, keep, into, f, space, number)
+            threshold, number = leaf(S[f], c[f], price[f], ident[f], m[f], best, with_it + pays, left - 1, threshold, shrink, slack, into, f, space, number)
             work -= m[f] * m[f]
         else:
             f = descend(stack, space, f, best, with_it, pays)
             if with_it + pays < threshold:
                 number = record(space, number, with_it + pays, into, f, -1, -1)
-                threshold = threshold if keep else min(threshold, with_it + pays + slack)
+                threshold = lowered(threshold, with_it + pays, shrink, slack)
             least[f] = least[f - 1]
             work -= m[f] * m[f]
         at = f if took[f] >= 0 else f - 1
@@ -266,7 +272,7 @@ def search(stack, space, base, f, size, threshold, slack, keep, work, limit):
 @njit
 def descend(stack, space, f, j, value, pays):
     """Open level f + 1, in which candidate j of level f is in; returns f + 1."""
-    S, B, c, b, price, ident, F, R, paid, least, m, took, into = stack
+    S, B, c, b, price, ident, F, R, paid, _least, m, took, into = stack
     g = f + 1
     pivot(S[f], c[f], j, m[f], space.w, S[g], c[g])
     copy_without(B[f], b[f], j, m[f], B[g], b[g])
