@@ -24,7 +24,7 @@ PORTION = 4e6  # entries of matrices that a worker visits between polls: about 5
 DEPENDENT = 1e-8  # pivot of a unit column given others, below which it counts as a combination of them
 NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
 TASKS = 512  # searches at most into which dependent columns may split one
-LARGEST = 400  # columns at most: every open level holds two matrices
+LARGEST = 200  # columns at most: every open level holds two matrices
 
 
 def searchable(dual):
@@ -211,7 +211,7 @@ class Leaps:
 
     def run(self, poll=None):
         """Search until nothing is open ("closed"), node_limit is met ("node_limit"), or poll() is True ("stopped")."""
-        limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
+        limit = 1 << 62 if self.settings.node_limit is None else int(self.settings.node_limit)
         shrink = 1.0 - 0.5 * self.settings.gap if self.n_best == 1 else math.inf
         while True:
             self._deal()
@@ -222,9 +222,10 @@ class Leaps:
                 return "stopped"
             if self.nodes >= limit:
                 return "node_limit"
-            threshold, share, found = self.cutoff + self.margin, math.ceil((limit - self.nodes) / len(active)) if math.isfinite(limit) else 1 << 60, [None] * len(active)
+            threshold, rest, found = self.cutoff + self.margin, min(limit - self.nodes, 1 << 60), [()] * len(active)
 
-            def work(i, active=active, threshold=threshold, share=share, found=found):
+            def work(i, active=active, threshold=threshold, rest=rest, found=found):
+                share = rest // len(active) + (i < rest % len(active))
                 found[i] = active[i].work(self.most, threshold, shrink, 2.0 * self.margin, share)
 
             run_each(work, len(active))
