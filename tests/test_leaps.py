@@ -28,7 +28,7 @@ def posed(X, y, *, weights=None, intercept=True, standardize=True, forced=(), ex
                      upper=np.full(p, math.inf), factor=np.ones(p) if factor is None else factor, forced=np.array(forced, dtype=np.int64), excluded=out, names=[f"x{j}" for j in range(p)]))
 
 
-def leaps_of(problem, *, lambda2=0.0, size=None, lambda0=None, gap=0.0, node_limit=None, n_best=1):
+def leaps_of(problem, *, lambda2=0.0, size=None, lambda0=None, gap=0.0, node_limit=None, n_best=1, split=True):
     model = make_model(problem)
 
     def refit(support):
@@ -37,7 +37,8 @@ def leaps_of(problem, *, lambda2=0.0, size=None, lambda0=None, gap=0.0, node_lim
         price = 0.0 if lambda0 is None else lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
         return fit.value + price, tuple(map(int, support))
 
-    return Leaps(duality.dual_problem(problem, 0.0, lambda2), size=size, lambda0=lambda0, refit=refit, settings=SimpleNamespace(gap=gap, node_limit=node_limit), n_best=n_best)
+    dual = duality.dual_problem(problem, 0.0, lambda2, split=duality.split(problem) if split else None)
+    return Leaps(dual, size=size, lambda0=lambda0, refit=refit, settings=SimpleNamespace(gap=gap, node_limit=node_limit), n_best=n_best)
 
 
 def enumerated(X, y, *, weights=None, intercept=True, standardize=True, forced=(), excluded=(), lambda2=0.0):
@@ -100,7 +101,7 @@ def test_sizes_are_those_of_enumeration(number, n_best):
     table, held = enumerated(X, y, lambda2=lambda2, **options), len(options.get("forced", ()))
     for size in range(10 - held):
         values = {support: value for support, value in table.items() if len(support) - held <= size}
-        search = leaps_of(problem, lambda2=lambda2, size=size, n_best=n_best)
+        search = leaps_of(problem, lambda2=lambda2, size=size, n_best=n_best, split=size % 2 == 0)
         assert search.run() == "closed"
         if len(values) < n_best:
             assert len(search.best) == len(values) and search.upper == math.inf
@@ -246,6 +247,17 @@ def test_gap_ends_a_search_earlier():
         search.run()
     assert loose.nodes < tight.nodes and loose.lower <= tight.upper
     assert loose.upper - loose.lower <= 0.1 * loose.upper
+
+
+def test_a_ridge_and_a_split_diagonal_spare_nodes():
+    problem, nodes = hard(), {}
+    for lambda2 in (0.0, 0.3):
+        for split in (False, True):
+            search = leaps_of(problem, size=7, lambda2=lambda2, split=split)
+            search.run()
+            nodes[lambda2, split] = search.nodes, search.best[0][1]
+    for lambda2 in (0.0, 0.3):
+        assert nodes[lambda2, True][0] < nodes[lambda2, False][0] and nodes[lambda2, True][1] == nodes[lambda2, False][1]
 
 
 def test_an_offered_model_competes_and_spares_nodes():

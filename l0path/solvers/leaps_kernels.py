@@ -37,13 +37,16 @@ class Stack(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Scratch (p,): w pivot row, d, e diagonal and c after a pivot, cost what leaving adds to F; top (p + 1,) positions; found (rows, size) sets of columns, -1 beyond their end, value (rows,)."""
+    """Scratch (p,): w pivot row, d, e diagonal and c after a pivot, cost what leaving adds to F; top, largest (p + 1,). delta (p,) by ident: S - diag(delta) is positive semidefinite.
+    found (rows, size): sets of columns, -1 beyond their end, of values value (rows,)."""
 
     w: np.ndarray
     d: np.ndarray
     e: np.ndarray
     cost: np.ndarray
     top: np.ndarray
+    largest: np.ndarray
+    delta: np.ndarray
     found: np.ndarray
     value: np.ndarray
 
@@ -174,11 +177,12 @@ def _pairs(S, w, d, e, price, i, j, over):
 
 
 @njit
-def bound(B, b, price, cheapest, m, t, space):
+def bound(B, b, price, ident, cheapest, m, t, space):
     """(what every set of at most t of m candidates adds to F at least, prices included; the candidate that costs most to leave out).
 
     Of any r + 1 candidates a set of r leaves out one, of any r + 2 two: with the costs b_j^2 / B_jj of leaving in descending order a set of r adds the (r + 1)th largest, the least joint cost
-    of two of the first r + 2, and r times the cheapest price, at least; and one that leaves out none of the r costliest pays their prices.
+    of two of the first r + 2, and r times the cheapest price, at least; and one that leaves out none of the r costliest pays their prices. Every candidate that leaves adds delta_j b_j^2 besides:
+    leaving out O costs b_O' inv(B_OO) b_O, and inv(B_OO) is a Schur complement of S - diag(delta) + diag(delta), of which the first part is positive semidefinite.
     """
     cost, top = space.cost, space.top
     for a in range(m):
@@ -202,7 +206,28 @@ def bound(B, b, price, cheapest, m, t, space):
         else:
             joint = _joint(B, b, cost, top, r + 1, joint) if r + 1 < PAIRS else cost[top[r]]
         two = min(two, r * cheapest + joint)
-    return max(one, two), top[0]
+    return max(one, two, _sum(b, price, ident, m, min(t, m), space)), top[0]
+
+
+@njit
+def _sum(b, price, ident, m, t, space):
+    """Least sum of delta_j b_j^2 over candidates left out and of prices over the others, t at most."""
+    total, largest, delta = 0.0, space.largest, space.delta
+    for l in range(t):
+        largest[l] = 0.0
+    for a in range(m):
+        gain = delta[ident[a]] * b[a] * b[a]
+        total += gain
+        gain -= price[a]
+        if t > 0 and gain > largest[t - 1]:
+            l = t - 1
+            while l > 0 and largest[l - 1] < gain:
+                largest[l] = largest[l - 1]
+                l -= 1
+            largest[l] = gain
+    for l in range(t):
+        total -= largest[l]
+    return total
 
 
 @njit
@@ -240,7 +265,7 @@ def search(stack, space, base, f, size, threshold, shrink, slack, work, limit):
         left, cheapest = size - f, np.inf
         for a in range(m[f]):
             cheapest = min(cheapest, price[f, a])
-        more, best = bound(B[f], b[f], price[f], cheapest if m[f] else 0.0, m[f], left, space)
+        more, best = bound(B[f], b[f], price[f], ident[f], cheapest if m[f] else 0.0, m[f], left, space)
         least[f] = max(least[f], F[f] + paid[f] + more)
         over = threshold - F[f] - paid[f]
         if m[f] == 0 or left == 0 or not least[f] < threshold:
