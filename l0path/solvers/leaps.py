@@ -109,6 +109,7 @@ class Leaps:
     best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
     A set is called worse only beyond `margin`, what rounding of products, inverses and pivots can hide:  (m + 16) eps v0 (sum_j sqrt(VIF_j))^2,  v0 the value without columns, VIF_j = S_jj inv(S)_jj
     (pivots are exact for matrices perturbed by eps relative to their diagonals; coefficients are at most sqrt(2 v0 inv(S)_jj), products with residuals at most sqrt(2 v0 S_jj)).
+    A column of which the columns that are in leave less than 1e-13 of the square adds nothing, as in refits.
     """
 
     def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=()):

@@ -271,32 +271,32 @@ def search(stack, space, base, f, size, threshold, shrink, slack, work, limit):
         if m[f] == 0 or left == 0 or not least[f] < threshold:
             f -= 1
             continue
-        if left <= 2 or over < 3.0 * cheapest:
-            threshold, number = leaf(S[f], c[f], price[f], ident[f], m[f], -1, R[f] + paid[f], left, threshold, shrink, slack, into, f, space, number)
-            f -= 1
-            continue
-        took[f] = best
-        gone = b[f, best] * b[f, best] / B[f, best, best]
-        with_it = R[f] - c[f, best] * c[f, best] / S[f, best, best]
-        pays = paid[f] + price[f, best]
-        if left == 3 or over - price[f, best] < 3.0 * cheapest:
-            threshold, number = leaf(S[f], c[f], price[f], ident[f], m[f], best, with_it + pays, left - 1, threshold, shrink, slack, into, f, space, number)
+        whole = left <= 2 or over < 3.0 * cheapest  # sets with three candidates more are not wanted: a scan ends the node
+        value, gone = R[f] + paid[f], np.inf
+        if not whole:
+            value += price[f, best] - c[f, best] * c[f, best] / S[f, best, best]
+            gone = b[f, best] * b[f, best] / B[f, best, best]
+        more = F[f] + paid[f] + gone  # the bound of what is open at this level beside the subtree of `best`
+        if whole or left == 3 or over - price[f, best] < 3.0 * cheapest:
+            threshold, number = leaf(S[f], c[f], price[f], ident[f], m[f], -1 if whole else best, value, left if whole else left - 1, threshold, shrink, slack, into, f, space, number)
             work -= m[f] * m[f]
+            took[f] = best
+            least[f] = max(least[f], more)
+            f -= whole
         else:
-            f = descend(stack, space, f, best, with_it, pays)
-            if with_it + pays < threshold:
-                number = record(space, number, with_it + pays, into, f, -1, -1)
-                threshold = lowered(threshold, with_it + pays, shrink, slack)
-            least[f] = least[f - 1]
+            took[f] = best
+            f = descend(stack, space, f, best, value)
+            if value < threshold:
+                number = record(space, number, value, into, f, -1, -1)
+                threshold = lowered(threshold, value, shrink, slack)
+            least[f], least[f - 1] = least[f - 1], max(least[f - 1], more)
             work -= m[f] * m[f]
-        at = f if took[f] >= 0 else f - 1
-        least[at] = max(least[at], F[at] + paid[at] + gone)  # of what is still open there
     return f, threshold, number, nodes
 
 
 @njit
-def descend(stack, space, f, j, value, pays):
-    """Open level f + 1, in which candidate j of level f is in; returns f + 1."""
+def descend(stack, space, f, j, value):
+    """Open level f + 1, in which candidate j of level f is in; value: that of the columns in, prices included. Returns f + 1."""
     S, B, c, b, price, ident, F, R, paid, _least, m, took, into = stack
     g = f + 1
     pivot(S[f], c[f], j, m[f], space.w, S[g], c[g])
@@ -307,5 +307,6 @@ def descend(stack, space, f, j, value, pays):
     if j < m[g]:
         price[g, j], ident[g, j] = price[f, m[g]], ident[f, m[g]]
     into[f] = ident[f, j]
-    F[g], R[g], paid[g], took[g] = F[f], value, pays, -1
+    paid[g] = paid[f] + price[f, j]
+    F[g], R[g], took[g] = F[f], value - paid[g], -1
     return g
