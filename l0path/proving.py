@@ -1,5 +1,6 @@
 """How far one solution is from optimal: rounds of better dual points and of safe rules, then a branch-and-bound search of what they leave. `Path.certify` and algorithm="exact" are made of it."""
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +14,15 @@ from .screening import fix_cardinality, fix_penalised
 from .solvers.branch_and_bound import BranchAndBound, Tree
 from .solvers.hinge_tree import HingeTree
 from .solvers.integrality_generation import IntegralityGeneration, generate
+from .solvers.leaps import Leaps, searchable
 from .working_set import make_model
 
 READS = 60  # batched reads of X in a round, at most, where no search can follow
 PATIENCE = 6  # reads in a row that gain less than half of CLOSED end a round
+FAVOUR = 4.0  # of leaps and bounds, in time
+PORTION = 0.1  # seconds of a search's first turn, where two take turns
 LOOKS = 10  # reads in a round before a search
+GLANCES = 2  # the same before leaps and bounds
 ROUNDS = 20  # rounds of bounding and fixing
 BARE_READS = 3  # for the bound of the loss without any penalty
 SHARES = (0.0, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)  # of the shrinkage, for the bound of the loss alone
@@ -47,7 +52,7 @@ class Proof:
         self.given, self.box, self.conditional = box, self.checked(box), False
         self.lower = solution.lower_bound if math.isfinite(solution.lower_bound) and IN_BOX not in solution.flags else -math.inf
         self.loss, self.paid, self.reason, self.last = problem.floor - problem.noise, 0.0, "", None
-        self.nodes, self.ended, self.best = 0, "", []
+        self.nodes, self.ended, self.best, self.models = 0, "", [], []
 
     def checked(self, box):
         """The box as a number, "auto" filled in."""
@@ -74,7 +79,7 @@ class Proof:
             if self.clock.over() or not self.round() or self.gap() <= self.settings.gap:
                 break
         self.bare_loss()
-        if self.last is not None and (self.gap() > self.settings.gap or self.n_best > 1) and not self.clock.over():
+        if (self.gap() > self.settings.gap or self.n_best > 1) and not self.clock.over():
             self.search(self.dual())
 
     def dual(self):
@@ -90,7 +95,7 @@ class Proof:
             self.reason = f"{why_unbounded(self.problem)}; {REMEDY}"
             return False
         fit, goal = standardized(self.problem, s), np.array([s.objective - self.paid])
-        reads, patience = (READS, PATIENCE) if self.unsearchable(dual) else (LOOKS, 2)
+        reads, patience = (READS, PATIENCE) if self.unsearchable(dual) else (GLANCES, 1) if not searchable(dual) else (LOOKS, 2)
         if self.penalised:
             target = targets([s])
         else:
@@ -154,10 +159,13 @@ class Proof:
 
     def search(self, dual):
         """Branch and bound on what is left of the problem."""
-        self.ended = self.unsearchable(dual)
+        if searchable(dual):
+            self.ended = self.unsearchable(dual)
         if self.ended:
             return
         s = self.solution
+        if self.n_best > 1 and not self.models:
+            self.seeds()
         problem, J = compact(self.problem)
         box = None if self.box is None else np.broadcast_to(self.box, (self.whole.X.p,))[J]
         dual = duality.dual_problem(problem, s.lambda1, s.lambda2, box=box, split=divided(problem))
@@ -167,15 +175,43 @@ class Proof:
         if isinstance(self.settings, IntegralityGeneration):
             self.generate(problem, J, box, target)
             return
-        kind, start = HingeTree if isinstance(problem.loss, Hinge) else Tree, np.flatnonzero(np.isin(J, s.support))
-        tree = kind(dual, settings=self.settings, n_best=self.n_best, refit=lambda support: self.value(model, support), start=start, **target)
-        if self.n_best == 1:
-            tree.accept(s.objective - self.paid, None)
-        else:
-            for support in self.models:
-                tree.offer(np.searchsorted(J, support))
-        self.ended = tree.run(self.poll(tree))
-        self.take_over(J, tree.nodes, tree.lower, [fit for _, fit in tree.best if fit is not None])
+        searches = self.searches(dual, model, np.flatnonzero(np.isin(J, s.support)), target)
+        for one in searches:
+            if self.n_best == 1:
+                one.accept(s.objective - self.paid, None)
+            else:
+                for support in self.models:
+                    one.offer(np.searchsorted(J, support))
+        self.ended, one = self.take_turns(searches)
+        self.take_over(J, sum(other.nodes for other in searches), max(other.lower for other in searches), [fit for _, fit in one.best if fit is not None])
+
+    def searches(self, dual, model, start, target):
+        """The searches that can serve the dual: the tree, and for a squared loss with few columns leaps and bounds, which needs no ridge and is the faster the smaller it is."""
+        out, options = [], {"settings": self.settings, "n_best": self.n_best, "refit": lambda support: self.value(model, support), "start": start, **target}
+        if not searchable(dual):
+            try:
+                out.append(Leaps(dual, **options))
+            except ValueError:  # too many collinear columns
+                pass
+        if not self.unsearchable(dual):
+            out.append((HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options))
+        return out
+
+    def take_turns(self, searches):
+        """(how they ended, the one with the best models): searches have the word in turn, each time twice as long, until one has closed the gap or none may go on."""
+        ended, portion, live, asked = "stopped", PORTION, list(searches), self.poll(searches)
+        while live and not self.clock.over():
+            for one in list(live):
+                turn = time.perf_counter() + portion * (FAVOUR if isinstance(one, Leaps) else 1.0) if len(live) > 1 else math.inf
+                ended = one.run(lambda turn=turn: asked() or time.perf_counter() > turn)
+                if ended == "closed":
+                    return ended, one
+                if ended == "node_limit":
+                    live.remove(one)
+                if self.clock.over():
+                    break
+            portion *= 2.0
+        return ended, min(searches, key=lambda one: one.upper)
 
     def generate(self, problem, J, box, target):
         """Integrality generation in place of the tree."""
@@ -190,6 +226,8 @@ class Proof:
         self.nodes = nodes
         self.best = [fit._replace(support=J[fit.support]) for fit in fits]
         self.lower = max(self.lower, lower + self.paid)
+        if not (self.penalised or self.solution.lambda1 or self.solution.lambda2 or self.conditional):
+            self.loss = max(self.loss, self.lower)  # the objective is the loss
         self.improve()
 
     def value(self, model, support):
@@ -199,8 +237,8 @@ class Proof:
         price = self.solution.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum()) if self.penalised else 0.0
         return fit.value + price, fit
 
-    def poll(self, tree):
-        """Whether to stop, asked by the search at every batch of nodes; shows its progress."""
+    def poll(self, searches):
+        """Whether to stop, asked by the searches at every batch of nodes; shows their progress."""
         if not self.progress:
             return self.clock.over
         from tqdm.auto import tqdm
@@ -208,8 +246,9 @@ class Proof:
         bar = tqdm(desc="l0path", unit="node", bar_format="{desc}")
 
         def poll():
-            gap = relative_gap(tree.upper, tree.lower)
-            bar.set_description_str(f"l0path: objective {tree.upper + self.paid:.6g}, bound {tree.lower + self.paid:.6g}, gap {gap:.2g}, {tree.nodes} nodes, {len(tree.heap)} open")
+            upper, lower = (best(getattr(one, side) for one in searches) for best, side in ((min, "upper"), (max, "lower")))
+            nodes = sum(one.nodes for one in searches)
+            bar.set_description_str(f"l0path: objective {upper + self.paid:.6g}, bound {lower + self.paid:.6g}, gap {relative_gap(upper, lower):.2g}, {nodes} nodes")
             return self.clock.over()
 
         return poll
@@ -265,7 +304,7 @@ class Proof:
             out.append(f"assumes |b_j| <= {self.box:.6g} in standardised units ({how}): bound and fixed columns hold only for models within it")
         if not self.whole.usable.all():
             out.append(f"{int((~self.whole.usable).sum())} columns that the fit left out (excluded, constant, or equal to an earlier one) stay out")
-        if self.ended not in ("", "closed", "stopped", "stalled", "node_limit"):
+        if not self.reason and self.ended not in ("", "closed", "stopped", "stalled", "node_limit"):
             out.append(f"nothing was branched on: {self.ended}")
         return out + ([f"no lower bound: {self.reason}"] if self.reason and not math.isfinite(self.lower) else [])
 
