@@ -106,7 +106,8 @@ def simulated_table(args, rival):
             price = middle(path, k)
             priced = l0path.fit(X, y, lambda2=ridge, lambda0=[price], max_k=3 * k)
             model = priced.model(index=0)
-            task = {"l0": n * price, "l2": n * ridge, "m": BOX * float(np.abs(model.coef).max()), "gap": args.gap, "limit": args.limit, "support": [int(j) for j in model.support]}
+            largest = float(priced.coef(index=0, standardized=True).drop("(Intercept)").abs().max())
+            task = {"l0": n * price, "l2": n * ridge, "m": BOX * largest, "gap": args.gap, "limit": args.limit, "support": [int(j) for j in model.support]}
             calls = {"size": lambda path=path: path.certify(k=k, gap=args.gap, time_limit=args.ours), "price": lambda path=priced: path.certify(index=0, gap=args.gap, time_limit=args.ours),
                      "l0bnb": lambda task=task: rival.solve(**task)}
             out = repeated(calls, args)
