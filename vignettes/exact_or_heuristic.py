@@ -36,7 +36,7 @@ import l0path
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer sizes and shorter limits, the same cells
 pd.set_option("display.width", 160, "display.max_columns", 20, "display.precision", 4)
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6b6b6b"
-LIMIT = 2.0 if SHORT else 6.0  # seconds for each proof, where nothing else is said
+LIMIT = 1.0 if SHORT else 5.0  # seconds for each proof, where nothing else is said
 
 
 def plain(ax, **labels):
@@ -69,7 +69,7 @@ path.certify(k=5, time_limit=None)
 # lower bound over all that is open; where the bound is above the best model known, everything below the node is ruled out at once. Now all sizes up to `K`:
 
 # %%
-K = 10 if SHORT else 13
+K = 7 if SHORT else 13
 proofs = {k: path.certify(k=k, time_limit=60) for k in range(1, K + 1)}
 rows = []
 for k, c in proofs.items():
@@ -103,7 +103,7 @@ exact.table[["k", "objective", "lower_bound", "gap", "deviance_ratio", "optimali
 
 # %%
 wide = load_diabetes(expansion=True)
-sizes = [1, 2, 4, 6, 8] if SHORT else [1, 2, 3, 4, 6, 8, 10, 12]
+sizes = [1, 3, 6] if SHORT else [1, 2, 3, 4, 6, 8, 10, 12]
 costs = {}
 for name, (A, r, ridges) in {"growth": (X, y, (0.0, 0.01, 0.1)), "diabetes, 64 columns": (wide.X, wide.y, (0.0, 0.01, 0.1))}.items():
     for ridge in ridges:
@@ -113,7 +113,7 @@ for name, (A, r, ridges) in {"growth": (X, y, (0.0, 0.01, 0.1)), "diabetes, 64 c
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained", sharey=True)
 for ax, name in zip(axes, ("growth", "diabetes, 64 columns"), strict=True):
-    for (_, ridge), color, lift in zip([key for key in costs if key[0] == name], (BLUE, ORANGE, GREEN), (9, -14, -14), strict=True):
+    for (_, ridge), color, lift in zip([key for key in costs if key[0] == name], (BLUE, ORANGE, GREEN), (9, -14, -24), strict=True):
         done = costs[name, ridge]
         took = [min(c.seconds, LIMIT) for c in done.values()]
         ax.plot(list(done), took, color=color, linewidth=1.2, label=f"lambda2 = {ridge:g}")
@@ -123,14 +123,17 @@ for ax, name in zip(axes, ("growth", "diabetes, 64 columns"), strict=True):
                 ax.annotate(f"{c.gap:.1%}", (k, seconds), xytext=(0, lift), textcoords="offset points", ha="center", fontsize=8, color=color)
     ax.axhline(LIMIT, color=GREY, linewidth=0.8, linestyle=":")
     ax.set_yscale("log")
-    plain(ax, title=name, xlabel="number of columns, k", xticks=sizes, ylim=(None, LIMIT * 2))
+    ax.minorticks_off()
+    ticks = [0.1, 0.2, 0.5, 1, 2, 5]
+    ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
+    plain(ax, title=name, xlabel="number of columns, k", xticks=sizes, ylim=(min(min(c.seconds for c in done.values()) for done in costs.values()) / 1.3, LIMIT * 1.6))
     ax.title.set(fontsize=10)
 axes[0].set_ylabel("seconds to the proof")
 axes[1].legend(frameon=False, fontsize=9, loc="lower right");
 
 # %% [markdown]
-# The middle sizes are the dear ones: there are most subsets, and they differ least. A ridge makes the bounds sharper, and the search shorter, often by far; but it also changes the question, and the proof is about the shrunken
-# objective (see `how_good_is_my_model.py`). Does it change the *answer*? Where both are proved, compare the supports:
+# Each further column multiplies the number of subsets, and the models at the top differ ever less; the time grows too, yet far slower than that number (table of Part 1). A ridge makes the bounds sharper, and long searches shorter.
+# But it also changes the question: the proof is about the shrunken objective (see `how_good_is_my_model.py`). Does it change the *answer*? Where both are proved, compare the supports:
 
 # %%
 rows = []
@@ -171,7 +174,7 @@ problems = {
     "EWS genes, ridge": (genes, against_rest("EWS"), {"loss": "logistic", "lambda2": 0.01}),
     "RMS genes, ridge": (genes, against_rest("RMS"), {"loss": "logistic", "lambda2": 0.01}),
 }
-kept = [1, 2, 3, 5, 7] if SHORT else list(range(1, 11))
+kept = [1, 2, 4, 7] if SHORT else list(range(1, 11))
 paths = {name: l0path.fit(A, r, max_k=12, **how) for name, (A, r, how) in problems.items()}
 board = {(name, k): one.certify(k=k, time_limit=LIMIT) for name, one in paths.items() for k in kept}
 
@@ -229,8 +232,8 @@ print(f"proofs took {sum(c.seconds for c in board.values()):.0f} s")
 pd.DataFrame(rows).set_index("algorithm")
 
 # %% [markdown]
-# Read it as a statement about cost. If a few seconds are no matter, more search effort removes most errors of a heuristic, without a proof. The proof costs more than all of these together, and its product is not a better model, as
-# a rule, but the knowledge that there is none.
+# Read it as a statement about cost. More effort of a local search is cheap, and a good buy where an optimum was missed. The proof costs far more than all of these paths together, and what it sells is, as a rule, not a better model but the
+# knowledge that there is none.
 #
 # # Part 4: the ten best models
 #
@@ -247,7 +250,7 @@ def picture(ax, c, title):
     inside = np.array([[j in set(m.support) for m in c.best] for j in order])
     ax.imshow(np.where(inside, 1.0, 0.0) * np.where(share[order] == len(c.best), 1.0, 0.55).reshape(-1, 1), cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
     loss = [m.objective / c.best[0].objective - 1 for m in c.best]
-    ax.set(xticks=range(len(c.best)), xticklabels=[f"{v:+.2%}" for v in loss], yticks=range(len(order)), yticklabels=[str(names[j])[:22] for j in order])
+    ax.set(xticks=range(len(c.best)), xticklabels=[f"{v:+.3%}" if i else "best" for i, v in enumerate(loss)], yticks=range(len(order)), yticklabels=[str(names[j])[:22] for j in order])
     ax.set_title(f"{title}: {c.status.replace('_', ' ')}, {c.nodes} nodes, {c.seconds:.1f} s", fontsize=10)
     ax.set_xticks(np.arange(len(c.best) + 1) - 0.5, minor=True)
     ax.set_yticks(np.arange(len(order) + 1) - 0.5, minor=True)
@@ -271,8 +274,8 @@ for title, c in ten.items():
     print(f"{title}: {len(some)} columns occur in the ten best, {len(every)} in all of them ({', '.join(sorted(every))}); the tenth loses {c.best[-1].objective / c.best[0].objective - 1:.2%}")
 
 # %% [markdown]
-# Darker rows are in all ten. How far apart the ten are is something no single best model can tell: where the tenth loses a percent or less, the data do not choose between them, whatever the proof says of the first. In the sonar panel,
-# columns are neighbouring frequency bands, and it is neighbours that stand in for each other.
+# Darker rows are in all ten. How far apart the ten are is something no single best model can tell: where the runners-up lose a percent or less, the data hardly choose between them, whatever the proof says of the first. In the sonar panel
+# columns are frequency bands in their order, and many of those that come and go are neighbours, which hear nearly the same.
 #
 # The list of all exchanges of one column (`path.alternatives`) is cheaper, and misses models that differ in more than one:
 
@@ -288,7 +291,7 @@ for title, c in ten.items():
 # Sonar returns again, now with a tenth of the ridge. What does more time buy? Six columns, the search started anew with ever longer limits, for two ridges:
 
 # %%
-limits = [0.5, 1, 2, 4] if SHORT else [0.5, 1, 2, 4, 8, 16]
+limits = [0.5, 1, 2] if SHORT else [0.5, 1, 2, 4, 8, 16]
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.9), layout="constrained")
 last = {}
 for ax, ridge in zip(axes, (0.01, 0.001), strict=True):
@@ -304,8 +307,10 @@ for ax, ridge in zip(axes, (0.01, 0.001), strict=True):
     ax.plot(seconds, [c.incumbent for c in runs], color=BLUE, marker="o", markersize=5, label="objective of the best model")
     ax.plot(seconds, [c.lower_bound for c in runs], color=ORANGE, marker="o", markersize=5, markerfacecolor="white", linestyle=(0, (4, 2)), label="lower bound")
     ax.set_xscale("log")
+    ax.minorticks_off()
+    ax.set_xticks(limits, [f"{limit:g}" for limit in limits])
     ax.annotate("proved" if runs[-1].proven else f"gap {runs[-1].gap:.1%} after {runs[-1].nodes} nodes", (seconds[-1], runs[-1].lower_bound), xytext=(-6, -18), textcoords="offset points", ha="right", fontsize=9, color=ORANGE)
-    plain(ax, title=f"lambda2 = {ridge:g}", xlabel="seconds of search", ylim=(0, None))
+    plain(ax, title=f"lambda2 = {ridge:g}", xlabel="seconds of search", ylim=(0, 1.06 * runs[0].incumbent), xlim=(min(0.9 * limits[0], 0.9 * seconds[0]), 1.1 * max(seconds[-1], limits[-1])))
     ax.title.set(fontsize=10)
 axes[0].set_ylabel("objective")
 axes[0].legend(frameon=False, fontsize=9, loc="lower left");
@@ -314,9 +319,8 @@ axes[0].legend(frameon=False, fontsize=9, loc="lower left");
 last[0.001]
 
 # %% [markdown]
-# With little ridge the bound starts low and creeps: to halve what is left takes many times the nodes. Another minute would not have changed much, and an hour might. The certificate says so: its status is not `optimal`, `proven` is
-# False, `optimality` does not become `global`, and the bound that it has is true all the same: no model of six bands has a larger deviance ratio than the one it names. That may be all you need to know; if it is not, a larger `lambda2`
-# answers a neighbouring question.
+# With a tenth of the ridge the bound starts far lower and creeps, and nothing in the figure promises that it will arrive. The certificate says so: while the search is open its status is `time_limit`, `proven` is False and `optimality` does
+# not become `global`. The bound that it has is true all the same. Before buying hours, consider the neighbouring question, that with the larger `lambda2` of the left panel.
 #
 # A looser proof is cheaper. `gap=0.01` ends the search as soon as no model can be more than 1% better:
 

@@ -85,17 +85,19 @@ def shown(results):
     """"seconds | status | gap | nodes" of the results of one contestant."""
     last = results[-1]
     if last is None:
-        return "| | |"
+        return " | | | "
     status, gap, nodes = (last["status"], last["gap"], last["nodes"]) if isinstance(last, dict) else (last.status, last.gap, last.nodes)
     return f"{median(map(seconds_of, results)):.2f} | {status} | {gap:.4f} | {nodes}"
 
 
 def simulated_table(args, rival):
     """Ours by size and by price against l0bnb by price."""
-    n, sizes, ridges, k = (100, (200,), (0.1,), 5) if args.smoke else (500, [int(p) for p in args.columns.split(",")], RIDGES, 10)
+    n, sizes, ridges, k = (100, (200,), (0.1,), 5) if args.smoke else (500, [int(p) for p in args.columns.split(",")], [float(ridge) for ridge in args.ridges.split(",")], 10)
     print(f"# n = {n}, k = {k}, SNR 5, constant correlation 0.1; gap {args.gap:g}; limits: ours {args.ours:g} s, l0bnb {args.limit:g} s; l0bnb: |b| <= {BOX} max |b| of our model, its warm start")
-    print("# ratio: ours by price / l0bnb; same: l0bnb's objective less ours, relative")
-    print("| p | lambda2 | path s | k: s | status | gap | nodes | lambda0: k | s | status | gap | nodes | l0bnb: s | status | gap | nodes | ratio | same |\n|" + "---|" * 18)
+    print("# size: at most k columns; price: a lambda0 for k columns; in box: the price within the box of l0bnb, the problem that l0bnb solves")
+    print("# ratio: seconds in box / l0bnb; same: l0bnb's objective less ours, relative")
+    forms = " | ".join(f"{form} s | status | gap | nodes" for form in ("size", "price", "in box", "l0bnb"))
+    print(f"| p | lambda2 | path s | k | {forms} | ratio | same |\n|" + "---|" * 22)
     for p in sizes:
         X, y = simulated(p, n, k)
         rival.give(X, y)
@@ -107,14 +109,15 @@ def simulated_table(args, rival):
             priced = l0path.fit(X, y, lambda2=ridge, lambda0=[price], max_k=3 * k)
             model = priced.model(index=0)
             largest = float(priced.coef(index=0, standardized=True).drop("(Intercept)").abs().max())
+            boxed = l0path.fit(X, y, lambda2=ridge, lambda0=[price], max_k=3 * k, lower=-BOX * largest, upper=BOX * largest)
             task = {"l0": n * price, "l2": n * ridge, "m": BOX * largest, "gap": args.gap, "limit": args.limit, "support": [int(j) for j in model.support]}
-            calls = {"size": lambda path=path: path.certify(k=k, gap=args.gap, time_limit=args.ours), "price": lambda path=priced: path.certify(index=0, gap=args.gap, time_limit=args.ours),
-                     "l0bnb": lambda task=task: rival.solve(**task)}
-            out = repeated(calls, args)
-            ours, theirs = out["price"], out["l0bnb"]
-            ratio = median(map(seconds_of, ours)) / median(map(seconds_of, theirs)) if theirs[-1] else math.nan
-            same = theirs[-1]["cost"] / n / ours[-1].incumbent - 1 if theirs[-1] else math.nan
-            print(f"| {p} | {ridge:g} | {fitted:.2f} | {shown(out['size'])} | {model.k} | {shown(ours)} | {shown(theirs)} | {ratio:.2g} | {same:.1e} |", flush=True)
+            ours = {"size": (path, {"k": k}), "price": (priced, {"index": 0}), "in box": (boxed, {"index": 0})}
+            calls = {form: lambda one=one, which=which: one.certify(gap=args.gap, time_limit=args.ours, **which) for form, (one, which) in ours.items()}
+            out = repeated({**calls, "l0bnb": lambda task=task: rival.solve(**task)}, args)
+            mine, theirs = out["in box"], out["l0bnb"]
+            ratio = median(map(seconds_of, mine)) / median(map(seconds_of, theirs)) if theirs[-1] else math.nan
+            same = theirs[-1]["cost"] / n / mine[-1].incumbent - 1 if theirs[-1] else math.nan
+            print(f"| {p} | {ridge:g} | {fitted:.2f} | {model.k} | {' | '.join(map(shown, out.values()))} | {ratio:.2g} | {same:.1e} |", flush=True)
 
 
 def sizes_table(name, path, sizes, limit):
@@ -146,8 +149,10 @@ def riboflavin_table(args):
 
 
 def main():
+    rows = ("ridges", RIDGES), ("columns", COLUMNS)
+    simulated_rows = {name: (",".join(map(str, values)), f"{name} of the simulated rows") for name, values in rows}
     args = arguments("exact solving, against l0bnb and on real data", python=("", "interpreter of an environment with l0bnb"), only=("simulated,diabetes,riboflavin", "tables, comma between"),
-                     columns=(",".join(map(str, COLUMNS)), "numbers of columns of the simulated rows"), gap=(0.01, "relative gap, simulated rows"), limit=(120.0, "seconds of l0bnb"),
+                     **simulated_rows, gap=(0.01, "relative gap, simulated rows"), limit=(120.0, "seconds of l0bnb"),
                      ours=(120.0, "seconds of each certify"), data=("", "folder with riboflavin/"), k=(15, "largest size of the diabetes rows"), repeats=(3, "timed repetitions, in turn"),
                      slow=(10.0, "seconds beyond which a contestant is not repeated"))
     if args.smoke:
