@@ -1,6 +1,7 @@
 """Exact solving: python tests/benchmarks/exact.py [--python l0bnb/bin/python] [--only simulated,diabetes,riboflavin] [--limit 120] (see README.md)"""
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,14 +37,15 @@ def middle(path, k):
 
 
 class Rival:
-    """l0bnb in its own environment, a process for each call. python: its interpreter, "" for none."""
+    """l0bnb in its own environment, a process for each call. python: its interpreter, "" for none; threads: of its thread pools."""
 
-    def __init__(self, python, folder):
+    def __init__(self, python, folder, threads):
         self.python, self.folder = python, Path(folder)
+        self.surroundings = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), str(threads))}
         asked = [python, "-c", "import importlib.metadata as m; print(m.version('l0bnb'), m.version('numpy'))"]
         found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split() if python else []
         self.here = len(found) == 2
-        print(f"# l0bnb {found[0]}, numpy {found[1]} of {python}" if self.here else f"# l0bnb is left out: --python {python!r} is not an interpreter that has it (peers-l0bnb.txt)")
+        print(f"# l0bnb {found[0]}, numpy {found[1]} of {python}, threads: {threads}" if self.here else f"# l0bnb is left out: --python {python!r} is not an interpreter that has it (peers-l0bnb.txt)")
 
     def give(self, X, y):
         """Lay the data down for the calls that follow; l0bnb computes products with columns, so X keeps its order (F)."""
@@ -57,7 +59,7 @@ class Rival:
             return None
         call = [self.python, str(Path(__file__).with_name("run_l0bnb.py")), str(self.folder / "X.npy"), str(self.folder / "y.npy"), json.dumps(task)]
         try:
-            done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=task["limit"] + PATIENCE)
+            done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=task["limit"] + PATIENCE, env=self.surroundings)
         except subprocess.TimeoutExpired:
             return {"seconds": math.inf, "gap": math.nan, "cost": math.nan, "nodes": -1, "status": "ended"}
         except subprocess.CalledProcessError as error:
@@ -152,7 +154,7 @@ def main():
     rows = ("ridges", RIDGES), ("columns", COLUMNS)
     simulated_rows = {name: (",".join(map(str, values)), f"{name} of the simulated rows") for name, values in rows}
     args = arguments("exact solving, against l0bnb and on real data", python=("", "interpreter of an environment with l0bnb"), only=("simulated,diabetes,riboflavin", "tables, comma between"),
-                     **simulated_rows, gap=(0.01, "relative gap, simulated rows"), limit=(120.0, "seconds of l0bnb"),
+                     **simulated_rows, gap=(0.01, "relative gap, simulated rows"), limit=(120.0, "seconds of l0bnb"), l0bnb_threads=(1, "threads of l0bnb"),
                      ours=(120.0, "seconds of each certify"), data=("", "folder with riboflavin/"), k=(15, "largest size of the diabetes rows"), repeats=(3, "timed repetitions, in turn"),
                      slow=(10.0, "seconds beyond which a contestant is not repeated"))
     if args.smoke:
@@ -161,7 +163,7 @@ def main():
     for path in (l0path.fit(X, y, lambda2=0.05, max_k=4), l0path.fit(X, y, lambda2=0.05, lambda0=[0.05])):
         path.certify(index=len(path) - 1)
     with tempfile.TemporaryDirectory() as folder:
-        tables = {"simulated": lambda: simulated_table(args, Rival(args.python, folder)), "diabetes": lambda: diabetes_table(args), "riboflavin": lambda: riboflavin_table(args)}
+        tables = {"simulated": lambda: simulated_table(args, Rival(args.python, folder, args.l0bnb_threads)), "diabetes": lambda: diabetes_table(args), "riboflavin": lambda: riboflavin_table(args)}
         for name in args.only.split(","):
             if name not in tables:
                 sys.exit(f"--only {args.only!r}: {name!r} is not one of {', '.join(tables)}")
