@@ -79,7 +79,7 @@ pd.DataFrame(rows).set_index("k")
 
 # %%
 wrong = [k for k, c in proofs.items() if c.incumbent < path.model(k=k).objective * (1 - 1e-9)]
-print(f"proved: {sum(c.proven for c in proofs.values())} of {K} sizes; the path was not the best at {wrong or 'none'}")
+print(f"proved: {sum(c.proven for c in proofs.values())} of {K} sizes; sizes at which a better model than that of the path was found: {wrong or 'none'}")
 
 # %% [markdown]
 # Compare the columns `subsets` and `nodes`: that is what bounds save.
@@ -198,7 +198,7 @@ ax.legend(handles, labels, ncols=4, frameon=False, fontsize=8.5, loc="upper cent
 
 # %%
 right, improved, left_open = ((verdicts == 0).sum(), np.isin(verdicts, (1, 3)).sum(), np.isin(verdicts, (2, 3)).sum())
-print(f"of {verdicts.size} models of the default paths, {right} were proved optimal within {LIMIT:g} s each; {improved} were not optimal; {left_open} proofs were not finished")
+print(f"of {verdicts.size} models of the default paths, {right} were proved optimal within {LIMIT:g} s each; a better model was found in place of {improved}; {left_open} proofs were not finished")
 
 # %% [markdown]
 # What was missed? In each such case, the columns that have to move, and whether the same default search finds the better model when it is asked for a longer path (`max_k=20`), which only means that it comes to this size by other ways:
