@@ -15,6 +15,7 @@ from .paths import Model, Path
 from .paths.records import Meta, Solution, Source
 from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
+from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
 
@@ -34,6 +35,13 @@ def slices_of(problem, model, plan):
     return [(float(a), float(b)) for a in lambda1 for b in lambda2]
 
 
+def units(problem):
+    """How many columns, or groups, may be chosen."""
+    if problem.groups is not None:
+        return int(problem.groups.choosable(problem.usable).sum())
+    return int(problem.usable.sum()) - problem.forced.size
+
+
 def bound_of(engine, k):
     """What no model of size k falls below, NaN where the engine has no bounds."""
     return engine.bound(k) if hasattr(engine, "bound") else float("nan")
@@ -50,7 +58,7 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
         if check_columns:
             more, equal = inputs.column_notes(data, problem.usable, problem.square * problem.X.scale**2)
             notes += more
-            equal = np.setdiff1d(equal, problem.forced)
+            equal = np.setdiff1d(equal, problem.forced) if data.groups is None else equal[:0]  # an equal column of another group is that group's own
             if equal.size:
                 excluded = data.excluded.copy()
                 excluded[equal] = True
@@ -76,11 +84,11 @@ class _Run:
 
     def prepare(self, slices):
         p, plan = self.problem, self.plan
-        free = int(p.usable.sum()) - p.forced.size
+        free = self.free = units(p)
         want = default_max_k(self.data, p.n_eff) if plan.max_k is None else plan.max_k
         self.max_k = max(min(want, free), 0)
         if plan.max_k is not None and self.max_k < want:
-            self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable columns")
+            self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable {'columns' if p.groups is None else 'groups'}")
         self.model = make_model(p)
         self.model.max_iter = plan.max_iter
         self.model.grow(p.forced)
@@ -182,7 +190,9 @@ class _Run:
         self.solutions += points
 
     def cost(self, point):
-        """sum f_j over the unforced columns of a solution: what lambda0 multiplies."""
+        """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
+        if self.problem.groups is not None:
+            return float(self.problem.groups.factor[point.groups].sum())
         return float(self.data.factor[point.support[~np.isin(point.support, self.problem.forced)]].sum())
 
     def note_separation(self, points):
@@ -235,21 +245,23 @@ class _Run:
         b = beta * X.scale[support]
         shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
         flags = list(fit.flags)
-        if np.count_nonzero(beta) < support.size:
+        grouped = self.problem.groups
+        chosen = None if grouped is None else getattr(fit, "groups", np.empty(0, dtype=np.int64))
+        if np.count_nonzero(beta) < support.size if grouped is None else any(not np.isin(grouped.of(g), support[beta != 0]).any() for g in chosen):
             flags.append("fewer_nonzeros")
         if optimality == "refit_swap_m" and isinstance(self.plan.settings, LocalSearch):
-            flags.append(f"m={pairs_tried(self.plan.settings, self.problem.n_eff, support.size)}")
+            flags.append(f"m={pairs_tried(self.plan.settings, self.problem.n_eff, support.size) if grouped is None else groups_tried(self.plan.settings)}")
         status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
         if status == "separated":
             optimality = "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
         on_grid = not math.isnan(lambda0)
         loose = (beta != 0) & ~np.isin(support, self.problem.forced)
-        objective = loss + shrinkage + (lambda0 * float(data.factor[support[loose]].sum()) if on_grid else 0.0)
+        objective = loss + shrinkage + (lambda0 * float((data.factor[support[loose]] if grouped is None else grouped.factor[chosen]).sum()) if on_grid else 0.0)
         alone = k == 0 and not self.problem.forced.size and not on_grid
-        if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(self.problem.usable.sum()) - self.problem.forced.size)):
+        if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == self.free)):
             optimality = "global"  # the only support of its size
         return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
-                        lower_bound=objective if alone else bound, status=status, optimality=optimality, flags=tuple(flags))
+                        lower_bound=objective if alone else bound, status=status, optimality=optimality, flags=tuple(flags), groups=chosen)
 
     def describe(self, by_name=False, response=None):
         """The path's Meta."""
@@ -267,7 +279,7 @@ class _Run:
                          intercept=data.intercept, standardize=data.standardize, null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale,
                          forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
                          algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
-                         by_name=by_name, response=response, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
+                         by_name=by_name, response=response, groups=data.groups, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
                          checksum=inputs.checksum(data) if self.keep is None else "",
                          log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0)
         return self.meta

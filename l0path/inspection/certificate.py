@@ -77,6 +77,8 @@ def certify(self, rule=None, *, time_limit=30, n_best=1, box=None, X=None, y=Non
         raise ValueError(f"n_best={n_best!r} needs branch and bound, which is not in this version; leave n_best=1, or see path.alternatives for models that are nearly as good")
     if time_limit is not None and (isinstance(time_limit, bool) or not isinstance(time_limit, (int, float, np.number)) or not time_limit > 0):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
+    if self.meta.groups is not None:
+        raise ValueError("certify bounds models of k columns; the path has groups=, for whose numbers there are no bounds in this version: fit without groups")
     index, clock = self.index(rule, **selector), Clock(time_limit)
     with deferred_interrupts(clock):
         data = fit_data(self, X, y)

@@ -36,6 +36,7 @@ class Meta:
     n_dropped: int = 0
     random_state: int | None = None
     checksum: str = ""
+    groups: Any = None  # `l0path.groups.Groups`
     log_constant: float = 0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
 
 
@@ -59,6 +60,7 @@ class Solution(NamedTuple):
     status: str = "converged"
     optimality: str = "unverified"
     flags: tuple = ()
+    groups: Any = None  # numbers of the chosen groups, ascending, forced ones included; None without groups
 
 
 @dataclass
