@@ -1,7 +1,7 @@
 """The support path over the number of groups: every size on the working groups by additions, removals and swaps with refit, then a check of every size over all groups; those that rank best enter, repeat.
 
 Where all groups are working groups, a squared loss without lambda1, box, overlap or collinear columns decides every exchange exactly ("refit_swap"). Elsewhere it is the m groups that score best at a
-size (c' G_gg^-1 c for the residuals of its fit, and of the fit without each of its two cheapest groups) whose exchanges are all decided, or, where tables only rank, the m best of all exchanges
+size (c' G_gg^-1 c for the residuals of its fit, and of the fit without its cheapest group) whose exchanges are all decided, or, where tables only rank, the m best of all exchanges
 that refits refute ("refit_swap_m").
 """
 import time
@@ -15,9 +15,8 @@ from .solvers.group_mover import GroupMover
 from .solvers.local_search import Store
 
 SMALL, ENTRIES = 2000, 1 << 25  # up to so many columns, and entries of theirs, all groups are working groups from the start
-SEED = 100  # groups of best score that the working groups start from
-CHEAP = 2  # groups of a fit whose removal is looked at in a check
-FURTHER = 10  # sizes beyond the last that an overshoot visits
+SEED = 50  # groups of best score that the working groups start from
+FURTHER = 0.2  # share of the sizes by which an overshoot goes beyond the last
 
 
 class GroupStore(Store):
@@ -92,19 +91,20 @@ class GroupPath:
         if columns <= SMALL and columns * n <= ENTRIES:
             self.model.grow(np.flatnonzero(self.model.free))
         else:
-            self._screen([0], max(SEED, 4 * self.store.last))
+            self._screen([0], max(SEED, 2 * self.store.last))
 
     def _screen(self, sizes, most):
         """Let the `most` groups of best score at each size into the working groups, by reads of X with the slopes of their fits; True if there was a new one."""
         sides, mass, owner = [], [], []
+        keys = self.screened | {self.store.fits[k].key for k in sizes}
         for k in sizes:
-            fit = self.store.fits[k]
-            slopes, v, shifts = self._slopes(fit)
-            for column in [-slopes, *shifts]:
+            slopes, v, shifted = self._slopes(self.store.fits[k], keys)
+            for column in [-slopes, *shifted]:
                 sides.append(column)
                 mass.append(float(v.sum()))
                 owner.append(k)
-        score = self.model.scores(np.column_stack(sides), np.array(mass))
+        known = self.model.model.q_all[:, None] if self.problem.quadratic and sizes == [0] and not self.store.n_forced else None
+        score = self.model.scores(np.column_stack(sides), np.array(mass), known)
         new = []
         for k, row in zip(owner, score, strict=True):
             row[self.store.fits[k].groups] = -1.0
@@ -112,26 +112,24 @@ class GroupPath:
             new.append(best[row[best] > 0.0])
         return self.model.grow(np.unique(np.concatenate(new)))
 
-    def _slopes(self, fit):
-        """(slopes, curvatures, right-hand sides after the removal of each of the CHEAP groups that cost least, by the quadratic) of a fit, by rows."""
+    def _slopes(self, fit, keys):
+        """(slopes, curvatures, [right-hand side after the removal of the cheapest group, by the quadratic]) of a fit, by rows; nothing is removed where what is left is among the sets `keys`."""
         p, model = self.problem, self.model.model
         if p.quadratic:
             slopes, v = p.weights * (fit.b @ model.Z[model.where[fit.support]] - p.y), p.weights
         else:
             _, slopes, v = model.derivatives(fit)
-        cheap = sorted((x, g) for g, x in self.mover.table(fit).drops.items())[:CHEAP] if fit.groups.size > self.store.n_forced else []
-        if not cheap:
+        cheap = self.mover.drops(fit)[:1]
+        if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []
-        state, shifts = self.model.state(fit), []
+        state = self.model.state(fit)
         Z = model.Z[state.at]
         if p.intercept and not p.quadratic:
             Z = Z - (Z @ v / v.sum())[:, None]
-        for _, g in cheap:
-            i = int(np.flatnonzero(state.ids == g)[0])
-            A = slice(state.members[i], state.members[i + 1])
-            step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[A], rcond=None)[0]
-            shifts.append(-slopes + v * (step @ Z))
-        return slopes, v, shifts
+        i = int(np.flatnonzero(state.ids == cheap[0][1])[0])
+        A = slice(state.members[i], state.members[i + 1])
+        step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[A], rcond=None)[0]
+        return slopes, v, [-slopes + v * (step @ Z)]
 
     def _verify(self, sizes):
         """Check sizes over all groups: those whose best-scoring groups are working groups already, and that no exchange among these improves, are verified."""
@@ -175,7 +173,7 @@ class GroupPath:
         fit = self.store.fits.get(self.store.last)
         if fit is None or self.store.end:
             return
-        for _ in range(FURTHER):
+        for _ in range(max(2, int(FURTHER * self.store.last))):
             self.clock.poll()
             new = self.mover.forward(fit, polish=False)
             if new is None or "separated" in new.flags or new.support.size > 0.5 * self.problem.n_eff:
@@ -184,6 +182,9 @@ class GroupPath:
         while fit is not None and self.store.size(fit) > 1:
             self.clock.poll()
             fit = self.mover.backward(fit, polish=False)
+            held = None if fit is None else self.store.fits.get(self.store.size(fit))
+            if held is not None and held.key == fit.key:  # sweeps have gone on from here
+                return
             if fit is not None:
                 self.store.offer(fit)
 
@@ -196,7 +197,7 @@ class GroupPath:
                 if fit is None or "separated" in fit.flags:
                     continue
                 self.clock.poll()
-                drops = sorted((x, g) for g, x in self.mover.table(fit).drops.items())
+                drops = self.mover.drops(fit)
                 luck = np.argsort(np.array([x for x, _ in drops]) * np.exp(self.rng.standard_normal(len(drops))), kind="stable")
                 count = min(len(drops), 2 + int(self.rng.integers(max(1, min(k // 3, 6)))))
                 fit = self.mover.drop_some(fit, [drops[i][1] for i in luck[:count]])
@@ -214,7 +215,12 @@ class GroupPath:
 
     def next_value(self):
         """Value of one more group than the last size, by its best addition; None when there is none."""
-        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
+        fit = self.store.fits[self.store.last]
+        with threads.one_blas_thread():
+            if self.model.exact:
+                additions = self.mover.table(fit).additions
+                return fit.value + additions[0][0] if additions else None
+            new = self.mover.forward(fit, polish=False)
         return None if new is None else new.value
 
     def supports_found(self):

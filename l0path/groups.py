@@ -58,8 +58,8 @@ def make_groups(value, names):
         raise TypeError(f"groups={value!r} must be labels, one for each of the p = {p} columns, {{label: columns}}, or a list of lists of columns")
     else:
         listed = _listed(value, names)
-        nested = [isinstance(v, (list, tuple, set, range, np.ndarray, pd.Index, pd.Series)) for v in listed]
-        if all(nested) and listed:
+        nested = [] if isinstance(listed, np.ndarray) else [isinstance(v, (list, tuple, set, range, np.ndarray, pd.Index, pd.Series)) for v in listed]
+        if nested and all(nested):
             pairs = [(i, _columns(columns, names, f"groups[{i}]")) for i, columns in enumerate(listed)]
         elif any(nested):
             raise TypeError(f"groups mixes labels and lists of columns (entry {nested.index(True)} is a list); give p = {p} labels, or lists only")
@@ -74,18 +74,21 @@ def _listed(value, names):
         value = value.rename(index=str).loc[names]
     if isinstance(value, np.ndarray) and value.ndim > 1:
         raise ValueError(f"groups has shape {value.shape}; give one label per column, a vector, or lists of columns")
-    return list(value)
+    return np.asarray(value) if isinstance(value, (np.ndarray, pd.Series, pd.Index)) and value.dtype.kind in "iufb" else list(value)
 
 
 def _labelled(labels, p):
     """(label, columns) pairs of p labels, in order of first appearance; None and NaN: no group."""
     if len(labels) != p:
         raise ValueError(f"groups has {len(labels)} labels, but X has p = {p} columns; give one label per column, {{label: columns}}, or a list of lists of columns")
-    out = {}
-    for j, label in enumerate(labels):
-        if not pd.isna(label):
-            out.setdefault(label, []).append(j)
-    return [(label, np.array(columns, dtype=np.int64)) for label, columns in out.items()]
+    if isinstance(labels, list):
+        values = np.empty(p, dtype=object)
+        values[:] = labels
+        labels = values
+    codes, own = pd.factorize(labels)
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(own) + 1))
+    return [(own[g], order[bounds[g] : bounds[g + 1]]) for g in range(len(own))]
 
 
 def _columns(value, names, what):

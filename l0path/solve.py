@@ -58,7 +58,7 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
         if check_columns:
             more, equal = inputs.column_notes(data, problem.usable, problem.square * problem.X.scale**2)
             notes += more
-            equal = np.setdiff1d(equal, problem.forced) if data.groups is None else equal[:0]  # an equal column of another group is that group's own
+            equal = np.setdiff1d(equal, problem.forced)
             if equal.size:
                 excluded = data.excluded.copy()
                 excluded[equal] = True

@@ -9,7 +9,8 @@ from .exchange import COLLINEAR
 from .group_kernels import blocks_of, drops, exchanges, scores
 
 STRIP = 256  # columns of working groups in one task of a table
-READ = 1 << 22  # entries of columns held while Gram blocks of all groups are made: 32 MB a task
+READ = 1 << 17  # entries of columns held while Gram blocks of all groups are made, 1 MB a task: they stay in cache
+KEPT = 64  # inverses that are held
 HELD = 1 << 23  # entries of X'R of one read: 64 MB
 
 
@@ -92,6 +93,7 @@ class GroupModel:
         self.inside, self.W = np.zeros(count, dtype=bool), np.empty(0, dtype=np.int64)
         self.places, self.starts = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self.at, self.blocks = np.zeros(1, dtype=np.int64), np.empty(0)
+        self.inverses = {}  # the last ones of `refit`
         self.every = None  # Gram blocks of all groups
         self.grow(self.forced)
 
@@ -137,6 +139,9 @@ class GroupModel:
             model.refits += 1
             at = model.where[support]
             B, kept = self._inverse(at)
+            if len(self.inverses) >= KEPT:
+                self.inverses.pop(next(iter(self.inverses)))
+            self.inverses[groups.tobytes()] = B, kept
             b = np.zeros(support.size)
             q = model.q[at]
             b[kept] = B @ q[kept]
@@ -171,7 +176,11 @@ class GroupModel:
         order = np.concatenate([order, np.setdiff1d(fit.support, order)])
         owner = np.concatenate([*(np.full(J.size, i) for i, J in enumerate(own)), np.full(order.size - sum(J.size for J in own), ids.size)]).astype(np.int64)
         at, more = self.model.where[order], ()
-        if self.problem.quadratic:
+        held = self.inverses.get(fit.key)
+        if held is not None and held[1].size == order.size:
+            place = np.searchsorted(fit.support, order)
+            B, kept = held[0][place[:, None], place], np.arange(order.size)
+        elif self.problem.quadratic:
             B, kept = self._inverse(at)
         else:
             _, slopes, v = self.model.derivatives(fit)
@@ -185,13 +194,22 @@ class GroupModel:
         b = B @ self.model.q[at[kept]] if self.exact else fit.b[np.searchsorted(fit.support, order[kept])]
         return State(at[kept], members, ids, B, b, *more)
 
+    def _drops(self, state):
+        K = state.at.size
+        roots, beta, loss = np.empty((K, max(int(np.diff(state.members).max(initial=1)), 1))), np.empty(K), np.empty(state.ids.size)
+        drops(state.B, state.b, state.members, roots, beta, loss)
+        return roots, beta, loss
+
+    def drops(self, fit):
+        """{group: increase of F by its removal}, by the quadratic at the fit."""
+        state = self.state(fit)
+        return dict(zip(state.ids.tolist(), self._drops(state)[2].tolist(), strict=True))
+
     def table(self, fit, known, keep):
         """The Table of a fit over all working groups: `known` (None, or that over the first of them) and those that came later."""
         state, first, last = self.state(fit), 0 if known is None else known.width, self.W.size
         self.model.tables += 1
-        K = state.at.size
-        roots, beta, loss = np.empty((K, max(int(np.diff(state.members).max(initial=1)), 1))), np.empty(K), np.empty(state.ids.size)
-        drops(state.B, state.b, state.members, roots, beta, loss)
+        roots, beta, loss = self._drops(state)
         skip = ~self.free[self.W] | np.isin(self.W, fit.groups)
         quadratic = self.problem.quadratic
         blocks = self.blocks if quadratic else np.empty(self.at[-1])
@@ -255,14 +273,15 @@ class GroupModel:
             self.every = at, blocks
         return self.every
 
-    def scores(self, R, mass):
-        """(m, G) c' (mass G_gg + 2 lambda2 I)^-1 c of every group for the right-hand sides R (n, m), c = X_g'R; mass (m,): curvature in units of the weights. -1 for groups that may not be chosen."""
+    def scores(self, R, mass, known=None):
+        """(m, G) c' (mass G_gg + 2 lambda2 I)^-1 c of every group for the right-hand sides R (n, m), c = X_g'R; mass (m,): curvature in units of the weights. -1 for groups that may not be chosen.
+        known (p, m): X'R, where it is at hand."""
         at, blocks = self._all_blocks()
         out, step = np.full((R.shape[1], self.free.size), -1.0), max(1, HELD // max(self.problem.X.p, 1))
         for left in range(0, R.shape[1], step):
             right = min(left + step, R.shape[1])
-            C = self.problem.X.correlate(R[:, left:right])
-            self.model.reads += 1
+            C = self.problem.X.correlate(R[:, left:right]) if known is None else known[:, left:right]
+            self.model.reads += known is None
             part = out[left:right]
             ridge = 2.0 * self.lambda2 / max(float(np.mean(mass[left:right])), 1e-300)
 

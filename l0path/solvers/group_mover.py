@@ -3,7 +3,7 @@ import numpy as np
 
 from .local_search import flat
 
-TRIED = 20  # groups ranked best at each size that a check takes in, and exchanges that refits refute where a table only ranks
+TRIED = 10  # groups ranked best at each size that a check takes in, and exchanges that refits refute where a table only ranks
 GLANCE = 5  # exchanges that a ranked search refits at a fit on its way
 ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
 
@@ -18,7 +18,7 @@ class GroupMover:
 
     def __init__(self, model, scale, settings):
         self.model, self.scale, self.settings = model, scale, settings
-        self.tables, self.polished, self.failed = {}, {}, {}
+        self.tables, self.moved, self.failed = {}, {}, {}
         self.tried = groups_tried(settings)
 
     def _tolerance(self, value):
@@ -31,22 +31,31 @@ class GroupMover:
             known = self.tables[fit.key] = self.model.table(fit, known, self.tried)
         return known
 
+    def drops(self, fit):
+        """[(increase of F, group)] of the removals from a fit, the cheapest first."""
+        known = self.tables.get(fit.key)
+        return sorted((x, g) for g, x in (self.model.drops(fit) if known is None else known.drops).items())
+
     def forward(self, fit, polish=True):
         """One group more: the best addition, then swaps. None when no group is independent of the support."""
-        best = None
-        for change, g in self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]:
-            if change < -1e-14 * self.scale or best is None:
-                new = self.model.refit(np.sort(np.append(fit.groups, g)), fit, np.inf if best is None else best.value)
-                best = new if best is None or (new is not None and new.value < best.value) else best
+        best = self._best(fit, [(fit.key, 1, g) for _, g in self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]])
         return self.polish(best) if polish and best is not None else best
 
     def backward(self, fit, polish=True):
         """One group less: the cheapest removal, then swaps. None when only forced groups are left."""
-        best, ranked = None, sorted((x, g) for g, x in self.table(fit).drops.items())
-        for _, g in ranked[: 1 if self.model.exact else REMOVALS]:
-            new = self.model.refit(fit.groups[fit.groups != g], fit, np.inf if best is None else best.value)
-            best = new if best is None or (new is not None and new.value < best.value) else best
+        best = self._best(fit, [(fit.key, -1, g) for _, g in self.drops(fit)[: 1 if self.model.exact else REMOVALS]])
         return self.polish(best) if polish and best is not None else best
+
+    def _best(self, fit, moves):
+        """The best fit one group away by the moves (key, 1 to add or -1 to drop, group), each of which is refitted once."""
+        best = None
+        for move in moves:
+            if move not in self.moved:
+                groups = np.sort(np.append(fit.groups, move[2])) if move[1] > 0 else fit.groups[fit.groups != move[2]]
+                self.moved[move] = self.model.refit(groups, fit)
+            new = self.moved[move]
+            best = new if best is None or new.value < best.value else best
+        return best
 
     def polish(self, fit, thorough=False):
         """Swaps until none improves; where a table only ranks, the first GLANCE of it are refitted on the way (thorough: all)."""
