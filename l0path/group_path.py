@@ -211,7 +211,7 @@ class GroupPath:
         """The class that was checked for the best model of size k."""
         if self.verified.get(k) != self.store.fits[k].key:
             return "unverified"
-        return "refit_swap" if self.model.exact and self.model.whole and not (self.model.overlap or self.model.weak) else "refit_swap_m"
+        return "refit_swap" if self.model.exact and self.model.whole and not self.model.weak else "refit_swap_m"
 
     def next_value(self):
         """Value of one more group than the last size, by its best addition; None when there is none."""

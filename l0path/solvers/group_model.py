@@ -74,7 +74,7 @@ def inverse(H):
 
 
 class GroupModel:
-    """Groups of a problem on a model of working columns. free (G,): groups that may be chosen; forced: those in every model; `exact`: tables are exact and refits closed-form."""
+    """Groups of a problem on a model of working columns. free (G,): groups that may be chosen; forced: those in every model; `closed`: refits have a closed form; `exact`: tables are exact too."""
 
     def __init__(self, model, lambda1, lambda2):
         self.model, self.problem, self.lambda1, self.lambda2 = model, model.problem, float(lambda1), float(lambda2)
@@ -88,7 +88,8 @@ class GroupModel:
         self.free = np.isfinite(groups.factor) & (groups.factor > 0) & (sizes > 0)
         self.widest = int(sizes.max(initial=1))
         self.overlap = np.unique(self.columns).size < self.columns.size
-        self.exact = self.problem.quadratic and not lambda1 and not self.problem.boxed
+        self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
+        self.exact = self.closed and not self.overlap
         self.weak = False  # whether collinear columns were met, where a table is not the whole truth
         self.inside, self.W = np.zeros(count, dtype=bool), np.empty(0, dtype=np.int64)
         self.places, self.starts = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -135,7 +136,7 @@ class GroupModel:
         groups = np.asarray(groups, dtype=np.int64)
         self.grow(groups)
         support, model = self.union(groups), self.model
-        if self.exact:
+        if self.closed:
             model.refits += 1
             at = model.where[support]
             B, kept = self._inverse(at)
@@ -191,7 +192,7 @@ class GroupModel:
             B, kept = inverse(ZV @ Z.T + 2.0 * self.lambda2 * np.eye(at.size))
             more = (ZV[kept], slopes, v)
         members = np.searchsorted(owner[kept], np.arange(ids.size + 1)).astype(np.int64)
-        b = B @ self.model.q[at[kept]] if self.exact else fit.b[np.searchsorted(fit.support, order[kept])]
+        b = B @ self.model.q[at[kept]] if self.closed else fit.b[np.searchsorted(fit.support, order[kept])]
         return State(at[kept], members, ids, B, b, *more)
 
     def _drops(self, state):
@@ -221,7 +222,7 @@ class GroupModel:
             starts, at = self.starts[left : right + 1] - self.starts[left], self.at[left : right + 1]
             if quadratic:
                 rows = self.model.G[np.ix_(state.at, J)]
-                c = self.model.q[J] - state.b @ rows if self.exact else self.model.q[J] - fit.b @ self.model.G[np.ix_(self.model.where[fit.support], J)]
+                c = self.model.q[J] - state.b @ rows if self.closed else self.model.q[J] - fit.b @ self.model.G[np.ix_(self.model.where[fit.support], J)]
             else:
                 Z = self.model.Z[J]
                 rows, c = state.ZV @ Z.T, -(Z @ state.slopes)
