@@ -1,4 +1,4 @@
-"""The support path over the number of groups: every size on the working groups by additions, removals and swaps with refit, then a check of every size over all groups; those that rank best enter, repeat.
+"""The support path over the number of groups: every size on the working groups by additions, removals and swaps with refit, then a check of every size over all groups; the best of them enter, repeat.
 
 Where all groups are working groups, a squared loss without lambda1, box, overlap or collinear columns decides every exchange exactly ("refit_swap"). Elsewhere it is the m groups that score best at a
 size (c' G_gg^-1 c for the residuals of its fit, and of the fit without its cheapest group) whose exchanges are all decided, or, where tables only rank, the m best of all exchanges
@@ -146,7 +146,7 @@ class GroupPath:
                 return
         for k in sizes:
             self.clock.poll()
-            if k in fits and fits[k].key in self.screened or self.model.whole:
+            if self.model.whole or (k in fits and fits[k].key in self.screened):
                 self._confirm(k)
 
     def _confirm(self, k):

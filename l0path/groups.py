@@ -15,7 +15,7 @@ KINDS = (str, bool, int, float, np.generic)
 
 
 class Groups(NamedTuple):
-    """G groups: labels [G]; group g has the columns columns[start[g]:start[g + 1]], ascending; factor (G,) prices it, 0: always in, inf: never. A column may be in several groups, and is in one at least."""
+    """G groups: labels [G]; group g has the columns columns[start[g]:start[g + 1]], ascending; factor (G,) prices it, 0: always in, inf: never. Every column is in one group or more."""
 
     labels: list
     columns: np.ndarray

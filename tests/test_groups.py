@@ -258,7 +258,7 @@ def test_cross_validation_chooses_the_number_of_groups():
 
 
 def test_paths_with_groups_are_stored_scored_and_drawn(tmp_path):
-    X, y, labels = problem()
+    X, y, _ = problem()
     path = l0path.fit(X, y, groups={"first": [0, 1], 2: [2, 3, 4], 2.5: [5], True: [6, 7, 8, 9]})
     path.save(tmp_path / "path.npz")
     read = l0path.load(tmp_path / "path.npz")
@@ -270,6 +270,8 @@ def test_paths_with_groups_are_stored_scored_and_drawn(tmp_path):
     assert path.refit(k=1).params.size == path.table.n_nonzero[1] + 1
     for kind in ("coef", "loss", "criteria", "lambda0", "support"):
         path.plot(kind)
+    shown = l0path.plots.data(path, "support").drop(columns="k")
+    assert [sorted(shown.columns[row > 0]) for row in shown.to_numpy()] == [sorted(map(str, m.groups)) for m in path]
     for call in (lambda: path.summary(k=1), lambda: path.alternatives(k=1), lambda: path.certify(k=1)):
         with pytest.raises(ValueError, match="groups="):
             call()
