@@ -91,15 +91,17 @@ class GroupPath:
         if columns <= SMALL and columns * n <= ENTRIES:
             self.model.grow(np.flatnonzero(self.model.free))
         else:
-            self._screen([0], max(SEED, 2 * self.store.last))
+            self._screen([0], max(SEED, 2 * self.store.last), plain=True)
+            self._search(set())
+            self._screen([max(self.store.fits)], 2 * self.tried, plain=True)  # what the largest size leaves: cheap to read, and the check of all sizes then starts from better ones
 
-    def _screen(self, sizes, most):
-        """Let the `most` groups of best score at each size into the working groups, by reads of X with the slopes of their fits; True if there was a new one."""
+    def _screen(self, sizes, most, plain=False):
+        """Let the `most` groups of best score at each size into the working groups, by reads of X with the slopes of their fits (plain: as they are only); True if there was a new one."""
         sides, mass, owner = [], [], []
         keys = self.screened | {self.store.fits[k].key for k in sizes}
         for k in sizes:
             slopes, v, shifted = self._slopes(self.store.fits[k], keys)
-            for column in [-slopes, *shifted]:
+            for column in [-slopes, *([] if plain else shifted)]:
                 sides.append(column)
                 mass.append(float(v.sum()))
                 owner.append(k)

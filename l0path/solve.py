@@ -229,7 +229,7 @@ class _Run:
             out.append(point._replace(lambda0=float(value), objective=float(F[i] + value * x[i]), flags=flags, lower_bound=float("nan"),
                                       optimality=checked if point.optimality == "global" else point.optimality))
         if short:
-            self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} columns; their rows show the best model up to that size and carry the flag max_k")
+            self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} {'columns' if self.problem.groups is None else 'groups'}; their rows show the best model up to that size and carry the flag max_k")
         return out
 
     def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan")):
@@ -292,9 +292,10 @@ class _Run:
         sizes = [s.k for s in self.solutions]
         reach = f"k = 0..{max(sizes)}" if sizes else "nothing"
         if self.separated is not None:
+            unit = "columns" if self.problem.groups is None else "groups"
             what = "separate the classes" if self.data.classes is not None else "send the rates of some rows to zero"
-            status = f"ended at k = {self.separated}: its columns {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
-            warnings.warn(SeparationWarning(f"k = {self.separated} columns {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=5)
+            status = f"ended at k = {self.separated}: its {unit} {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
+            warnings.warn(SeparationWarning(f"k = {self.separated} {unit} {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=5)
         elif self.end:
             status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
         else:
