@@ -213,6 +213,11 @@ class GroupPath:
         """The class that was checked for the best model of size k."""
         if self.verified.get(k) != self.store.fits[k].key:
             return "unverified"
+        return self.claim
+
+    @property
+    def claim(self):
+        """What a check has shown: all exchanges, or those of the m best."""
         return "refit_swap" if self.model.exact and self.model.whole and not self.model.weak else "refit_swap_m"
 
     def next_value(self):

@@ -218,6 +218,7 @@ class _Run:
         values = hull_grid(intervals, self.plan.n_lambda0) if dynamic else self.plan.lambda0
         out, short = [], 0
         refitted = "refit_swap" if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1 else "refit_swap_m"
+        refitted = getattr(engine, "claim", refitted)
         checked = "stationary" if hasattr(engine, "bound") else refitted  # the only model of a size need not be the best for a lambda0
         floor = intervals[-1][1] if intervals else 0.0
         for value in values:
@@ -229,7 +230,8 @@ class _Run:
             out.append(point._replace(lambda0=float(value), objective=float(F[i] + value * x[i]), flags=flags, lower_bound=float("nan"),
                                       optimality=checked if point.optimality == "global" else point.optimality))
         if short:
-            self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} {'columns' if self.problem.groups is None else 'groups'}; their rows show the best model up to that size and carry the flag max_k")
+            what = "columns" if self.problem.groups is None else "groups"
+            self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} {what}; their rows show the best model up to that size and carry the flag max_k")
         return out
 
     def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan")):
