@@ -1,6 +1,7 @@
 """Which engine serves a plan: the support path for refit swaps, the sparse path for k-sparse solvers, the lambda0 path for penalised ones (a support grid is filled from it)."""
 import numpy as np
 
+from .group_path import GroupPath
 from .penalised_path import PenalisedPath
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.local_search import LocalSearch, Store
@@ -14,6 +15,13 @@ def make_engine(model, plan, *, lambda1, lambda2, max_k, clock, rng, supports, l
     free = problem.usable.copy()
     free[problem.forced] = False
     even = np.unique(problem.factor[free]).size <= 1
+    if problem.groups is not None:
+        factor = problem.groups.factor[np.isfinite(problem.groups.factor) & (problem.groups.factor > 0)]
+        if plan.grid == "lambda0" and np.unique(factor).size > 1:
+            raise ValueError("penalty_factor= differs among the groups: they are chosen by their number, so lambda0 values cannot be served; use grid='support'")
+        engine = GroupPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock, rng=rng, supports=supports)
+        engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
+        return engine
     if isinstance(settings, LocalSearch) and settings.refit and (plan.grid == "support" or even):
         engine = SupportPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock, rng=rng, supports=supports)
         if settings.effort == "high":

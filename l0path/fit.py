@@ -52,6 +52,11 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     sample_weight : (n,) >= 0; a weight of 2 is a row twice, 0 is no row. class_weight : "balanced" or {label: weight}. offset : (n,) added to the linear predictor.
     lower, upper : bounds in the user's units: scalar, (p,) or {name: bound}; must contain 0 except for forced columns.
     always_include, exclude : columns (names, indices or mask) in every model, or in none. penalty_factor : (p,) f_j >= 0.
+    groups : p labels (None: no group), {label: columns} or a list of lists of columns, by names or indices, in any order; a column in no group is one of its own. The penalty then counts groups:
+        k is the number of chosen groups, `Model.groups` their labels, `n_nonzero` still counts coefficients. Groups may overlap: beta = sum of v^(g) over the chosen groups g, v^(g) zero off g, so a
+        column may be used once one of its groups is chosen; lambda1, lambda2 and bounds are those of beta (Jacob, Obozinski & Vert, ICML 2009). max_k : largest number of groups, default
+        min(groups, 100, n_eff / 2 over their mean size). always_include, exclude : also labels of groups (a column that is included brings in its groups). penalty_factor : one per group, or (p,)
+        with equal values within a group. algorithm="swap" only; certify=, summaries and alternatives are not offered for groups.
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
     max_iter : Newton steps or sweeps per solve.
@@ -78,8 +83,6 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     """
     if isinstance(X, str):
         raise ValueError("the formula interface is not in this version; build the columns with formulaic.model_matrix(formula, data) and pass them as X")
-    if groups is not None:
-        raise ValueError("groups= is not in this version: the penalty counts columns; leave groups=None")
     if not isinstance(certify, (bool, np.bool_)):
         raise TypeError(f"certify={certify!r} must be True or False")
     if not isinstance(loss, str):
@@ -91,10 +94,12 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         raise TypeError(f"n_jobs={n_jobs!r} must be None, -1 or a whole number >= 1")
     data, notes, by_name, response = inputs.parse(X, y, loss=loss, fit_intercept=fit_intercept, standardize=standardize, sample_weight=sample_weight, class_weight=class_weight, offset=offset,
                                                   lower=lower, upper=upper, always_include=always_include, exclude=exclude, penalty_factor=penalty_factor, feature_names=feature_names,
-                                                  gamma=gamma, delta=delta, read=False)
+                                                  gamma=gamma, delta=delta, groups=groups, read=False)
     plan = make_plan(algorithm=algorithm, penalty=penalty, grid=grid, k=k, max_k=max_k, n_lambda0=n_lambda0, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, n_shrink=n_shrink, tol=tol,
                      max_iter=max_iter, time_limit=time_limit, random_state=random_state)
     refuse(plan, data)
+    if certify and data.groups is not None:
+        raise ValueError("certify=True gives bounds on columns, not on groups; leave certify=False with groups=")
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
         return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify))

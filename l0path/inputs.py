@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .designs import as_design, check_finite, duplicates
+from .groups import group_factor, make_groups, priced
 from .losses import CLASSIFICATION, Huber, make_loss
 from .problem import Data, default_delta, row_weights
 
@@ -202,7 +203,7 @@ def class_weights(value, classes, loss):
     return pair
 
 
-def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight, offset, lower, upper, always_include, exclude, penalty_factor, feature_names, gamma, delta, read=True):
+def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight, offset, lower, upper, always_include, exclude, penalty_factor, feature_names, gamma, delta, groups=None, read=True):
     """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0."""
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)
@@ -218,22 +219,18 @@ def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight
         check_finite(design, names)
     shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
     record = make_loss(loss, number(gamma, "gamma"), 1.0 if delta is None else number(delta, "delta"))
-    factor = np.ones(design.p) if penalty_factor is None else vector(penalty_factor, design.p, "penalty_factor", "column of X").copy()
-    if np.isnan(factor).any() or (factor < 0).any():
-        raise ValueError("penalty_factor must be >= 0 (0: always in, inf: never in), got NaN or negative values")
-    forced = np.union1d(which(always_include, names, "always_include"), np.flatnonzero(factor == 0)).astype(np.int64)
-    out = np.union1d(which(exclude, names, "exclude"), np.flatnonzero(np.isinf(factor))).astype(np.int64)
-    both = np.intersect1d(forced, out)
-    if both.size:
-        raise ValueError(f"always_include and exclude both name {', '.join(names[j] for j in both[:5])}; a column is either in or out")
-    factor[forced] = 0.0
+    if groups is None:
+        factor, forced, out = _priced(penalty_factor, always_include, exclude, names)
+    else:
+        groups = make_groups(groups, names)
+        groups, factor, forced, out = priced(groups, group_factor(penalty_factor, groups, design.p), always_include, exclude, lambda value, name: which(value, names, name))
     excluded = np.zeros(design.p, dtype=bool)
     excluded[out] = True
     low, high = bound(lower, names, "lower", -np.inf), bound(upper, names, "upper", np.inf)
     _check_box(low, high, forced, excluded, names)
     data = Data(design=design, y=target, loss=record, weights=weights, class_weight=class_weights(class_weight, classes, loss), offset=shift,
                 intercept=flag(fit_intercept, "fit_intercept"), standardize=flag(standardize, "standardize"),
-                lower=low, upper=high, factor=factor, forced=forced, excluded=excluded, names=names, classes=classes)
+                lower=low, upper=high, factor=factor, forced=forced, excluded=excluded, names=names, classes=classes, groups=groups)
     full = row_weights(data)
     if classes is not None and np.unique(target[full > 0]).size < 2:
         raise ValueError("y has one class only on the rows with positive weight; a classification needs both")
@@ -243,6 +240,21 @@ def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight
         data = replace(data, loss=Huber(float(default_delta(target, full, shift))))
     by_name = isinstance(X, pd.DataFrame) and not any("renamed" in n or "repeat" in n for n in notes)
     return data, notes, by_name, y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None
+
+
+def _priced(penalty_factor, always_include, exclude, names):
+    """(factor (p,), forced, excluded) of single columns: indices from names, masks and factors of 0 and inf."""
+    p = len(names)
+    factor = np.ones(p) if penalty_factor is None else vector(penalty_factor, p, "penalty_factor", "column of X").copy()
+    if np.isnan(factor).any() or (factor < 0).any():
+        raise ValueError("penalty_factor must be >= 0 (0: always in, inf: never in), got NaN or negative values")
+    forced = np.union1d(which(always_include, names, "always_include"), np.flatnonzero(factor == 0)).astype(np.int64)
+    out = np.union1d(which(exclude, names, "exclude"), np.flatnonzero(np.isinf(factor))).astype(np.int64)
+    both = np.intersect1d(forced, out)
+    if both.size:
+        raise ValueError(f"always_include and exclude both name {', '.join(names[j] for j in both[:5])}; a column is either in or out")
+    factor[forced] = 0.0
+    return factor, forced, out
 
 
 def _check_box(low, high, forced, excluded, names):
@@ -268,7 +280,7 @@ def column_notes(data, usable, second=None):
     constant = np.flatnonzero(~usable & ~data.excluded)
     if constant.size:
         notes.append(f"{constant.size} constant column{'s' if constant.size > 1 else ''}, never chosen: {_some(constant, data.names)}")
-    pairs = duplicates(data.design, second)
+    pairs = duplicates(data.design, second) if data.groups is None else []  # a column that equals one of another group is needed by its own
     if pairs:
         notes.append(f"{len(pairs)} column{'s' if len(pairs) > 1 else ''} equal to an earlier one, which stays usable: " + _some([j for j, _ in pairs], data.names))
     return notes, np.array([j for j, _ in pairs], dtype=np.int64)
@@ -299,4 +311,4 @@ def again(path, X, y):
     data, *_ = parse(X, y, loss=meta.loss, fit_intercept=meta.intercept, standardize=meta.standardize, sample_weight=None, class_weight=None, offset=None, lower=meta.lower, upper=meta.upper,
                      always_include=meta.forced, exclude=np.flatnonzero(meta.excluded), penalty_factor=meta.factor, feature_names=None if isinstance(X, pd.DataFrame) else meta.names,
                      gamma=meta.loss_parameter or 0.25, delta=meta.loss_parameter)
-    return data
+    return replace(data, groups=meta.groups)

@@ -33,6 +33,7 @@ class Data:
     excluded: np.ndarray
     names: list
     classes: tuple | None = None
+    groups: Any = None  # `groups.Groups`: then the penalty counts these
 
 
 class Fit(NamedTuple):
@@ -63,6 +64,7 @@ class Problem:
     forced: np.ndarray
     n_eff: float
     shift: float  # what was taken off a squared loss's y: its intercept
+    groups: Any = None
     floor: float = 0.0  # the least value the mean loss can take: that of predicting every y
     noise: float = 0.0  # what rounding of y leaves of it
 
@@ -138,7 +140,7 @@ def pose(data, keep=None, known=None):
     X = Standardized(data.design, mean, scale, rows) if held is None else TrainingSet(held, scale, rows, weights, y)
     return Problem(X=X, y=y, weights=weights, offset=np.ascontiguousarray(offset, dtype=np.float64), loss=data.loss,
                    intercept=data.intercept, factor=data.factor, lower=data.lower * scale, upper=data.upper * scale, square=second / scale**2, usable=usable, forced=data.forced[usable[data.forced]],
-                   n_eff=effective_rows(counted), shift=shift, floor=floor, noise=noise)
+                   n_eff=effective_rows(counted), shift=shift, groups=data.groups, floor=floor, noise=noise)
 
 
 def _foresee(data, rows, weights, y, first):

@@ -11,6 +11,7 @@ L = mean loss of the table, d = nonzero coefficients + intercept, s = nonzero co
     ebic     bic + 2 gamma log C(q, s)                                  Chen & Chen (2008), eq. (2); gamma = 1
     gic      -2 loglik + d log(log n) log q                             Fan & Tang (2013), section 3
     mbic     bic + 2 s log(q/4 - 1), the log at least 0                 Bogdan, Ghosh & Doerge (2004), with 4 expected true columns
+             with groups= s and q count groups in ebic, gic and mbic (the number of models of a size is C(q, s)); d counts coefficients
     cp       RSS / sigma2 - n + 2 d                                     Mallows (1973)
 
 They take the support as if it had been named beforehand. The count d is right for unpenalised coefficients; with lambda1 or lambda2 > 0 shrinkage spends less, and the criteria are
@@ -49,13 +50,13 @@ def score_table(self, p_total=None, sigma2=None, *, ebic_gamma=1.0):
     """
     meta = self.meta
     _has_likelihood(meta.loss)
-    q = _columns(meta, p_total)
+    q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
     if not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must lie in [0, 1]")
     n, squared = meta.n_eff, meta.loss == "squared"
     loss = np.array([s.loss for s in self.solutions])
     df = np.array([np.count_nonzero(s.beta) for s in self.solutions]) + float(meta.intercept)
-    chosen = np.array([np.count_nonzero(s.beta[~np.isin(s.support, meta.forced)]) for s in self.solutions])
+    chosen = np.array([np.count_nonzero(s.beta[~np.isin(s.support, meta.forced)]) if meta.groups is None else s.k for s in self.solutions])
     with np.errstate(divide="ignore", invalid="ignore"):
         loglik = -0.5 * n * (np.log(4.0 * math.pi * loss) + 1.0) if squared else -n * (loss + meta.log_constant)
         m = df + squared
@@ -167,6 +168,16 @@ def _columns(meta, p_total):
     if isinstance(p_total, (bool, np.bool_)) or not isinstance(p_total, (int, np.integer)) or p_total < meta.p:
         raise ValueError(f"p_total={p_total!r} must be a whole number, at least the {meta.p} columns of X")
     return int(p_total) - len(meta.forced)
+
+
+def _groups(meta, p_total):
+    """Groups that compete, the forced ones left out."""
+    every, forced = len(meta.groups.labels), int((meta.groups.factor == 0).sum())
+    if p_total is None:
+        return every - forced
+    if isinstance(p_total, (bool, np.bool_)) or not isinstance(p_total, (int, np.integer)) or p_total < every:
+        raise ValueError(f"p_total={p_total!r} must be a whole number, with groups= at least the number of groups, {every}")
+    return int(p_total) - forced
 
 
 def _positive(sigma2):

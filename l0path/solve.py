@@ -17,6 +17,7 @@ from .paths.records import Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
 from .proving import Proof
+from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
 
@@ -34,6 +35,13 @@ def slices_of(problem, model, plan):
             top = float(model.derivatives(null)[2].sum())
         lambda2 = shrink_grid(top, plan.n_shrink) if 2 in named else np.zeros(1)
     return [(float(a), float(b)) for a in lambda1 for b in lambda2]
+
+
+def units(problem):
+    """How many columns, or groups, may be chosen."""
+    if problem.groups is not None:
+        return int(problem.groups.choosable(problem.usable).sum())
+    return int(problem.usable.sum()) - problem.forced.size
 
 
 def bound_of(engine, k):
@@ -97,11 +105,11 @@ class _Run:
 
     def prepare(self, slices):
         p, plan = self.problem, self.plan
-        free = int(p.usable.sum()) - p.forced.size
+        free = self.free = units(p)
         want = default_max_k(self.data, p.n_eff) if plan.max_k is None else plan.max_k
         self.max_k = max(min(want, free), 0)
         if plan.max_k is not None and self.max_k < want:
-            self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable columns")
+            self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable {'columns' if p.groups is None else 'groups'}")
         # exact: a path to start from, whose models are proved afterwards
         self.route = replace(plan, settings=plan.settings.start) if hasattr(plan.settings, "start") else plan
         # the hinge has no exchanges: its supports are those of a smoothed hinge, its coefficients its own
@@ -235,7 +243,9 @@ class _Run:
         self.solutions += self.bounded_by(engine, points)
 
     def cost(self, point):
-        """sum f_j over the unforced columns of a solution: what lambda0 multiplies."""
+        """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
+        if self.problem.groups is not None:
+            return float(self.problem.groups.factor[point.groups].sum())
         return float(self.data.factor[point.support[~np.isin(point.support, self.problem.forced)]].sum())
 
     def note_separation(self, points):
@@ -261,6 +271,7 @@ class _Run:
         values = hull_grid(intervals, self.plan.n_lambda0) if dynamic else self.plan.lambda0
         out, short = [], 0
         refitted = "refit_swap" if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1 else "refit_swap_m"
+        refitted = getattr(engine, "claim", refitted)
         checked = "stationary" if hasattr(engine, "bound") else refitted  # the only model of a size need not be the best for a lambda0
         floor = intervals[-1][1] if intervals else 0.0
         for value in values:
@@ -272,7 +283,8 @@ class _Run:
             out.append(point._replace(lambda0=float(value), objective=float(F[i] + value * x[i]), flags=flags, lower_bound=float("nan"),
                                       optimality=checked if point.optimality == "global" else point.optimality))
         if short:
-            self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} columns; their rows show the best model up to that size and carry the flag max_k")
+            what = "columns" if self.problem.groups is None else "groups"
+            self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} {what}; their rows show the best model up to that size and carry the flag max_k")
         return out
 
     def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan")):
@@ -281,8 +293,9 @@ class _Run:
             self.hinge.grow(fit.support)
             fit, optimality = self.hinge.refit(fit.support, lambda1, lambda2), "unverified" if optimality == "unverified" else "stationary"
         if optimality == "refit_swap_m" and isinstance(self.route.settings, LocalSearch):
-            fit = fit._replace(flags=(*fit.flags, f"m={pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size)}"))
-        found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality)
+            m = pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size) if self.problem.groups is None else groups_tried(self.route.settings)
+            fit = fit._replace(flags=(*fit.flags, f"m={m}"))
+        found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality, free=self.free)
         return bounded(self.problem, found, bound)
 
     def describe(self, by_name=False, response=None):
@@ -301,7 +314,7 @@ class _Run:
                          intercept=data.intercept, standardize=data.standardize, null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale,
                          forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
                          algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
-                         by_name=by_name, response=response, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
+                         by_name=by_name, response=response, groups=data.groups, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
                          checksum=inputs.checksum(data) if self.keep is None else "",
                          log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0)
         return self.meta
@@ -314,9 +327,10 @@ class _Run:
         sizes = [s.k for s in self.solutions]
         reach = f"k = 0..{max(sizes)}" if sizes else "nothing"
         if self.separated is not None:
+            unit = "columns" if self.problem.groups is None else "groups"
             what = "separate the classes" if self.data.classes is not None else "send the rates of some rows to zero"
-            status = f"ended at k = {self.separated}: its columns {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
-            warnings.warn(SeparationWarning(f"k = {self.separated} columns {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=5)
+            status = f"ended at k = {self.separated}: its {unit} {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
+            warnings.warn(SeparationWarning(f"k = {self.separated} {unit} {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=5)
         elif self.end:
             status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
         else:

@@ -124,7 +124,7 @@ WRONG = {
     "factors too short": (dict(penalty_factor=[1, 1]), ValueError, "penalty_factor has shape"),
     "names too few": (dict(feature_names=["a"]), ValueError, "feature_names has 1 names but X has 5"),
     "names a number": (dict(feature_names=3), TypeError, "feature_names"),
-    "groups": (dict(groups=[0, 0, 1, 1, 1]), ValueError, "groups= is not in this version"),
+    "groups": (dict(groups=[0, 0, 1]), ValueError, "groups has 3 labels, but X has p = 5 columns"),
     # choices and numbers
     "unknown keyword": (dict(lamda0=1.0), TypeError, "lamda0"),
     "unknown loss": (dict(loss="sqared"), ValueError, "loss='sqared'.*squared, logistic"),

@@ -9,10 +9,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
     {"_generic", "errors"},
-    {"losses", "penalties", "designs", "formula"},
+    {"losses", "penalties", "designs", "formula", "groups"},
     {"problem", "screening", "duality"},
     {"solvers"},
-    {"bounding", "proving", "grids", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
+    {"bounding", "proving", "grids", "group_path", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
     {"inspection", "selection", "cross_validation", "diagnostics", "stability"},
     {"plots", "simulate", "datasets", "estimators", "report", "warm", "__main__"},
 ]

@@ -42,6 +42,8 @@ class Neighbours:
     """The exchanges around solution `index` of a path. `exact`: the table decides by itself; `value`: objective of the solution; `fit`: its restricted optimum."""
 
     def __init__(self, path, index, X=None, y=None):
+        if path.meta.groups is not None:
+            raise ValueError("the path has groups=: exchanges of single columns say nothing about it, so summaries and alternatives are not offered; see path.coef, Model.groups and path.refit")
         data = fit_data(path, X, y)
         self.solution = s = path.solutions[index]
         self.problem = pose(data)

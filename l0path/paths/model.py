@@ -27,7 +27,13 @@ class Model:
         """Names of the chosen columns."""
         return [self.path.meta.names[j] for j in self.path.solutions[self.index].support]
 
-    groups = property(lambda self: None, doc="Chosen groups; None without groups.")
+
+    @property
+    def groups(self):
+        """Labels of the chosen groups, forced ones included; None without groups."""
+        chosen = self.path.solutions[self.index].groups
+        return None if chosen is None else [self.path.meta.groups.labels[g] for g in chosen]
+
     intercept = property(lambda self: float(self.path.solutions[self.index].intercept), doc="Intercept in the user's units.")
     coef = property(lambda self: self.path.coef(index=self.index), doc='Series: "(Intercept)" and the chosen columns, in the user\'s units.')
 

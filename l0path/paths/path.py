@@ -236,7 +236,7 @@ class Path:
         value = mean_loss(data.loss, data.y, eta, row_weights(data)) + s.lambda1 * np.abs(b).sum() + s.lambda2 * b @ b
         if self.meta.grid == "lambda0":
             forced = np.isin(s.support, self.meta.forced)
-            value += s.lambda0 * self.meta.factor[s.support][~forced & (s.beta != 0)].sum()
+            value += s.lambda0 * self.meta.groups.factor[s.groups].sum() if self.meta.groups is not None else s.lambda0 * self.meta.factor[s.support][~forced & (s.beta != 0)].sum()
         return float(value)
 
     def data(self, X=None, y=None):

@@ -38,6 +38,7 @@ class Meta:
     n_dropped: int = 0
     random_state: int | None = None
     checksum: str = ""
+    groups: Any = None  # `l0path.groups.Groups`
     log_constant: float = 0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
 
 
@@ -61,6 +62,7 @@ class Solution(NamedTuple):
     status: str = "converged"
     optimality: str = "unverified"
     flags: tuple = ()
+    groups: Any = None  # numbers of the chosen groups, ascending, forced ones included; None without groups
 
 
 @dataclass
@@ -72,8 +74,10 @@ class Source:
     extra: dict = field(default_factory=dict)
 
 
-def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("nan"), lambda1=0.0, lambda2=0.0, optimality="unverified"):
-    """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients as returned; weights (n,) of all rows."""
+def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("nan"), lambda1=0.0, lambda2=0.0, optimality="unverified", free=-1):
+    """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients as returned; weights (n,) of all rows.
+    free: how many columns, or groups, may be chosen: the size of which there is one support only.
+    """
     X, support = problem.X, fit.support
     beta = fit.b / X.scale[support]
     intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
@@ -83,15 +87,18 @@ def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("na
     loss = float(mean_loss(data.loss, data.y, eta, weights))
     b = beta * X.scale[support]
     shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
-    flags = (*fit.flags, "fewer_nonzeros") if np.count_nonzero(beta) < support.size else tuple(fit.flags)
+    grouped = problem.groups
+    chosen = None if grouped is None else getattr(fit, "groups", np.empty(0, dtype=np.int64))
+    fewer = np.count_nonzero(beta) < support.size if grouped is None else any(not np.isin(grouped.of(g), support[beta != 0]).any() for g in chosen)
+    flags = (*fit.flags, "fewer_nonzeros") if fewer else tuple(fit.flags)
     status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
     if status == "separated":
         optimality = "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
     on_grid = not np.isnan(lambda0)
     loose = (beta != 0) & ~np.isin(support, problem.forced)
-    objective = loss + shrinkage + (lambda0 * float(data.factor[support[loose]].sum()) if on_grid else 0.0)
+    objective = loss + shrinkage + (lambda0 * float((data.factor[support[loose]] if grouped is None else grouped.factor[chosen]).sum()) if on_grid else 0.0)
     alone = k == 0 and not problem.forced.size and not on_grid
-    if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == int(problem.usable.sum()) - problem.forced.size)):
+    if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == free)):
         optimality = "global"  # the only support of its size
     return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
-                    lower_bound=objective if alone else float("nan"), status=status, optimality=optimality, flags=flags)
+                    lower_bound=objective if alone else float("nan"), status=status, optimality=optimality, flags=flags, groups=chosen)

@@ -5,6 +5,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
+from ..groups import Groups
 from .path import Path
 from .records import Meta, Solution
 
@@ -32,7 +33,12 @@ def save(self, file):
     meta = dataclasses.asdict(self.meta)
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
     meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
-    scalars = [f for f in Solution._fields if f not in ("support", "beta")]
+    groups = self.meta.groups
+    meta["groups"] = None if groups is None else [_label(label) for label in groups.labels]
+    if groups is not None:
+        arrays |= {"groups_columns": groups.columns, "groups_start": groups.start, "groups_factor": groups.factor,
+                   "chosen": np.concatenate([s.groups for s in self.solutions] or [np.empty(0)]).astype(np.int64), "counts": np.array([s.groups.size for s in self.solutions], dtype=np.int64)}
+    scalars = [f for f in Solution._fields if f not in ("support", "beta", "groups")]
     header = {"format": "l0path path", "version": VERSION, "meta": meta, "status": self.status, "notes": self.notes, "rounds": self.rounds.to_dict("records"),
               "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions]}
     numbers = [f for f in scalars if f not in ("status", "optimality", "flags")]
@@ -74,16 +80,27 @@ def load(file):
 def _assemble(header, arrays):
     meta = header["meta"]
     meta["classes"] = None if meta["classes"] is None else tuple(_unlabel(c) for c in meta["classes"])
+    grouped = meta.get("groups") is not None
+    meta["groups"] = Groups([_unlabel(label) for label in meta["groups"]], arrays["groups_columns"], arrays["groups_start"], arrays["groups_factor"]) if grouped else None
     meta = Meta(**meta, **{name: arrays[f"meta_{name}"] for name in ARRAYS})
-    numbers = [f for f in Solution._fields if f not in ("support", "beta", "status", "optimality", "flags")]
+    numbers = [f for f in Solution._fields if f not in ("support", "beta", "status", "optimality", "flags", "groups")]
     support, sizes = arrays["support"], arrays["sizes"]
     if (sizes < 0).any() or not sizes.sum() == support.size == arrays["beta"].size or (support.size and not 0 <= support.min() <= support.max() < meta.p == len(meta.names)):
         raise ValueError("sizes, supports and coefficients do not fit together")
     ends = np.cumsum(sizes)[:-1]
     supports, betas = np.split(support, ends), np.split(arrays["beta"], ends)
+    chosen = _chosen(arrays, len(meta.groups.labels)) if grouped else [None] * len(supports)
     solutions = []
-    for row, support, beta, (status, optimality, flags) in zip(arrays["numbers"], supports, betas, header["text"], strict=True):
+    for row, support, beta, groups, (status, optimality, flags) in zip(arrays["numbers"], supports, betas, chosen, header["text"], strict=True):
         values = dict(zip(numbers, (float(x) for x in row), strict=True))
         values["slice"], values["k"] = int(values["slice"]), int(values["k"])
-        solutions.append(Solution(support=support, beta=beta, status=status, optimality=optimality, flags=tuple(flags), **values))
+        solutions.append(Solution(support=support, beta=beta, status=status, optimality=optimality, flags=tuple(flags), groups=groups, **values))
     return Path(meta, solutions, header["status"], header["notes"], header["rounds"])
+
+
+def _chosen(arrays, count):
+    """The chosen groups of each solution."""
+    chosen, counts = arrays["chosen"], arrays["counts"]
+    if (counts < 0).any() or counts.sum() != chosen.size or (chosen.size and not 0 <= chosen.min() <= chosen.max() < count):
+        raise ValueError("chosen groups do not fit together")
+    return np.split(chosen, np.cumsum(counts)[:-1])

@@ -11,8 +11,9 @@ XLABEL = {"k": "features in the model, k", "lambda0": r"$\lambda_0$ (log scale, 
 def plot(self, kind="coef", x="k", mark=None, slice=None, ax=None, standardized=True):
     """Plot the path and return the Axes.
 
-    kind : "coef" coefficients (names at the right margin, the twelve largest of the last model); "loss" mean loss and deviance ratio; "criteria" information criteria less their minima;
-        "lambda0" the interval of lambda0 for which each size is best; "gap" objective and lower bound, the gap between them shaded; "support" which features are in, for every size.
+    kind : "coef" coefficients (names at the right margin, the twelve largest of the last model; with groups one colour and label for each); "loss" mean loss and deviance ratio;
+        "criteria" information criteria less their minima; "lambda0" the interval of lambda0 for which each size is best; "gap" objective and lower bound, the gap between them shaded;
+        "support" which features, or groups, are in, for every size.
     x : "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for some lambda0) or "l1" (sum of absolute standardised coefficients); for coef, loss, criteria, gap.
     mark : a selector as a dict ({"k": 5}), an index, or a rule ("bic", a callable), or a list of these: vertical lines.
     slice : of a path with several; None takes that of `mark`, else the one with most solutions and least shrinkage (the title says which). loss and gap show all.
@@ -30,7 +31,7 @@ def plot(self, kind="coef", x="k", mark=None, slice=None, ax=None, standardized=
     ax, new = style.new_axes(ax, size)
     title = _title(self, slice) if one else None
     if frame.empty or (x == "k" and kind in ("coef", "support") and frame.shape[1] == 1):
-        style.tidy(ax, XLABEL[x], "")
+        style.tidy(ax, _xlabel(self, x), "")
         style.message(ax, "no feature is in any model" if len(frame) else "no solution")
         return ax
     DRAW[kind](self, ax, frame, x, title, new, standardized)
@@ -76,6 +77,10 @@ def _shrinkage(lambda1, lambda2):
     return ", ".join(parts) or "no shrinkage"
 
 
+def _xlabel(path, x):
+    return "groups in the model, k" if x == "k" and path.meta.groups is not None else XLABEL[x]
+
+
 def _axis(ax, x):
     if x == "lambda0":
         style.log_ticks(ax)
@@ -106,21 +111,25 @@ def _split(frame, x):
 def _coef(path, ax, frame, x, title, new, standardized):
     frame, values = _split(frame, x)
     weight = path.coef(standardized=True).iloc[1:].T.loc[frame.index, values.columns].abs()
+    family = numbers.families(path, values.columns)
     last = weight.iloc[-1]
-    top = [name for name in last.sort_values(ascending=False, kind="stable").index if last[name] > 0][:LABELS]
-    look = {name: (style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)]) for i, name in enumerate(top)}
+    order = [name for name in last.sort_values(ascending=False, kind="stable").index if last[name] > 0]
+    shown = list(dict.fromkeys(family[name] for name in order))[:LABELS]  # features, or with groups these: a group has one colour, and its label stands at its largest coefficient
+    paint = {label: (style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)]) for i, label in enumerate(shown)}
+    look = {name: paint[family[name]] for name in order if family[name] in paint}
+    top = [next(name for name in order if family[name] == label) for label in shown]
     markers = {"marker": "o", "markersize": 3 if len(frame) <= 30 else 2} if x != "lambda0" else {}
     ax.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
     ends = []
-    for name in [*(n for n in values if n not in look), *top[::-1]]:
+    for name in [*(n for n in values if n not in look), *(n for n in look if n not in top), *top[::-1]]:
         at, b = _curve(frame, x, values[name].to_numpy())
         color, dash = look.get(name, (style.FAINT, "-"))
         ax.plot(at, _entered(b), color=color, linestyle=dash, linewidth=1.5 if name in look else 0.9, zorder=3 if name in look else 2, **markers)
         ends.append((at[-1], b[-1]))
     _axis(ax, x)
-    style.tidy(ax, XLABEL[x], "standardised coefficient" if standardized else "coefficient", title)
+    style.tidy(ax, _xlabel(path, x), "standardised coefficient" if standardized else "coefficient", title)
     ends = ends[::-1][: len(top)]
-    style.end_labels(ax, [e[0] for e in ends], [e[1] for e in ends], top, [look[name][0] for name in top], new)
+    style.end_labels(ax, [e[0] for e in ends], [e[1] for e in ends], shown, [look[name][0] for name in top], new)
 
 
 def _shades(count):
@@ -137,7 +146,7 @@ def _loss(path, ax, frame, x, title, new, standardized):
         at, loss = _curve(part, x, part["loss"].to_numpy())
         ax.plot(at, loss, color=color, linewidth=1.5, marker=None if x == "lambda0" else "o", markersize=3)
     _axis(ax, x)
-    style.tidy(ax, XLABEL[x], f"mean {path.loss.replace('_', ' ')} loss", title)
+    style.tidy(ax, _xlabel(path, x), f"mean {path.loss.replace('_', ' ')} loss", title)
     if len(groups) == 1:
         null = path.meta.null_loss
         if null > 0:
@@ -166,7 +175,7 @@ def _criteria(path, ax, frame, x, title, new, standardized):
         top = max(top, value[known[-1]], np.nanmedian(value))
     ax.set_ylim(-0.04 * top, 1.1 * top if top > 0 else 1.0)
     _axis(ax, x)
-    style.tidy(ax, XLABEL[x], "criterion less its minimum", title)
+    style.tidy(ax, _xlabel(path, x), "criterion less its minimum", title)
     texts = [f"{name}, least at k = {path.solutions[frame[name].idxmin()].k}" for name in names]
     style.end_labels(ax, [e[0] for e in ends], [e[1] for e in ends], texts, [colors[name] for name in names], new)
 
@@ -185,7 +194,7 @@ def _lambda0(path, ax, frame, x, title, new, standardized):
         ax.plot(frame["lambda0"], k, color=color, linewidth=1.2, drawstyle="steps-post", marker="o", markersize=3)
     _axis(ax, "lambda0")
     style.whole_ticks(ax.yaxis)
-    style.tidy(ax, XLABEL["lambda0"], "features in the model, k", title)
+    style.tidy(ax, XLABEL["lambda0"], _xlabel(path, "k"), title)
 
 
 def _gap(path, ax, frame, x, title, new, standardized):
@@ -200,7 +209,7 @@ def _gap(path, ax, frame, x, title, new, standardized):
         known = np.flatnonzero(np.isfinite(low))
         ends += [(at[-1], top[-1], "objective", color), *([(at[known[-1]], low[known[-1]], "lower bound", color)] if known.size else [])]
     _axis(ax, x)
-    style.tidy(ax, XLABEL[x], "objective: loss + penalties")
+    style.tidy(ax, _xlabel(path, x), "objective: loss + penalties")
     missing = int(frame["gap"].isna().sum())
     if missing:
         style.message(ax, f"{missing} of {len(frame)} models carry no lower bound")
@@ -228,10 +237,11 @@ def _support(path, ax, frame, x, title, new, standardized):
         ax.set_xticks(np.arange(len(b) + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(b.shape[1] + 1) - 0.5, minor=True)
         ax.grid(which="minor", color="white", linewidth=0.8)
-    style.tidy(ax, XLABEL["k"], "", title)
+    style.tidy(ax, _xlabel(path, "k"), "", title)
     ax.tick_params(which="minor", length=0)
     if b.shape[1] < count.size:
-        ax.text(0, -0.01, f"{count.size - b.shape[1]} more features are in fewer models", transform=ax.transAxes, ha="right", va="top", fontsize=style.SMALL - 1, color=style.GREY)
+        what = "features" if path.meta.groups is None else "groups"
+        ax.text(0, -0.01, f"{count.size - b.shape[1]} more {what} are in fewer models", transform=ax.transAxes, ha="right", va="top", fontsize=style.SMALL - 1, color=style.GREY)
     bar = ax.get_figure().colorbar(mesh, ax=ax, fraction=0.03, pad=0.02, ticks=[-1, 0, 1])
     bar.ax.set_yticklabels(["−", "0", "+"])
     bar.set_label("size relative to the model's largest", fontsize=style.SMALL)

@@ -15,7 +15,7 @@ def data(path, kind="coef", *, x="k", slice=None, standardized=True):
     criteria   x, then the criteria of `path.score_table()` less their minima (over solutions with finite values)
     lambda0    k, low, high: the interval of lambda0 for which a size is best; on a lambda0 grid k, lambda0
     gap        x, slice, objective, lower_bound, gap
-    support    as coef over k; 0 marks features that are not in
+    support    as coef over k; 0 marks features that are not in. With groups a column per group: the norm of its coefficients, 0 where it is not in
 
     slice: of a path with several; None takes `default_slice`, except for loss and gap.
     """
@@ -42,8 +42,33 @@ def data(path, kind="coef", *, x="k", slice=None, standardized=True):
             frame[name] = value - value.min()
     else:
         coef = path.coef(standardized=standardized).iloc[1:].T.loc[frame.index]
-        frame = pd.concat([frame, coef.loc[:, (coef != 0).any()]], axis=1)
+        coef = coef.loc[:, (coef != 0).any()]
+        frame = pd.concat([frame, _norms(path, coef) if kind == "support" and path.meta.groups is not None else coef], axis=1)
     return frame
+
+
+def families(path, names):
+    """{feature: label of its group}, of the first that is chosen in the last model with it; without groups {feature: feature}."""
+    groups = path.meta.groups
+    if groups is None:
+        return {name: name for name in names}
+    at, out = {name: j for j, name in enumerate(path.meta.names)}, {}
+    for s in path.solutions:
+        for g in s.groups[::-1]:
+            out |= dict.fromkeys(groups.of(g).tolist(), groups.labels[g])
+    return {name: str(out[at[name]]) for name in names}
+
+
+def _norms(path, coef):
+    """A column per group that ever enters: the norm of its coefficients (models by features) where it is chosen."""
+    groups, out = path.meta.groups, {}
+    at = {path.meta.names[j]: j for j in range(path.p)}
+    columns = np.array([at[name] for name in coef.columns], dtype=int)
+    chosen = [path.solutions[i].groups for i in coef.index]
+    for g in np.unique(np.concatenate([*chosen, np.empty(0, dtype=int)])).astype(int).tolist():
+        inside = np.array([g in those for those in chosen])
+        out[str(groups.labels[g])] = np.where(inside, np.sqrt((coef.to_numpy()[:, np.isin(columns, groups.of(g))] ** 2).sum(axis=1)), 0.0)
+    return pd.DataFrame(out, index=coef.index)
 
 
 def default_slice(path):

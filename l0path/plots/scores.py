@@ -2,7 +2,7 @@
 import numpy as np
 
 from . import style
-from .draw import XLABEL, _axis, _shrinkage
+from .draw import _axis, _shrinkage, _xlabel
 
 NAMES = {"min": "best score", "1se": "one standard error"}
 
@@ -39,7 +39,7 @@ def plot_cv(cv, ax=None, mark=("min", "1se"), *, x=None, slice=None):
     title = f"slice {slice} of {len(set(number.tolist()))} with bars: {_shrinkage(shown.lambda1, shown.lambda2)}; others grey" if many else None
     scoring = getattr(cv, "scoring", "score")
     squared = scoring == "deviance" and getattr(getattr(cv, "path", None), "loss", "") == "squared"
-    style.tidy(ax, XLABEL[x], "held-out mean squared error" if squared else f"held-out {scoring}", title)
+    style.tidy(ax, _xlabel(path, x), "held-out mean squared error" if squared else f"held-out {scoring}", title)
     _choices(ax, table, chosen, x)
     return ax
 

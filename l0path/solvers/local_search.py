@@ -73,6 +73,10 @@ class Store:
     def size(self, fit):
         return fit.support.size - self.n_forced
 
+    def key(self, fit):
+        """What tells fits of a size apart."""
+        return fit.support.tobytes()
+
     def offer(self, fit):
         """Keep the fit if it is the best of its size; True if so."""
         k = self.size(fit)
@@ -102,7 +106,7 @@ def sweep(store, mover, forward, done, poll, polish=True):
         fit = store.fits.get(k)
         if fit is None or (forward and k >= store.last):
             continue
-        key = (forward, fit.support.tobytes())
+        key = (forward, store.key(fit))
         if key in done:
             continue
         poll()
