@@ -271,5 +271,5 @@ def test_ctrl_c_keeps_what_is_solved(name):
 
 
 def test_all_names_are_listed_where_users_look():
-    assert set(NEW) | {"swap", "cd", "CDPSI"} == set(NAMES)
-    assert all(f'"{name}"' in l0path.fit.__doc__ for name in NEW)
+    assert set(NEW) | {"swap", "cd", "CDPSI", "exact"} == set(NAMES)
+    assert all(f'"{name}"' in l0path.fit.__doc__ for name in NAMES)
