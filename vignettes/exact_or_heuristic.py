@@ -282,7 +282,7 @@ fig.supxlabel("the ten best, and what each loses against the best", fontsize=9);
 for title, c in ten.items():
     every = set.intersection(*(set(m.features) for m in c.best))
     some = set.union(*(set(m.features) for m in c.best))
-    print(f"{title}: {len(some)} columns occur in the ten best, {len(every)} in all of them ({', '.join(sorted(every))}); the tenth loses {c.best[-1].objective / c.best[0].objective - 1:.2%}")
+    print(f"{title}: {len(some)} columns occur in the ten best, {len(every)} in all of them ({', '.join(sorted(every))}); the second loses {c.best[1].objective / c.best[0].objective - 1:.3%}, the last {c.best[-1].objective / c.best[0].objective - 1:.2%}")
 
 # %% [markdown]
 # Darker rows are in all ten. How far apart the ten are is something no single best model can tell: where the runners-up lose a percent or less, the data hardly choose between them, whatever the proof says of the first. In the sonar panel
