@@ -176,6 +176,9 @@ class Proof:
             self.generate(problem, J, box, target)
             return
         searches = self.searches(dual, model, np.flatnonzero(np.isin(J, s.support)), target)
+        if not searches:
+            self.ended = "without a ridge or a box, and with so many collinear columns, no search has bounds"
+            return
         for one in searches:
             if self.n_best == 1:
                 one.accept(s.objective - self.paid, None)
@@ -206,6 +209,9 @@ class Proof:
                 ended = one.run(lambda turn=turn: asked() or time.perf_counter() > turn)
                 if ended == "closed":
                     return ended, one
+                if self.n_best == 1:
+                    for other in searches:
+                        other.accept(*one.best[0])
                 if ended == "node_limit":
                     live.remove(one)
                 if self.clock.over():

@@ -279,6 +279,28 @@ def enter(lambda1, ridge, lower, upper, factor, state, size, price, c, inside, e
 
 
 @njit
+def descend(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, low, high, A, b, c, part, M, x, t, step):
+    """The relaxation on columns A at the price s^2, by Newton steps with line searches and sweeps, and the next price within the bracket [low, high] of its root: (s, low, high)."""
+    for _ in range(INNER):
+        direction(G, q, ridge, lambda1, lower, upper, factor, state, s, -1, A, b, part, M, x, t, step)
+        search(G, q, lambda1, ridge, lower, upper, factor, state, s * s, A, b, step)
+        for i in range(A.size):
+            c[A[i]] = q[A[i]]
+            for l in range(A.size):
+                c[A[i]] -= G[A[i], A[l]] * b[A[l]]
+        if sweep(G, q, ridge, lambda1, lower, upper, factor, state, s * s, A, b, c, part) < 1e-12 * half:
+            break
+    if size > 0:
+        if total(ridge, lower, upper, factor, state, s * s, A, b) > size:
+            low = max(low, s)
+        else:
+            high = min(high, s)
+        to = s + direction(G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step)
+        s = to if low < to < high else math.sqrt(max(low, 1e-3 * high) * high) if high < math.inf else 2.0 * s
+    return s, low, high
+
+
+@njit
 def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cutoff, turns, gamma, b, c, h, part, M):
     """Solve one node: (bound, s, turns used). b (w,) is the start and becomes the relaxed solution; c, h, part (w,) are filled. Stops once the bound exceeds `cutoff`,
     or after `turns` Newton steps. M: work space (w, w) at least."""
@@ -330,22 +352,7 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
             s += direction(G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step)
             leap(lower, upper, A, b, part, step)
         else:
-            for _ in range(INNER):
-                direction(G, q, ridge, lambda1, lower, upper, factor, state, s, -1, A, b, part, M, x, t, step)
-                search(G, q, lambda1, ridge, lower, upper, factor, state, s * s, A, b, step)
-                for i in range(A.size):
-                    c[A[i]] = q[A[i]]
-                    for l in range(A.size):
-                        c[A[i]] -= G[A[i], A[l]] * b[A[l]]
-                if sweep(G, q, ridge, lambda1, lower, upper, factor, state, s * s, A, b, c, part) < 1e-12 * half:
-                    break
-            if size > 0:
-                if total(ridge, lower, upper, factor, state, s * s, A, b) > size:
-                    low = max(low, s)
-                else:
-                    high = min(high, s)
-                to = s + direction(G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step)
-                s = to if low < to < high else math.sqrt(max(low, 1e-3 * high) * high) if high < math.inf else 2.0 * s
+            s, low, high = descend(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, low, high, A, b, c, part, M, x, t, step)
         for i in range(A.size):
             if b[A[i]] == 0.0 and state[A[i]] == 0:
                 inside[A[i]] = False
