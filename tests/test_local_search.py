@@ -47,7 +47,7 @@ def test_the_seed_matters_to_high_effort_only():
 
 
 def test_settings_are_checked():
-    for bad, message in (({"effort": "heroic"}, "effort='heroic'"), ({"swap_size": 3}, "swap_size=3"), ({"n_best": 0}, "n_best=0"), ({"max_swaps": 0}, "max_swaps=0")):
+    for bad, message in (({"effort": "heroic"}, "effort='heroic'"), ({"swap_size": 0}, "swap_size=0"), ({"n_best": 0}, "n_best=0"), ({"max_swaps": 0}, "max_swaps=0")):
         with pytest.raises(ValueError, match=message):
             LocalSearch(**bad)
 
