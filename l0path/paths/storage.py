@@ -5,11 +5,13 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
+from ..designs import Pairs
 from .path import Path
 from .records import Meta, Solution
 
 VERSION = 1
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
+PAIRS = ("center", "offsets", "partner")
 
 
 def _label(x):
@@ -32,6 +34,9 @@ def save(self, file):
     meta = dataclasses.asdict(self.meta)
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
     meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
+    if isinstance(self.meta.names, Pairs):
+        meta["names"] = {"base": self.meta.names.base, "by_name": self.meta.names.by_name}
+        arrays |= {f"pairs_{name}": getattr(self.meta.names, name) for name in PAIRS}
     scalars = [f for f in Solution._fields if f not in ("support", "beta")]
     header = {"format": "l0path path", "version": VERSION, "meta": meta, "status": self.status, "notes": self.notes, "rounds": self.rounds.to_dict("records"),
               "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions]}
@@ -74,6 +79,8 @@ def load(file):
 def _assemble(header, arrays):
     meta = header["meta"]
     meta["classes"] = None if meta["classes"] is None else tuple(_unlabel(c) for c in meta["classes"])
+    if isinstance(meta["names"], dict):
+        meta["names"] = Pairs(**meta["names"], **{name: arrays[f"pairs_{name}"] for name in PAIRS})
     meta = Meta(**meta, **{name: arrays[f"meta_{name}"] for name in ARRAYS})
     numbers = [f for f in Solution._fields if f not in ("support", "beta", "status", "optimality", "flags")]
     support, sizes = arrays["support"], arrays["sizes"]
