@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from .designs import as_design, check_finite, duplicates
+from .designs import Pairs, as_design, check_finite, duplicates
 from .groups import group_factor, make_groups, priced
 from .losses import CLASSIFICATION, Huber, make_loss
 from .problem import Data, default_delta, row_weights
@@ -141,7 +141,7 @@ def which(value, names, name):
         raise TypeError(f"{name} takes column names, integer indices or a boolean mask of length p = {p}, got {value!r}") from error
     if len(value) == p and all(isinstance(v, (bool, np.bool_)) for v in value):
         return np.flatnonzero(value).astype(np.int64)
-    at, out = {n: j for j, n in reversed(list(enumerate(names)))}, []
+    at, out = _places([v for v in value if isinstance(v, str)], names), []
     for v in value:
         if isinstance(v, str):
             if v not in at:
@@ -154,6 +154,19 @@ def which(value, names, name):
         else:
             raise TypeError(f"{name} takes column names, integer indices or a boolean mask of length p = {p}, got {v!r}")
     return np.unique(np.array(out, dtype=np.int64))
+
+
+def _places(wanted, names):
+    """{name: position}, the first of that name, for those of the wanted names that exist."""
+    if not isinstance(names, Pairs):
+        return {n: j for j, n in reversed(list(enumerate(names)))} if wanted else {}
+    out = {}
+    for name in wanted:
+        try:
+            out[name] = names.index(name)
+        except ValueError:
+            continue
+    return out
 
 
 def bound(value, names, name, default):
@@ -306,9 +319,12 @@ def checksum(data):
 def again(path, X, y):
     """Data for a loaded path from X and y given anew; weights and offset of the fit are not stored, so such paths need a new fit."""
     meta = path.meta
+    if isinstance(meta.names, Pairs):
+        X, _ = path._new_design(X)
     if meta.has_offset or meta.weighted:
         raise ValueError("the path was fitted with an offset or weights, which a path file does not hold; fit again to use this method")
+    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Pairs)
     data, *_ = parse(X, y, loss=meta.loss, fit_intercept=meta.intercept, standardize=meta.standardize, sample_weight=None, class_weight=None, offset=None, lower=meta.lower, upper=meta.upper,
-                     always_include=meta.forced, exclude=np.flatnonzero(meta.excluded), penalty_factor=meta.factor, feature_names=None if isinstance(X, pd.DataFrame) else meta.names,
+                     always_include=meta.forced, exclude=np.flatnonzero(meta.excluded), penalty_factor=meta.factor, feature_names=None if named else meta.names,
                      gamma=meta.loss_parameter or 0.25, delta=meta.loss_parameter)
     return replace(data, groups=meta.groups)

@@ -13,10 +13,12 @@ from l0path.designs.column_blocks import ColumnBlocks, blocks
 from l0path.designs.conversion import convert
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
+from l0path.designs.pairs import Pairs
+from l0path.designs.polynomial import Polynomial, expand
 from l0path.designs.shared import AllRows, TrainingSet
 from l0path.designs.standardized import Standardized
 
-__all__ = ["AllRows", "ColumnBlocks", "Csc", "Dense", "Standardized", "TrainingSet", "as_design", "blocks", "check_finite", "convert", "directions", "duplicates"]
+__all__ = ["AllRows", "ColumnBlocks", "Csc", "Dense", "Pairs", "Polynomial", "Standardized", "TrainingSet", "as_design", "blocks", "check_finite", "convert", "directions", "duplicates", "polynomial"]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
 SEED = 8128  # of the two random directions that `duplicates` looks along
@@ -39,6 +41,8 @@ def as_design(X, feature_names=None):
         design, names = _from_sparse(X) if sp.issparse(X) else _from_array(X), feature_names
     if names is None:
         return design, [f"x{j}" for j in range(design.p)], index, notes
+    if isinstance(names, Pairs):
+        return design, names, index, notes  # made when asked for, and without repeats
     names = [str(name) for name in names]
     if len(names) != design.p:
         raise ValueError(f"feature_names has {len(names)} names but X has {design.p} columns; pass one name per column")
@@ -47,6 +51,77 @@ def as_design(X, feature_names=None):
         shown = ", ".join(repeats[:5]) + (", ..." if len(repeats) > 5 else "")
         notes.append(f"repeated column names were numbered ({shown}); predict takes columns by position")
     return design, names, index, notes
+
+
+def polynomial(X, degree=2, interaction_only=False, center=True, heredity=None, names=None, *, parents=None, min_rows=1):
+    """Degree-2 features of X as a design for `fit`, `cv_fit` and `Path` methods: the p columns x_j, then the products (x_j - c_j)(x_k - c_k), j <= k, ordered by j, then k. They are never stored.
+
+    Parameters
+    ----------
+    X : (n, p) array, DataFrame or SciPy sparse matrix of finite numbers. degree : 2, the only one.
+    interaction_only : True leaves out squares. The square of a column with at most two different values is always left out: it is a combination of the column and the intercept.
+    center : c_j is the mean of column j over all rows of X, unweighted, and stays the same in folds and in predictions (True), or 0 (False). Centring makes products less collinear with their
+        parents; models that hold both parents and an intercept span the same either way. x_j itself is in the user's units.
+    heredity : None, or which products `parents` allow: "strong" those with both factors among them, "weak" with at least one. It is a rule on the candidates, not a constraint of the search. With
+        `always_include=parents` in the fit as well, every model has the parents, so it keeps the rule; without, a product may enter before its parents. Columns that the same y chose make a
+        cross-validation of the second fit optimistic; choose them on other rows for an honest score.
+    names : p strings; default those of a DataFrame, else x0, x1, ... Products are called "age:bmi", squares "age^2".
+    parents : names, indices or mask of columns of X; needed with heredity, refused without. Usually `l0path.fit(X, y).select("bic").support`.
+    min_rows : sparse X only: products of columns that are both nonzero in at least so many rows. Where they never are, the product is zero or, centred, a combination of the two columns.
+
+    Returns
+    -------
+    Polynomial, a design with `n`, `p` features and `names`. `path.predict` takes new rows of X's own columns (by name for DataFrames). A product X'R costs n p^2 multiplications for each column of R
+    (sparse: half the sum over rows of squared numbers of nonzeros); vectors of the number of features, 8 bytes each, are kept (about 25), Gram rows up to 2 GB.
+
+    Raises
+    ------
+    ValueError, TypeError: an argument that is not one of those above, NaN or infinity in X, a design that is read from disk, more than 2e8 features, or
+    with center=True a sparse column more than 100 standard deviations from 0.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0); X = rng.standard_normal((200, 30)); y = X[:, 3] * X[:, 8] + X[:, 5] + 0.1 * rng.standard_normal(200)
+    >>> path = l0path.fit(l0path.designs.polynomial(X), y, max_k=2)
+    >>> list(path.coef(k=2).index), path.predict(X[:5], k=2).shape
+    (['(Intercept)', 'x5', 'x3:x8'], (5,))
+    """
+    if isinstance(degree, bool) or degree != 2:
+        raise ValueError(f"degree={degree!r} must be 2: products of two columns; build columns of higher degree beforehand")
+    for value, name in ((interaction_only, "interaction_only"), (center, "center")):
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name}={value!r} must be True or False")
+    if heredity not in (None, "weak", "strong"):
+        raise ValueError(f"heredity={heredity!r} must be None, 'weak' or 'strong'")
+    if (heredity is None) != (parents is None):
+        raise ValueError("heredity= and parents= go together: parents are the columns that products may build on, for example l0path.fit(X, y).select('bic').support; "
+                         "pass them to the fit as always_include= too, so that every model keeps the rule")
+    if isinstance(min_rows, bool) or not isinstance(min_rows, (int, np.integer)) or min_rows < 1:
+        raise ValueError(f"min_rows={min_rows!r} must be a whole number >= 1")
+    base, own, _, _ = as_design(X, names)
+    if type(base) not in (Dense, Csc):
+        raise TypeError(f"X is a design ({type(base).__name__}); pass polynomial an array, a DataFrame or a sparse matrix, which is held in memory")
+    if min_rows > 1 and isinstance(base, Dense):
+        raise ValueError(f"min_rows={min_rows} counts rows in which sparse columns are nonzero, but X is dense; leave min_rows=1, or pass scipy.sparse.csc_array(X)")
+    check_finite(base, own)
+    return expand(base, own, interaction_only=bool(interaction_only), center=bool(center), heredity=heredity, parents=_positions(parents, own), min_rows=int(min_rows),
+                  by_name=isinstance(X, pd.DataFrame))
+
+
+def _positions(parents, names):
+    """Sorted column numbers of names, indices or a mask."""
+    if parents is None:
+        return None
+    parents = [parents] if isinstance(parents, (str, int, np.integer)) else list(parents)
+    if len(parents) == len(names) and all(isinstance(j, (bool, np.bool_)) for j in parents):
+        return np.flatnonzero(parents)
+    place = {name: j for j, name in reversed(list(enumerate(names)))}
+    out = [place.get(j, None) if isinstance(j, str) else j for j in parents]
+    for given, j in zip(parents, out, strict=True):
+        if isinstance(j, (bool, np.bool_)) or not isinstance(j, (int, np.integer)) or not 0 <= j < len(names):
+            raise ValueError(f"parents names {given!r}, which is no column of X; pass names, indices 0 to {len(names) - 1} or a mask of length {len(names)}")
+    return np.unique(np.array(out, dtype=np.intp))
 
 
 def _unique(names):

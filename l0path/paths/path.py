@@ -2,7 +2,7 @@
 import numpy as np
 import pandas as pd
 
-from ..designs import as_design
+from ..designs import Pairs, Polynomial, as_design
 from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_loss
 from .model import Model
 from .records import Source
@@ -210,20 +210,26 @@ class Path:
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
     def _new_design(self, X):
-        """X for prediction, columns in the order of the fit: by name for a DataFrame (of a fit to an array: one that has all names), by position else."""
+        """X for prediction, columns in the order of the fit: by name for a DataFrame (of a fit to an array: one that has all names), by position else. A polynomial fit takes X's own columns."""
+        pairs = self.meta.names if isinstance(self.meta.names, Pairs) else None
+        if pairs is not None and isinstance(X, Polynomial):
+            if X.names != pairs:
+                raise ValueError("X has other products, or other centres, than the fit; pass X's own columns, which are then expanded as in the fit")
+            return X, None
+        names, by_name, p = (self.meta.names, self.meta.by_name, self.p) if pairs is None else (pairs.base, pairs.by_name, len(pairs.base))
         if isinstance(X, pd.DataFrame):
             named = X.rename(columns=str)
-            missing = [name for name in self.meta.names if name not in named.columns]
-            if self.meta.by_name or not missing:
+            missing = [name for name in names if name not in named.columns]
+            if by_name or not missing:
                 X = named
         if isinstance(X, pd.DataFrame) and X is named:
             if missing:
                 raise ValueError(f"X lacks {len(missing)} of the columns of the fit: {', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}")
-            X = X[self.meta.names] if list(X.columns) != self.meta.names else X
+            X = X[names] if list(X.columns) != names else X
         design, _, index, _ = as_design(X)
-        if design.p != self.p:
-            raise ValueError(f"X has {design.p} columns, the fit had {self.p}; pass the same columns in the same order")
-        return design, index
+        if design.p != p:
+            raise ValueError(f"X has {design.p} columns, the fit had {p}; pass the same columns in the same order")
+        return design if pairs is None else Polynomial(design, pairs), index
 
     def objective(self, rule=None, *, X=None, y=None, **selector):
         """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data."""

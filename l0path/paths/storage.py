@@ -5,12 +5,14 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
+from ..designs import Pairs
 from ..groups import Groups
 from .path import Path
 from .records import Meta, Solution
 
 VERSION = 1
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
+PAIRS = ("center", "offsets", "partner")
 
 
 def _label(x):
@@ -33,6 +35,9 @@ def save(self, file):
     meta = dataclasses.asdict(self.meta)
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
     meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
+    if isinstance(self.meta.names, Pairs):
+        meta["names"] = {"base": self.meta.names.base, "by_name": self.meta.names.by_name}
+        arrays |= {f"pairs_{name}": getattr(self.meta.names, name) for name in PAIRS}
     groups = self.meta.groups
     meta["groups"] = None if groups is None else [_label(label) for label in groups.labels]
     if groups is not None:
@@ -82,6 +87,8 @@ def _assemble(header, arrays):
     meta["classes"] = None if meta["classes"] is None else tuple(_unlabel(c) for c in meta["classes"])
     grouped = meta.get("groups") is not None
     meta["groups"] = Groups([_unlabel(label) for label in meta["groups"]], arrays["groups_columns"], arrays["groups_start"], arrays["groups_factor"]) if grouped else None
+    if isinstance(meta["names"], dict):
+        meta["names"] = Pairs(**meta["names"], **{name: arrays[f"pairs_{name}"] for name in PAIRS})
     meta = Meta(**meta, **{name: arrays[f"meta_{name}"] for name in ARRAYS})
     numbers = [f for f in Solution._fields if f not in ("support", "beta", "status", "optimality", "flags", "groups")]
     support, sizes = arrays["support"], arrays["sizes"]

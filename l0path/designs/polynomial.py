@@ -1,0 +1,179 @@
+"""Degree-2 features as a design: the columns of X and products of two of them, which exist as numbers only while a sum over rows is taken. `l0path.designs.polynomial` is the door."""
+import numpy as np
+
+from l0path.designs.csc import Csc
+from l0path.designs.dense import Dense
+from l0path.designs.pair_sums import DenseTable, SparseTable
+from l0path.designs.pairs import Pairs, dense_pairs, sparse_pairs
+
+MOST = 2 * 10**8  # features beyond which the vectors of length p alone would take tens of gigabytes
+GRAM = 2 * 10**9  # bytes of Gram rows kept by a support path
+BLOCK = 1 << 20  # entries of a block of products: 8 MB
+LOSES = 1e-6  # share of the mean square below which a variance is taken anew, from centred products
+FAR = 100.0  # standard deviations from 0 beyond which sparse columns are not centred: the expanded formula would lose 4 digits or more
+LARGEST = 1e70  # entries beyond have products whose squares leave the range of floating point numbers
+
+
+class Polynomial:
+    """Design of x_j and (x_j - c_j)(x_k - c_k) for the pairs of a `Pairs`, over a Dense or Csc base design (n, p0): the verbs of `Dense`."""
+
+    direct = True  # correlate_into writes where it is told
+
+    def __init__(self, base, names, table=None):
+        self.base, self.names = base, names
+        self.n, self.p = base.n, len(names)
+        self.table = (SparseTable if isinstance(base, Csc) else DenseTable)(base, names.center) if table is None else table
+
+    def __repr__(self):
+        return f"Polynomial(n={self.n}, p={self.p}: {self.base.p} columns and {self.names.partner.size} products)"
+
+    def __reduce__(self):
+        return Polynomial, (self.base, self.names)
+
+    @property
+    def nbytes(self):
+        """Bytes that X takes as it is stored."""
+        return self.base.nbytes
+
+    @property
+    def entries(self):
+        """Numbers that a copy of X would hold."""
+        return self.base.entries
+
+    @property
+    def gram_rows(self):
+        """How many rows of p float64 products are kept."""
+        return max(1, GRAM // (8 * self.p))
+
+    def take_rows(self, rows):
+        """Design of some rows: the same features, centred at the same numbers."""
+        return Polynomial(self.base.take_rows(rows), self.names)
+
+    def _checked(self, J):
+        J = np.asarray(J, dtype=np.intp).reshape(-1)
+        if J.size and (J.min() < -self.p or J.max() >= self.p):
+            raise IndexError(f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design of {self.p} columns")
+        return np.where(J < 0, J + self.p, J)
+
+    def correlate(self, R, start=0, stop=None):
+        """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,)."""
+        stop = self.p if stop is None else stop
+        R = np.asarray(R, dtype=np.float64)
+        if R.ndim == 1:
+            return self.correlate(R[:, None], start, stop)[:, 0]
+        if R.shape[0] != self.n:
+            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
+        out = np.empty((stop - start, R.shape[1]))
+        self._correlate(R, out, start, stop)
+        return out
+
+    def correlate_into(self, A, out, start=0):
+        """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
+        self._correlate(A.T, out.T, start, start + out.shape[1])
+
+    def _correlate(self, R, out, start, stop):
+        own = min(max(self.base.p - start, 0), stop - start)
+        if own:
+            out[:own] = self.base.correlate(R, start, start + own)
+        self.table.sums(R, self.names, out[own:], start + own - self.base.p, stop - self.base.p)
+
+    def columns(self, J, out=None):
+        """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
+        J = self._checked(J)
+        out = np.empty((self.n, J.size), order="F") if out is None else out
+        own, products = np.flatnonzero(self.base.p > J), np.flatnonzero(self.base.p <= J)
+        out[:, own] = self.base.columns(J[own])
+        width = max(1, BLOCK // self.n)
+        for left in range(0, products.size, width):
+            here = products[left : left + width]
+            j, k = self.names.parents(J[here])
+            out[:, here] = self.table.columns(j) * self.table.columns(k)
+        return out
+
+    def dot(self, J, b):
+        """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
+        J, b = self._checked(J), np.asarray(b, dtype=np.float64)
+        out, width = np.zeros((self.n, *b.shape[1:])), max(1, BLOCK // self.n)
+        for left in range(0, J.size, width):
+            out += self.columns(J[left : left + width]) @ b[left : left + width]
+        return out
+
+    def moments(self, weights, center):
+        """Weighted mean (0 unless `center`) and second moment about it, each (p,), for weights (n,) that sum to one.
+
+        Of a product: S - mean^2 with S = sum_i w_i z_ij^2 z_ik^2; where less than a millionth of S is left, the column is formed and centred.
+        """
+        weights = np.asarray(weights, dtype=np.float64)
+        mean, second = np.empty(self.p), np.empty(self.p)
+        p0 = self.base.p
+        mean[:p0], second[:p0] = self.base.moments(weights, center)
+        mean[p0:], second[p0:] = self.table.moments(weights, self.names)
+        if not center:
+            mean[p0:] = 0.0
+            return mean, np.maximum(second, 0.0)
+        low = LOSES * second[p0:]
+        second[p0:] -= mean[p0:] ** 2
+        awkward, width = p0 + np.flatnonzero(second[p0:] <= low), max(1, BLOCK // self.n)
+        for left in range(0, awkward.size, width):
+            J = awkward[left : left + width]
+            mean[J], second[J] = Dense(self.columns(J)).moments(weights, True)
+        return mean, second
+
+    def nonfinite(self):
+        """Number of NaN and infinite entries per column, (p,): none, because `polynomial` refuses an X that has any."""
+        return np.zeros(self.p, dtype=np.int64)
+
+
+def expand(base, names, *, interaction_only, center, heredity, parents, min_rows, by_name):
+    """Polynomial of a Dense or Csc base design: see `l0path.designs.polynomial`."""
+    c, second = base.moments(np.full(base.n, 1.0 / base.n), True) if center else np.zeros((2, base.p))
+    far = np.flatnonzero((np.abs(c) > FAR * np.sqrt(second)) & (second > 0)) if isinstance(base, Csc) else ()
+    if len(far):
+        raise ValueError(f"center=True would lose digits in {len(far)} sparse columns whose mean is more than {FAR:g} standard deviations from 0, the first {names[far[0]]}; "
+                         "subtract a constant from them, or pass X as a dense array")
+    table = (SparseTable if isinstance(base, Csc) else DenseTable)(base, c)
+    if table.largest > LARGEST:
+        raise ValueError(f"X has entries up to {table.largest:.3g} in size, whose products are too large to be squared; rescale the columns")
+    squares = np.zeros(base.p, dtype=bool) if interaction_only else ~two_valued(base)
+    keep, chosen = None, None
+    if heredity is not None:
+        chosen = np.zeros(base.p, dtype=bool)
+        chosen[parents] = True
+
+        def keep(j, K):
+            return chosen[K] & chosen[j] if heredity == "strong" else chosen[K] | chosen[j]
+
+    most = base.p * (base.p + 1) // 2
+    if isinstance(base, Csc):
+        most = min(most, int(table.work[-1]) // min_rows)
+        _limited(most, base.p)
+        offsets, partner = sparse_pairs(table, min_rows, squares, keep)
+    else:
+        width = base.p if chosen is None else int(chosen.sum())
+        most = most if heredity is None else width * (width + 1) // 2 if heredity == "strong" else width * base.p
+        _limited(most, base.p)
+        offsets, partner = dense_pairs(base.p, squares, keep)
+    return Polynomial(base, Pairs(names, c, offsets, partner, by_name), table)
+
+
+def _limited(most, p):
+    """Refuse more features than vectors of their length are acceptable for."""
+    if most > MOST:
+        raise ValueError(f"degree-2 features of {p} columns may be {most:.3g} in number, above {MOST:.0e}: pass heredity= with parents= (columns that a path of main effects chose), "
+                         "or for sparse X a larger min_rows= (rows in which both columns are nonzero)")
+
+
+def two_valued(base):
+    """(p,) bool: columns with at most two different values, whose square says nothing new."""
+    out = np.zeros(base.p, dtype=bool)
+    if isinstance(base, Csc):
+        for j in range(base.p):
+            data = base.data[base.indptr[j] : base.indptr[j + 1]]
+            data = np.append(data, 0.0) if data.size < base.n else data
+            out[j] = bool(((data == data.min()) | (data == data.max())).all())
+        return out
+    width = max(1, BLOCK // base.n)
+    for left in range(0, base.p, width):
+        X = base.columns(np.arange(left, min(left + width, base.p)))
+        out[left : left + width] = ((X == X.min(axis=0)) | (X == X.max(axis=0))).all(axis=0)
+    return out
