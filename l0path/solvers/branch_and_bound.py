@@ -172,6 +172,8 @@ class Tree:
                     return "node_limit"
                 if self.heap[0][2].split < 0:
                     return "resting"
+                if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(self.upper):
+                    return "closed"
                 nodes = []
                 while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
                     nodes.append(heapq.heappop(self.heap)[2])
