@@ -293,10 +293,10 @@ class _Run:
         if self.hinge is not None:
             self.hinge.grow(fit.support)
             fit, optimality = self.hinge.refit(fit.support, lambda1, lambda2), "unverified" if optimality == "unverified" else "stationary"
+        found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality, free=self.free)
         if optimality == "refit_swap_m" and isinstance(self.route.settings, LocalSearch):
             m = pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size) if self.problem.groups is None else groups_tried(self.route.settings)
-            fit = fit._replace(flags=(*fit.flags, f"m={m}"))
-        found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality, free=self.free)
+            found = found._replace(flags=(*found.flags, f"m={m}"))
         return bounded(self.problem, found, bound)
 
     def describe(self, by_name=False, response=None):

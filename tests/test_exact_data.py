@@ -223,4 +223,4 @@ def test_no_bound_lies_above_the_enumerated_optimum(count, columns):
             if path.solutions[index].status == "converged":
                 a, b, f = check_bound(path.certify(index=index, time_limit=60, **limits), values, table, limits["gap"])
                 searched, proven, bounded = searched + a, proven + b, bounded + f
-    assert searched > count / 4 and proven > count / 2 and bounded > count  # so that the checks above were about something
+    assert searched > count / 4 and proven > count / 3 and bounded > count  # so that the checks above were about something

@@ -237,8 +237,8 @@ class Leaps:
                 self._look(value, at[at >= 0])
 
     def _look(self, value, at):
-        """Offer the set at positions `at`, if it may be wanted."""
-        if value < self.cutoff + self.margin:
+        """Offer the set at positions `at`, if it may be wanted; of several best sets all have the full size."""
+        if value < self.cutoff + self.margin and (self.n_best == 1 or self.size is None or len(at) == self.most):
             self.offer(np.concatenate([self.held, self.J[np.asarray(at, dtype=np.int64)]]))
 
     def _deal(self):
