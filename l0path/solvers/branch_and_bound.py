@@ -102,7 +102,34 @@ class Working:
         self.take()
 
 
-class Tree:
+class Contest:
+    """The n_best best models that a search has met. best: [(value, what was kept)], ascending; seen: supports that were offered; refit, settings, n_best as in `Tree`."""
+
+    @property
+    def upper(self):
+        """Value of the worst model that is kept, infinite while fewer than n_best are known."""
+        return self.best[self.n_best - 1][0] if len(self.best) >= self.n_best else math.inf
+
+    @property
+    def cutoff(self):
+        """Nodes with a larger bound hold nothing that is wanted, up to half the gap asked for."""
+        return self.upper - 0.5 * self.settings.gap * abs(self.upper) if math.isfinite(self.upper) else math.inf
+
+    def offer(self, support):
+        """Let a support of the problem compete."""
+        key = np.sort(np.asarray(support, dtype=np.int64))
+        if key.tobytes() in self.seen:
+            return
+        self.seen.add(key.tobytes())
+        self.accept(*self.refit(key))
+
+    def accept(self, value, kept):
+        """Let a model of known value compete."""
+        if value < self.upper:
+            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[: self.n_best]
+
+
+class Tree(Contest):
     """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
     start: columns that work from the first node on; n_best: how many of the best supports are wanted; around: (columns, m), only models that lack at most m of these columns are looked for.
 
@@ -130,32 +157,9 @@ class Tree:
         return max(float(pull[min(self.size, pull.size - 1)]) if pull.size else 1.0, 1e-12) / (2.0 * math.sqrt(max(ridge, 1e-12)))
 
     @property
-    def upper(self):
-        """Value of the worst model that is kept, infinite while fewer than n_best are known."""
-        return self.best[self.n_best - 1][0] if len(self.best) >= self.n_best else math.inf
-
-    @property
-    def cutoff(self):
-        """Nodes with a larger bound hold nothing that is wanted, up to half the gap asked for."""
-        return self.upper - 0.5 * self.settings.gap * abs(self.upper) if math.isfinite(self.upper) else math.inf
-
-    @property
     def lower(self):
         """What nothing outside `best` is below."""
         return -math.inf if not self.nodes else min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
-
-    def offer(self, support):
-        """Let a support of the problem compete."""
-        key = np.sort(np.asarray(support, dtype=np.int64))
-        if key.tobytes() in self.seen:
-            return
-        self.seen.add(key.tobytes())
-        self.accept(*self.refit(key))
-
-    def accept(self, value, kept):
-        """Let a model of known value compete."""
-        if value < self.upper:
-            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[: self.n_best]
 
     def run(self, poll=None):
         """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"),

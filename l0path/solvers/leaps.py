@@ -18,6 +18,7 @@ from scipy.linalg import get_lapack_funcs, solve_triangular
 
 from ..designs.threads import one_blas_thread, run_each
 from ..problem import EPS
+from .branch_and_bound import Contest
 from .leaps_kernels import Space, Stack, search
 
 WORKERS = 4  # searches side by side: their number does not depend on that of threads, so neither does what they find
@@ -102,7 +103,7 @@ class Worker:
         return [(self.space.value[i], self.space.found[i].copy()) for i in range(number)]
 
 
-class Leaps:
+class Leaps(Contest):
     """One search. dual: the problem, without the columns that are fixed (`searchable`); size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the
     problem; settings: gap, relative, at which it ends, and node_limit; n_best: how many of the best supports are wanted.
 
@@ -184,33 +185,10 @@ class Leaps:
         raise ValueError(f"too many of {self.J.size} columns are combinations of others for leaps and bounds; search with Tree, or use a ridge (lambda2=1e-3)")
 
     @property
-    def upper(self):
-        """Value of the worst model that is kept, infinite while fewer than n_best are known."""
-        return self.best[self.n_best - 1][0] if len(self.best) >= self.n_best else math.inf
-
-    @property
-    def cutoff(self):
-        """Sets with a larger value are not wanted, up to half the gap asked for."""
-        return self.upper - 0.5 * self.settings.gap * abs(self.upper) if math.isfinite(self.upper) else math.inf
-
-    @property
     def lower(self):
         """What nothing outside `best` is below."""
         least = min([task.least for task in self.tasks] + [worker.least for worker in self.workers if worker.open], default=math.inf)
         return min(least - self.margin, self.cutoff)
-
-    def offer(self, support):
-        """Let a support of the problem compete."""
-        key = np.sort(np.asarray(support, dtype=np.int64))
-        if key.tobytes() in self.seen:
-            return
-        self.seen.add(key.tobytes())
-        self.accept(*self.refit(key))
-
-    def accept(self, value, kept):
-        """Let a model of known value compete."""
-        if value < self.upper:
-            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[: self.n_best]
 
     def run(self, poll=None):
         """Search until nothing is open ("closed"), node_limit is met ("node_limit"), or poll() is True ("stopped")."""
