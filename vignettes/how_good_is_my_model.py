@@ -32,6 +32,7 @@ from l0path.datasets import load_diabetes, load_sonar, load_srbct
 import l0path
 
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer repetitions, the same cells
+BOUNDS = {"node_limit": 1}  # bounds and safe rules alone: the search that `certify` goes on to is the subject of exact_or_heuristic.py
 pd.set_option("display.width", 160, "display.max_columns", 20, "display.precision", 4)
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6b6b6b"
 
@@ -115,10 +116,11 @@ pd.DataFrame({"objective": shrunk.table.objective, "by hand": by_hand, "lower_bo
 # ## More for one model: `certify`
 #
 # `fit(certify=True)` spends a few readings of the data on the whole path. `path.certify` spends more on one model, and returns what it has proved. Columns that provably cannot be in a best model are dropped, which sharpens the
-# bound for those that remain, and so on in turn.
+# bound for those that remain, and so on in turn. It then goes on to search what is left until the gap is closed; this page holds it back there (`node_limit=1`), because bounds are its subject, and
+# `exact_or_heuristic.py` is about the search.
 
 # %%
-certificate = path.certify(k=6)
+certificate = path.certify(k=6, **BOUNDS)
 certificate
 
 # %% [markdown]
@@ -145,7 +147,7 @@ pd.DataFrame({"loss of the best without it": without.map("{:+.2%}".format), "pro
 # * *Not that the model is the only good one.* A closed gap says that none is better; another may be nearly as good. Of size nine, the models one exchange away:
 
 # %%
-nine = path.certify(k=9)
+nine = path.certify(k=9, **BOUNDS)
 near = path.alternatives(k=9, n=3)
 print(f"k = 9: gap {nine.gap:.1e}, so no model of nine columns can be better by more than {nine.gap:.4%} of the loss; the next one is {near.relative[0]:.2%} worse")
 near
@@ -187,7 +189,7 @@ right.legend(title="lambda2", frameon=False, fontsize=9);
 # %%
 rows = []
 for k in (1, 2, 3, 5, 8):
-    c = paths[0.1].certify(k=k)
+    c = paths[0.1].certify(k=k, **BOUNDS)
     rows.append({"k": k, "gap along the path": paths[0.1].table.gap[k], "gap certified": c.gap, "proven": c.proven, "in every best": len(c.fixed_in), "in none": len(c.fixed_out),
                  "R2": c.model.deviance_ratio, "R2 at most": c.deviance_ratio_bound, "same support without ridge": list(c.model.support) == list(paths[0.0].model(k=k).support)})
 pd.DataFrame(rows).set_index("k")
@@ -207,7 +209,7 @@ sweep = np.geomspace(1e-4, 3, 7 if SHORT else 13)
 curves = []
 for value in sweep:
     one = l0path.fit(X, y, lambda2=value, k=[3, 64], max_k=64)
-    c = one.certify(k=3)
+    c = one.certify(k=3, **BOUNDS)
     curves.append({"lambda2": value, "objective": c.incumbent, "lower_bound": c.lower_bound, "all columns": one.table.objective.iloc[-1]})
 curves = pd.DataFrame(curves)
 fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
@@ -233,7 +235,7 @@ prices = np.sqrt(table.lambda0_low * table.lambda0_high).dropna()
 priced = l0path.fit(X, y, lambda2=0.1, lambda0=list(prices))
 rows = []
 for row in priced.table.itertuples():
-    c = priced.certify(index=row.Index)
+    c = priced.certify(index=row.Index, **BOUNDS)
     undecided = X.shape[1] - len(c.fixed_in) - len(c.fixed_out)
     rows.append({"lambda0": row.lambda0, "k": row.k, "gap": c.gap, "proven": c.proven, "in every best": ", ".join(X.columns[j] for j in c.fixed_in), "in none": len(c.fixed_out), "models left": f"2^{undecided}"})
 pd.DataFrame(rows).set_index("lambda0")
@@ -250,7 +252,7 @@ G, t = tumours.X[tumours.train], tumours.y.where(tumours.y == "EWS", "rest")[tum
 ridges = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0] if not SHORT else [0.001, 0.01, 0.1, 1.0]
 sizes = [1, 2, 3, 5, 8]
 grid = {value: l0path.fit(G, t, loss="logistic", lambda2=value, max_k=max(sizes), certify=True) for value in ridges}
-results = {(value, k): one.certify(k=k) for value, one in grid.items() for k in sizes}
+results = {(value, k): one.certify(k=k, **BOUNDS) for value, one in grid.items() for k in sizes}
 
 
 def table_of(read):
@@ -299,14 +301,14 @@ S, which = sonar.X, sonar.y
 bare = l0path.fit(S, which, loss="logistic", max_k=8, certify=True)
 for note in bare.notes:
     print(textwrap.fill(note, 150))
-bare.certify(k=4)
+bare.certify(k=4, **BOUNDS)
 
 # %% [markdown]
 # The other way to keep a coefficient from taking off without end is a bound `M` on its size, a *box*. It is common in the literature to take one from the solution itself, say twice its largest coefficient. `box="auto"` does so, and
 # says what it did:
 
 # %%
-boxed = bare.certify(k=4, box="auto")
+boxed = bare.certify(k=4, box="auto", **BOUNDS)
 boxed
 
 # %% [markdown]
@@ -323,7 +325,7 @@ factors = [1.0, 1.5, 2.0, 4.0, 8.0, 16.0] if not SHORT else [1.0, 2.0, 8.0]
 fig, ax = plt.subplots(figsize=(7.6, 4), layout="constrained")
 for k, color, mark in zip((1, 2, 4), (BLUE, ORANGE, GREEN), "os^", strict=True):
     largest = bare.coef(k=k, standardized=True).iloc[1:].abs().max()
-    gaps = [bare.certify(k=k, box=max(factor, 1 + 1e-9) * largest).gap for factor in factors]
+    gaps = [bare.certify(k=k, box=max(factor, 1 + 1e-9) * largest, **BOUNDS).gap for factor in factors]
     ax.plot(factors, gaps, color=color, marker=mark, markersize=5)
     ax.annotate(f"k = {k}", (factors[-1], gaps[-1]), xytext=(6, 0), textcoords="offset points", va="center", color=color, fontsize=10)
 ax.set_xscale("log", base=2)
@@ -337,7 +339,7 @@ ax.minorticks_off()
 # %%
 M = float(2 * bare.coef(k=4, standardized=True).iloc[1:].abs().max())
 limit = M / S.std(ddof=0).to_numpy()
-inside = l0path.fit(S, which, loss="logistic", max_k=4, lower=-limit, upper=limit).certify(k=4)
+inside = l0path.fit(S, which, loss="logistic", max_k=4, lower=-limit, upper=limit).certify(k=4, **BOUNDS)
 print(f"the same box as part of the problem: gap {inside.gap:.3f}, assumptions: {inside.assumptions or 'none'}")
 
 # %% [markdown]
@@ -348,7 +350,7 @@ rows = []
 for value in (0.001, 0.01, 0.1):
     one = l0path.fit(S, which, loss="logistic", lambda2=value, max_k=8)
     for k in (1, 4):
-        c = one.certify(k=k)
+        c = one.certify(k=k, **BOUNDS)
         rows.append({"lambda2": value, "k": k, "gap": c.gap, "in every best": len(c.fixed_in), "in none": len(c.fixed_out), "deviance ratio": c.model.deviance_ratio, "at most": c.deviance_ratio_bound})
 pd.DataFrame(rows).set_index(["lambda2", "k"])
 
@@ -375,7 +377,7 @@ for factor in (0.5, 1, 2, 4):
         value = 0.5 * factor * sim.sigma * np.sqrt(2 * np.log(p) / n) / np.abs(sim.beta[sim.support]).min()
         one = l0path.fit(sim.X, sim.y, lambda2=value, max_k=k, certify=True)
         along.append(one.table.gap[k])
-        certified.append(one.certify(k=k).gap)
+        certified.append(one.certify(k=k, **BOUNDS).gap)
     rows.append({"2 lambda2 |beta| / what noise can imitate": factor, "lambda2": value, "mean gap along the path": np.mean(along), "closed along the path": np.mean(np.array(along) < 1e-4),
                  "closed by certify": np.mean(np.array(certified) < 1e-4)})
 pd.DataFrame(rows).set_index("lambda2")
