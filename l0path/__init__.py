@@ -6,6 +6,7 @@ from . import datasets, designs, diagnostics, errors, inspection, plots, report,
 from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_error, validate
 from .fit import fit
 from .paths import Model, Path, load
+from .selection_inference import KnockoffFilter, StabilitySelection, knockoff_filter, split_inference, stability_selection
 from .warm import warm_up
 
 Path.summary, Path.refit, Path.alternatives, Path.score = inspection.summary, inspection.refit, inspection.alternatives, inspection.score
@@ -13,6 +14,7 @@ Path.certify = inspection.certify
 Path.select, Path.score_table, Path.validate = selection.select, selection.score_table, validate
 Path.plot = plots.plot
 CVPath.plot = plots.plot_cv
+StabilitySelection.plot, KnockoffFilter.plot = plots.plot_stability, plots.plot_knockoffs
 Path._repr_html_, CVPath._repr_html_, inspection.Summary._repr_html_ = report.path_html, report.cv_html, report.summary_html
 
 try:
@@ -21,8 +23,8 @@ except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
 LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV")  # from `estimators`, which imports scikit-learn: loaded at first use
-__all__ = ["CVPath", "Model", "NestedCV", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "one_standard_error", "plots", "simulate",
-           "solvers", "warm_up", *LAZY]
+__all__ = ["CVPath", "KnockoffFilter", "Model", "NestedCV", "Path", "StabilitySelection", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "knockoff_filter", "load", "nested_cv",
+           "one_standard_error", "plots", "simulate", "solvers", "split_inference", "stability_selection", "warm_up", *LAZY]
 
 
 def __getattr__(name):

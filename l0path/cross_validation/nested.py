@@ -7,7 +7,7 @@ from ..inputs import finite, parse, vector
 from ..losses import canonical_name
 from ..paths.records import Source
 from .result import linear_predictor
-from .run import _seed, cv_fit
+from .run import cv_fit, draw_seed
 from .scoring import Held, metric_of, score
 from .splits import _labels, check_arguments, make_splits, whole
 
@@ -71,7 +71,7 @@ def nested_cv(X, y=None, *, outer=5, which="min", cv=10, scoring=None, groups_cv
     metric = metric_of(scoring, loss)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
-    seed = _seed(random_state)
+    seed = draw_seed(random_state)
     data, *_ = parse(X, y, loss=loss, fit_intercept=True, standardize=True, sample_weight=sample_weight, class_weight=None, offset=offset, lower=-np.inf, upper=np.inf, always_include=None,
                      exclude=None, penalty_factor=None, feature_names=arguments.get("feature_names"), gamma=0.25, delta=None, read=False)
     rows_of = _rows_of(X)
