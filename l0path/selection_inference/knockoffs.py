@@ -16,7 +16,7 @@ from ..solve import solve
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
 
-KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "gain")
+KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
 LARGEST = 1 << 28  # entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
 
 
@@ -39,7 +39,7 @@ class KnockoffFilter:
         return f"<l0path.KnockoffFilter: {len(self.selected)} of {len(self.statistic)} columns at a false discovery rate of {self.fdr:g}, threshold {self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
 
 
-def knockoff_filter(X, y=None, *, fdr=0.1, kind="auto", plus=True, statistic="gain", s="mvr", covariance=None, random_state=None, n_jobs=None, **fit):
+def knockoff_filter(X, y=None, *, fdr=0.1, kind="auto", plus=True, statistic="entry", s="mvr", covariance=None, random_state=None, n_jobs=None, **fit):
     """Columns chosen with a bound on the false discovery rate: each competes on the path with a knockoff, an imitation made without y that is correlated with the other columns as the original is.
 
     A path over the columns and their knockoffs gives each of the 2p an importance Z >= 0, and W_j = max(Z_j, Z~_j) sign(Z_j - Z~_j). A column without effect is as likely to lose as to win, so the losers at least as
@@ -59,8 +59,8 @@ def knockoff_filter(X, y=None, *, fdr=0.1, kind="auto", plus=True, statistic="ga
     X, y, **fit : as in `l0path.fit`, but for groups and prices. X is used as a dense array with twice the columns, at most 2^28 entries. Columns of `always_include` stay in all models without a knockoff
         of their own; excluded, constant and repeated ones do not compete. max_k : largest size of the path over 2p columns, default as in `fit`.
     fdr : level in (0, 1).    kind : "auto" takes "fixed" where it is valid (squared loss, enough rows), else "model".    plus : True for the bound above.
-    statistic : "gain": Z_j is the largest gain of the mean loss, over the sizes, when j is added: the drop of the loss of the path from the size before to that at which the column enters; "entry":
-        Z_j = max_k + 1 - k_j, k_j the smallest size at which the model holds j (0 if none does).
+    statistic : "entry" (default): Z_j = max_k + 1 - k_j, k_j the smallest size whose model holds column j (0 if none does), so W_j is large for columns that enter early and before their knockoffs;
+        "coefficient": Z_j = sum of |b_j| over the models of the path, standardised.
     s : "mvr" (default), "sdp" or "equi" (`l0path.selection_inference.gaussian_knockoffs`), or numbers in units of each column's variance: how far knockoffs keep from their columns. Farther is more power, as long as
         2 Sigma - diag(s) stays positive semidefinite.
     covariance : (p, p) covariance of the rows of X for kind="model", in the order of the columns; None: Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to unit variance.
@@ -100,11 +100,12 @@ def knockoff_filter(X, y=None, *, fdr=0.1, kind="auto", plus=True, statistic="ga
         raise ValueError("covariance= is for kind='model'; a fixed X is imitated by its Gram matrix, so leave covariance out, or ask for kind='model'")
     A = data.design.columns(np.arange(data.design.p))[rows]
     copies, distance = A.copy(order="F"), np.zeros(data.design.p)
-    if kind == "fixed":
-        copies[:, usable], distance[usable], _ = fixed_knockoffs(A[:, usable], data.weights[rows], data.intercept, s, rng)
-    else:
-        mean, sigma = _moments(A, usable, covariance)
-        copies[:, usable], distance[usable], _ = model_knockoffs(A[:, usable], mean, sigma, s, rng)
+    with threads.one_blas_thread():
+        if kind == "fixed":
+            copies[:, usable], distance[usable], _ = fixed_knockoffs(A[:, usable], data.weights[rows], data.intercept, s, rng)
+        else:
+            mean, sigma = _moments(A, usable, covariance)
+            copies[:, usable], distance[usable], _ = model_knockoffs(A[:, usable], mean, sigma, s, rng)
     free = np.setdiff1d(usable, data.forced)
     path, swapped = _compete(data, plan, A, copies, rows, free, rng, n_jobs)
     first, second = importance(path, statistic)[data.forced.size :].reshape(2, free.size)
@@ -175,12 +176,11 @@ def importance(path, statistic):
     for s in path.solutions:
         slices.setdefault(s.slice, []).append(s)
     for part in slices.values():
-        seen = np.zeros(path.p, dtype=bool)
-        for before, s in zip(part, part[1:], strict=False):
-            new = s.support[(s.beta != 0) & ~seen[s.support]]
-            value = max(before.loss + before.shrinkage - s.loss - s.shrinkage, 0.0) if statistic == "gain" else top + 1.0 - s.k
-            Z[new] = np.maximum(Z[new], value)
-            seen[new] = True
+        own = np.zeros(path.p)
+        for s in part:
+            J, b = s.support[s.beta != 0], np.abs(s.beta[s.beta != 0]) * path.meta.scale[s.support[s.beta != 0]]
+            own[J] = own[J] + b if statistic == "coefficient" else np.maximum(own[J], top + 1.0 - s.k)
+        Z = np.maximum(Z, own)
     return Z
 
 

@@ -2,7 +2,6 @@
 import math
 import time
 import warnings
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -114,7 +113,7 @@ class Runs(NamedTuple):
 
 def _one(call, number, single, arguments):
     """(number, result, warnings) of one call, on one thread if single."""
-    with warnings.catch_warnings(record=True) as caught, threads.limited(1) if single else nullcontext():
+    with warnings.catch_warnings(record=True) as caught, threads.limited(1) if single else threads.one_blas_thread():
         warnings.simplefilter("always")
         result = call(*arguments)
     return number, result, [(w.category, str(w.message)) for w in caught]
