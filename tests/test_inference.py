@@ -1,4 +1,6 @@
-"""What follows a selection: bounds by their formulas, p-values against statsmodels and hand computations, knockoffs by their second moments, and what must not matter (processes, the state of numpy)."""
+"""What follows a selection: bounds by their formulas, p-values against statsmodels and hand computations, knockoffs by their second moments, and what must not matter (processes, the state of
+numpy).
+"""
 import itertools
 import math
 import signal
@@ -65,7 +67,7 @@ def test_frequencies_are_those_of_paths_on_copied_halves(kind):
 
 
 def test_subsamples_are_disjoint_halves_that_keep_both_classes():
-    X, y = sample(loss="logistic", n=60)
+    X, _ = sample(loss="logistic", n=60)
     data = resolve(X, np.where(np.arange(60) < 4, "rare", "usual"), {"loss": "logistic", "sample_weight": np.r_[np.ones(59), 0]}).data
     a, b = draw(data, 0.5, np.random.default_rng(0), 2)
     assert not set(a) & set(b) and 59 not in {*a, *b}
@@ -122,9 +124,11 @@ def test_largest_tail_is_a_maximum_over_r_concave_distributions(B, mean, t, r):
     bound, at = largest_tail(mean, t, B, r), round(t * B)
     grid = np.arange(B + 1)
 
-    def masses(v):  # convex f^r, from its second differences
-        g = v[0] + v[1] * grid + sum(c * np.maximum(grid - i, 0) for i, c in zip(range(1, B), v[2:], strict=True))
-        f = np.maximum(g, 1e-9) ** (1 / r)
+    def power(v):  # f^r, convex, from its second differences
+        return v[0] + v[1] * grid + sum(c * np.maximum(grid - i, 0) for i, c in zip(range(1, B), v[2:], strict=True))
+
+    def masses(v):
+        f = np.maximum(power(v), 1e-9) ** (1 / r)
         return f / f.sum()
 
     best = 0.0
@@ -132,7 +136,8 @@ def test_largest_tail_is_a_maximum_over_r_concave_distributions(B, mean, t, r):
         rng = np.random.default_rng(seed)
         start = np.r_[1.0, rng.uniform(0.2, 3), rng.uniform(0, 0.3, B - 1)]
         found = optimize.minimize(lambda v: -masses(v)[at:].sum(), start, method="SLSQP", bounds=[(0.05, 50), (-5, 50)] + [(0, 50)] * (B - 1), options={"maxiter": 300},
-                                  constraints=[{"type": "ineq", "fun": lambda v: mean * B - masses(v) @ grid}, {"type": "ineq", "fun": lambda v: v[0] + v[1] * B + sum(c * (B - i) for i, c in zip(range(1, B), v[2:], strict=True)) - 1e-3}])
+                                  constraints=[{"type": "ineq", "fun": lambda v: mean * B - masses(v) @ grid}, {"type": "ineq", "fun": lambda v: v[0] + v[1] * B + sum(c * (B - i) for i, c in
+                                  zip(range(1, B), v[2:], strict=True)) - 1e-3}])
         f = masses(found.x)
         if f @ grid <= mean * B * (1 + 1e-6):
             best = max(best, f[at:].sum())
@@ -302,7 +307,7 @@ def test_which_kind_is_valid():
     assert l0path.knockoff_filter(X, y, **NO_SELECTION).kind == "fixed"
     assert l0path.knockoff_filter(X[:20], y[:20], **NO_SELECTION).kind == "model"  # 2 p + 1 rows are needed
     assert l0path.knockoff_filter(X, sample(60, loss="logistic")[1], loss="logistic", lambda2=0.01, **NO_SELECTION).kind == "model"
-    with pytest.raises(ValueError, match="kind='fixed' needs at least 21 rows .* X has 20"):
+    with pytest.raises(ValueError, match=r"kind='fixed' needs at least 21 rows .* X has 20"):
         l0path.knockoff_filter(X[:20], y[:20], kind="fixed")
     with pytest.raises(ValueError, match="squared loss only"):
         l0path.knockoff_filter(X, np.sign(y), loss="logistic", kind="fixed")
@@ -457,7 +462,7 @@ def test_plots_show_the_numbers():
         result.plot("bars")
     for plus in (True, False):
         chosen = l0path.knockoff_filter(X, y, plus=plus, random_state=0)
-        figure, ax = plt.subplots()
+        _, ax = plt.subplots()
         assert chosen.plot(ax=ax) is ax
         heights = np.concatenate([line.get_ydata() for line in ax.lines if line.get_marker() == "o"])
         np.testing.assert_allclose(np.sort(heights), np.sort(chosen.statistic[chosen.statistic != 0]))

@@ -7,8 +7,8 @@ from . import style
 def plot_stability(self, kind="frequency", *, n=20, ax=None):
     """Plot selection frequencies of a `StabilitySelection` and return the Axes.
 
-    kind : "frequency" a bar for each of the n features chosen most often at size k, those at or above the threshold (dashed) in colour; "path" the frequency of every feature against the size of the model, the selected
-        ones coloured and named, k marked. n : bars, or names, at most. ax : Axes to draw into; None makes a figure.
+    kind : "frequency" a bar for each of the n features chosen most often at size k, those at or above the threshold (dashed) in colour; "path" the frequency of every feature against the size of
+        the model, the selected ones coloured and named, k marked. n : bars, or names, at most. ax : Axes to draw into; None makes a figure.
 
     The numbers: `frequency` and `by_size`. Raises ValueError for an unknown kind.
     """
@@ -27,7 +27,7 @@ def plot_stability(self, kind="frequency", *, n=20, ax=None):
         return ax
     marked = [name for name in self.selected if name in self.by_size.index][:n]
     sizes = self.by_size.columns.to_numpy()
-    for name, row in self.by_size.drop(index=marked).iterrows():
+    for row in self.by_size.drop(index=marked).to_numpy():
         ax.plot(sizes, row, color=style.FAINT, linewidth=0.8, zorder=1)
     colors = [style.PALETTE[i % len(style.PALETTE)] for i in range(len(marked))]
     for name, color in zip(marked, colors, strict=True):
@@ -55,7 +55,8 @@ def _bars(ax, top, selected, threshold):
 
 
 def plot_knockoffs(self, *, n=30, ax=None):
-    """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes: winners above zero, losers below, dashed lines at the threshold and its mirror image, the selected ones coloured and named.
+    """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes: winners above zero, losers below, dashed lines at the threshold and its mirror image, the selected ones
+    coloured and named.
 
     The bars beyond the lower line estimate how many of those beyond the upper one are false. n : names, at most. ax : Axes to draw into; None makes a figure. The numbers: `statistic`, `threshold`.
     """

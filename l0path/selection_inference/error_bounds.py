@@ -1,4 +1,5 @@
-"""Upper bounds on the expected number of false choices of stability selection, from the number q chosen on each half, the number p that compete, the threshold tau and the number B of complementary pairs.
+"""Upper bounds on the expected number of false choices of stability selection, from the number q chosen on each half, the number p that compete, the threshold tau and the number B of
+complementary pairs.
 
 A column counts as false where its chance of being chosen from half of the rows is at most theta = q / p, as it is for noise that a procedure chooses no more often than at random.
 Sources: Meinshausen & Buhlmann (JRSS B 72, 2010), Theorem 1; Shah & Samworth (JRSS B 75, 2013), Theorems 1 and 2 and equations (7) and (8).

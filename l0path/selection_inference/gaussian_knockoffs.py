@@ -27,7 +27,7 @@ def distances(sigma, method="mvr"):
     p = len(sigma)
     least = float(linalg.eigvalsh(sigma, subset_by_index=[0, 0])[0])
     if least <= 1e-10:
-        raise ValueError(f"the covariance of X is singular (least eigenvalue of the correlation matrix {least:.2g}), so some columns have no knockoff that differs; drop columns that are combinations of others")
+        raise ValueError(f"the covariance of X is singular (least eigenvalue of the correlation matrix {least:.2g}), so some columns have no knockoff that differs; drop columns that others determine")
     s = np.full(p, min(1.0, 2.0 * least) * (1.0 - INSIDE))
     if method == "equi" or p == 1:
         return s

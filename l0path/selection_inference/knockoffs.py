@@ -25,7 +25,8 @@ class KnockoffFilter:
 
     selected : names of the columns with statistic >= threshold, the largest first; empty if the threshold is infinite.    statistic : Series over all columns, W_j; 0 for columns that do not compete.
     threshold : the least t > 0 at which the estimated false discovery rate is at most `fdr`; inf if there is none.    fdr, plus : as given.    kind : "fixed" or "model".
-    s : Series over all columns, how far the knockoffs are from their columns, in units of their variance (0: does not compete).    knockoffs : (n, p) array, X~ (a column that does not compete is its own).
+    s : Series over all columns, how far the knockoffs are from their columns, in units of their variance (0: does not compete).    knockoffs : (n, p) array, X~ (a column that does not compete is
+        its own).
     path : the `Path` over the columns and their knockoffs ("~name").    random_state : the seed in use.    status : "complete" or what stopped the path.
     """
 
@@ -36,34 +37,39 @@ class KnockoffFilter:
         self.selected = chosen.sort_values(ascending=False, kind="stable").index.tolist()
 
     def __repr__(self):
-        return f"<l0path.KnockoffFilter: {len(self.selected)} of {len(self.statistic)} columns at a false discovery rate of {self.fdr:g}, threshold {self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
+        found = f"{len(self.selected)} of {len(self.statistic)} columns at a false discovery rate of {self.fdr:g}"
+        return f"<l0path.KnockoffFilter: {found}, threshold {self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
 
 
-def knockoff_filter(X, y=None, *, fdr=0.1, kind="auto", plus=True, statistic="entry", s="mvr", covariance=None, random_state=None, n_jobs=None, **fit):
+def knockoff_filter(X, y=None, *, fdr=0.1, kind="auto", plus=True, statistic="coefficient", s="mvr", covariance=None, random_state=None, n_jobs=None, **fit):
     """Columns chosen with a bound on the false discovery rate: each competes on the path with a knockoff, an imitation made without y that is correlated with the other columns as the original is.
 
-    A path over the columns and their knockoffs gives each of the 2p an importance Z >= 0, and W_j = max(Z_j, Z~_j) sign(Z_j - Z~_j). A column without effect is as likely to lose as to win, so the losers at least as
-    far out as t tell how many of the winners there are false:
+    A path over the columns and their knockoffs gives each of the 2p an importance Z >= 0, and W_j = max(Z_j, Z~_j) sign(Z_j - Z~_j). A column without effect is as likely to lose as to win, so
+    the losers at least as far out as t tell how many of the winners there are false:
 
-        T = min t > 0 in |W| with  (plus + #{W_j <= -t}) / max(1, #{W_j >= t}) <= fdr,     selected = {j : W_j >= T},  empty if there is no such t          Barber & Candes (2015), equations (1.8) and (1.9)
+        T = min t > 0 in |W| with  (plus + #{W_j <= -t}) / max(1, #{W_j >= t}) <= fdr,     selected = {j : W_j >= T},  empty if there is no such t
+
+    (Barber & Candes, Annals of Statistics 43, 2015, equations (1.8) and (1.9); for rows drawn at random Candes, Fan, Janson & Lv, JRSS B 80, 2018.)
 
     What it promises: E[false / max(1, selected)] <= fdr (plus=True, the knockoff+ filter); plus=False bounds E[false / (selected + 1 / fdr)] only. It holds
       kind="fixed"   for the squared loss with normal errors of equal variance (up to the weights), any X with n >= 2p (+ 1 with an intercept; p columns that compete or are forced), any coefficients;
-      kind="model"   for any loss and any relation of y to X, any n, if the rows of X are independent draws from a normal distribution whose covariance is known. With an estimated covariance, or columns
-                     that are not normal, it is approximate: second-order knockoffs (Candes et al. 2018, section 3.4.1) match means and covariances. Dummies and counts are far from normal.
-    A column is false if y does not depend on it given all others. Nothing is said of any one column, nor of a model fitted to the selected ones; another seed gives other knockoffs, and another set. With plus=True at
-    least 1 / fdr columns must be selected or none is: with few true columns use a larger fdr.
+      kind="model"   for any loss and any relation of y to X, any n, if the rows of X are independent draws from a normal distribution whose covariance is known. With an estimated
+                     covariance, or columns that are not normal, it is approximate: second-order knockoffs (Candes et al. 2018, section 3.4.1) match means and covariances only.
+                     Dummies and counts are far from normal.
+    A column is false if y does not depend on it given all others. Nothing is said of any one column, nor of a model fitted to the selected ones; another seed gives other knockoffs, and another
+    set. With plus=True at least 1 / fdr columns must be selected or none is: with few true columns use a larger fdr.
 
     Parameters
     ----------
-    X, y, **fit : as in `l0path.fit`, but for groups and prices. X is used as a dense array with twice the columns, at most 2^28 entries. Columns of `always_include` stay in all models without a knockoff
-        of their own; excluded, constant and repeated ones do not compete. max_k : largest size of the path over 2p columns, default as in `fit`.
+    X, y, **fit : as in `l0path.fit`, but for groups and prices. X is used as a dense array with twice the columns, at most 2^28 entries. Columns of `always_include` stay in all models without a
+        knockoff of their own; excluded, constant and repeated ones do not compete. max_k : largest size of the path over 2p columns, default as in `fit`.
     fdr : level in (0, 1).    kind : "auto" takes "fixed" where it is valid (squared loss, enough rows), else "model".    plus : True for the bound above.
-    statistic : "entry" (default): Z_j = max_k + 1 - k_j, k_j the smallest size whose model holds column j (0 if none does), so W_j is large for columns that enter early and before their knockoffs;
-        "coefficient": Z_j = sum of |b_j| over the models of the path, standardised.
-    s : "mvr" (default), "sdp" or "equi" (`l0path.selection_inference.gaussian_knockoffs`), or numbers in units of each column's variance: how far knockoffs keep from their columns. Farther is more power, as long as
-        2 Sigma - diag(s) stays positive semidefinite.
-    covariance : (p, p) covariance of the rows of X for kind="model", in the order of the columns; None: Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to unit variance.
+    statistic : "coefficient" (default): Z_j = sum of |b_j| over the models of the path, standardised; "entry": Z_j = max_k + 1 - k_j, k_j the smallest size whose model holds column j (0 if none
+        does), so that W_j is large for columns that enter early and before their knockoffs. Both are valid; the first had more power in simulations (`tests/benchmarks/inference.py`).
+    s : "mvr" (default), "sdp" or "equi" (`l0path.selection_inference.gaussian_knockoffs`), or numbers in units of each column's variance: how far knockoffs keep from their columns. Farther is
+        more power, as long as 2 Sigma - diag(s) stays positive semidefinite.
+    covariance : (p, p) covariance of the rows of X for kind="model", in the order of the columns; None: Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to
+        unit variance.
     random_state : seed or Generator: draws the knockoffs, and which of each pair stands where the original does, so that no order of columns can favour either. None draws a seed, kept in the result.
     n_jobs : threads, as in `fit`.
 
@@ -89,12 +95,13 @@ def knockoff_filter(X, y=None, *, fdr=0.1, kind="auto", plus=True, statistic="en
     for name, value, known in (("kind", kind, KINDS), ("statistic", statistic, STATISTICS), *((("s", s, METHODS),) if isinstance(s, str) else ())):
         if value not in known:
             raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}")
-    data, plan, empty, _ = resolve(X, y, {"n_jobs": n_jobs, **fit})
+    data, plan, *_ = resolve(X, y, {"n_jobs": n_jobs, **fit})
     if data.groups is not None:
         raise ValueError("groups= has no knockoffs here: they are made for single columns; leave groups out, or use stability_selection")
     rows, usable = np.flatnonzero(data.weights > 0), np.flatnonzero(moving(data) & ~data.excluded)
     if max(2 * rows.size * data.design.p, usable.size**2) > LARGEST:
-        raise ValueError(f"X has {rows.size} rows and {data.design.p} columns: knockoffs need a dense array of twice the columns and their covariance; screen the columns first, on rows that are then left out")
+        what = "knockoffs need a dense array of twice the columns, and their covariance"
+        raise ValueError(f"X has {rows.size} rows and {data.design.p} columns: {what}; screen the columns first, on rows that are then left out")
     kind = _kind(kind, data, rows.size, usable.size)
     if covariance is not None and kind == "fixed":
         raise ValueError("covariance= is for kind='model'; a fixed X is imitated by its Gram matrix, so leave covariance out, or ask for kind='model'")
@@ -130,7 +137,9 @@ def _kind(kind, data, n, p):
 
 
 def _moments(A, usable, covariance):
-    """(mean, covariance) of the usable columns of A: the user's covariance, or Ledoit-Wolf shrinkage of the correlation matrix towards the identity (Ledoit & Wolf, J. Multivariate Analysis 88, 2004)."""
+    """(mean, covariance) of the usable columns of A: the user's covariance, or Ledoit-Wolf shrinkage of the correlation matrix towards the identity (Ledoit & Wolf, J. Multivariate Analysis 88,
+    2004).
+    """
     mean, scale = A[:, usable].mean(axis=0), A[:, usable].std(axis=0)
     if covariance is None:
         from sklearn.covariance import ledoit_wolf

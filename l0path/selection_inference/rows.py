@@ -30,7 +30,7 @@ class Resolved(NamedTuple):
 def resolve(X, y, arguments):
     """`Resolved` from the arguments of `fit`, by a fit of the empty model: the only place that sees X, y and options as the user gave them."""
     for name in arguments:
-        if name in OURS and OURS[name]:
+        if OURS.get(name):
             raise TypeError(f"{name}={arguments[name]!r} has no meaning here: {OURS[name]}")
     max_k = arguments.get("max_k")
     if max_k is not None:
@@ -78,7 +78,7 @@ def draw(data, size, rng, sets=1):
     strata = [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
     parts = [[] for _ in range(sets)]
     for stratum in strata:
-        m, order = int(math.floor(size * stratum.size + 1e-9)), rng.permutation(stratum)
+        m, order = math.floor(size * stratum.size + 1e-9), rng.permutation(stratum)
         for i, part in enumerate(parts):
             part.append(order[i * m : (i + 1) * m])
     return [np.sort(np.concatenate(part)) for part in parts]

@@ -18,7 +18,9 @@ LEAST = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p
 
 
 class Split(NamedTuple):
-    """One split: the columns chosen (m,), their estimates, standard errors and p-values (m,) on the held-out rows (NaN where these do not identify a coefficient), and the degrees of freedom (inf: normal)."""
+    """One split: the columns chosen (m,), their estimates, standard errors and p-values (m,) on the held-out rows (NaN where these do not identify a coefficient), and the degrees of freedom
+    (inf: normal).
+    """
 
     support: np.ndarray
     estimate: np.ndarray
@@ -30,19 +32,19 @@ class Split(NamedTuple):
 def split_inference(X, y=None, *, k=None, rule="bic", n_splits=50, fraction=0.5, level=0.95, random_state=None, n_jobs=None, time_limit=None, progress=False, **fit):
     """p-values and intervals that the choice of columns does not spoil: chosen on one part of the rows, tested on the other, combined over many random splits.
 
-    In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there (size k, or `rule`), and its columns are refitted without penalty on the other rows (statsmodels, as `Path.refit`
-    does), which give p_j. With 1 for columns that were not chosen, and Q(g) the g-quantile of the B values min(1, |S_b| p_j) divided by g,
+    In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there (size k, or `rule`), and its columns are refitted without penalty on the other rows (statsmodels, as
+    `Path.refit` does), which give p_j. With 1 for columns that were not chosen, and Q(g) the g-quantile of the B values min(1, |S_b| p_j) divided by g,
 
         p_value = min(1, (1 - log 0.05) inf of Q(g) over 0.05 <= g < 1)      Meinshausen, Meier & Buhlmann (JASA 104, 2009), equation (2.3): multi-split, adaptive in g
         p_value = min(1, |S_1| p_j) if n_splits = 1                             Wasserman & Roeder (Annals of Statistics 37, 2009), section 3: single split
 
-    (the g-quantile is the ceil(g B)-th smallest value). ci_low, ci_high hold every b that the same aggregation, without the factor |S_b|, does not reject at 1 - level: intervals by inversion for one column at
-    a time (Dezeure, Buhlmann, Meier & Meinshausen, Statistical Science 30, 2015, section 2.2); they are infinite for columns chosen in few splits, because nothing was estimated.
+    (the g-quantile is the ceil(g B)-th smallest value). ci_low, ci_high hold every b that the same aggregation, without the factor |S_b|, does not reject at 1 - level: intervals by inversion for
+    one column at a time (Dezeure, Buhlmann, Meier & Meinshausen, Statistical Science 30, 2015, section 2.2); they are infinite for columns chosen in few splits, because nothing was estimated.
 
-    What it promises: the chance of *any* p_value <= a among columns without effect is at most a (family-wise error), and an interval covers its coefficient with probability `level`, if the models chosen
-    hold all columns with an effect (screening), the refitted model is right, and held-out tests are valid (exact for normal errors under the squared loss, asymptotic else). Where the choice misses a
-    column with an effect, columns correlated with it are tested for what they stand in for. Choosing on half of the rows costs power, and with n_splits = 1 the result depends on the split.
-    By contrast `path.refit(k=...)` tests on the rows that chose, and is labelled so; refit(X=, y=) on other rows is one split by hand.
+    What it promises: the chance of *any* p_value <= a among columns without effect is at most a (family-wise error), and an interval covers its coefficient with probability `level`, if the
+    models chosen hold all columns with an effect (screening), the refitted model is right, and held-out tests are valid (exact for normal errors under the squared loss, asymptotic else). Where
+    the choice misses a column with an effect, columns correlated with it are tested for what they stand in for. Choosing on half of the rows costs power, and with n_splits = 1 the result depends
+    on the split. By contrast `path.refit(k=...)` tests on the rows that chose, and is labelled so; refit(X=, y=) on other rows is one split by hand.
 
     Parameters
     ----------
@@ -51,13 +53,14 @@ def split_inference(X, y=None, *, k=None, rule="bic", n_splits=50, fraction=0.5,
     k : size of the model chosen in each split; or rule : a criterion ("bic", "aic", "ebic", ...) or a function of the path of the split that returns a row. Sizes are limited to half of either part.
     n_splits : number of random splits, default 50; 1 is the single split. fraction : share of the rows that choose, within each class for classes, default 0.5.
     level : of the intervals, default 0.95, for one column each; they are not simultaneous.
-    random_state : seed or Generator; split b is drawn by the b-th child of numpy's SeedSequence(seed). None draws a seed, kept in `attrs`. n_jobs : processes, one thread each; the result does not depend on it.
+    random_state : seed or Generator; split b is drawn by the b-th child of numpy's SeedSequence(seed). None draws a seed, kept in `attrs`. n_jobs : processes, one thread each; the result does
+        not depend on it.
     time_limit : seconds; at the limit, or at Ctrl-C, the splits that finished are combined (`attrs["status"]` says so). progress : bar on stderr.
 
     Returns
     -------
-    DataFrame, a row per column of X: selected (share of the splits that chose it), p_value, ci_low, ci_high (in units of y, or of the linear predictor, per unit of the column; [-inf, inf]: nothing known).
-    Its `attrs` hold method, n_splits, level, fraction, random_state, status, mean_size (of the models chosen).
+    DataFrame, a row per column of X: selected (share of the splits that chose it), p_value, ci_low, ci_high (in units of y, or of the linear predictor, per unit of the column; [-inf, inf]:
+    nothing known). Its `attrs` hold method, n_splits, level, fraction, random_state, status, mean_size (of the models chosen).
 
     Raises
     ------
@@ -141,7 +144,8 @@ def identified(A):
 
 
 def aggregate_p_values(p, gamma_min=LEAST):
-    """One p-value for each column from those of B splits, p (B, m), already adjusted: min(1, (1 - log gamma_min) inf over gamma in [gamma_min, 1] of q_gamma(p) / gamma), q_gamma the ceil(gamma B)-th smallest.
+    """One p-value for each column from those of B splits, p (B, m), already adjusted: min(1, (1 - log gamma_min) inf over gamma in [gamma_min, 1] of q_gamma(p) / gamma), q_gamma the ceil(gamma
+    B)-th smallest.
 
     Meinshausen, Meier & Buhlmann (2009), equation (2.3) and Theorem 3.2: valid for any dependence between splits. B = 1 is returned as it is.
     """

@@ -53,7 +53,8 @@ class StabilitySelection:
 
 
 def stability_selection(X, y=None, *, k=None, n_subsamples=100, fraction=0.5, threshold=0.6, bootstrap=False, random_state=None, n_jobs=None, time_limit=None, progress=False, **fit):
-    """Solve the path on random subsamples of the rows and keep the columns that are chosen in most of them (Meinshausen & Buhlmann, JRSS B 72, 2010; complementary pairs: Shah & Samworth, JRSS B 75, 2013).
+    """Solve the path on random subsamples of the rows and keep the columns that are chosen in most of them (Meinshausen & Buhlmann, JRSS B 72, 2010; complementary pairs: Shah & Samworth, JRSS B
+    75, 2013).
 
     Subsamples come in pairs of disjoint sets of floor(fraction n) rows (within each class for classes); every path is solved on its rows alone, scales and default grids included, to the same size k.
 
@@ -63,8 +64,8 @@ def stability_selection(X, y=None, *, k=None, n_subsamples=100, fraction=0.5, th
         bounds["unimodal"]      smaller, if frequencies are unimodal            SS Theorem 2
         bounds["r_concave"]     smaller still, if they are r-concave            SS equation (8), r = -1/2 and -1/4
 
-    where a column is false if half of the rows choose it with probability at most q / p. Noise columns are of that kind if they are exchangeable and no likelier to be chosen than if drawn at random (MB);
-    a noise column that stands in for a true one it is correlated with is not, and is no false choice by this definition. It promises nothing about power, gives no p-value, and a
+    where a column is false if half of the rows choose it with probability at most q / p. Noise columns are of that kind if they are exchangeable and no likelier to be chosen than if drawn at
+    random (MB); a noise column that stands in for a true one it is correlated with is not, and is no false choice by this definition. It promises nothing about power, gives no p-value, and a
     frequency is no probability that a column is true. The bounds hold for one k and one threshold fixed beforehand, and for rows drawn independently.
 
     Parameters
@@ -72,12 +73,13 @@ def stability_selection(X, y=None, *, k=None, n_subsamples=100, fraction=0.5, th
     X, y, **fit : as in `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include, algorithm, max_k ...), but for what is about prices (grid, lambda0). Weights and offset go with
         the rows; rows of weight 0 are not drawn. With `groups=` groups are counted. With several slices (lambda1, lambda2) a column counts as chosen at size k if any slice chooses it.
         Columns of `always_include` are in every model; they are not counted, and have frequency 0.
-    k : size of the models that are compared. None: the largest whose worst-case bound is at most one false choice, floor(sqrt((2 threshold - 1) p)), at least 1. max_k : largest size of `by_size` (default k).
+    k : size of the models that are compared. None: the largest whose worst-case bound is at most one false choice, floor(sqrt((2 threshold - 1) p)), at least 1. max_k : largest size of `by_size`
+        (default k).
     n_subsamples : number of subsamples, even (pairs), default 100. fraction : share of the rows in each, default 0.5; bounds need fraction <= 0.5.
     threshold : in (0.5, 1], share of subsamples from which a column is selected.
     bootstrap : True draws floor(fraction n) rows with replacement instead (fraction up to 1): the inclusion frequencies of the bootstrap; no bounds, and they tend to favour larger models.
-    random_state : seed or Generator; subsample pair i is drawn by the i-th child of numpy's SeedSequence(seed). None draws a seed, kept in the result. n_jobs : processes, one thread each (see `cv_fit`); the result
-        does not depend on it. time_limit : seconds; at the limit, or at Ctrl-C, the pairs that finished are returned and `status` says so. progress : bar on stderr.
+    random_state : seed or Generator; subsample pair i is drawn by the i-th child of numpy's SeedSequence(seed). None draws a seed, kept in the result. n_jobs : processes, one thread each (see
+        `cv_fit`); the result does not depend on it. time_limit : seconds; at the limit, or at Ctrl-C, the pairs that finished are returned and `status` says so. progress : bar on stderr.
 
     Returns
     -------

@@ -1,4 +1,6 @@
-"""What the procedures after a selection promise, against simulations: FDR and power of knockoffs, false choices of stability selection against its bounds, family-wise error and coverage of split_inference."""
+"""What the procedures after a selection promise, against simulations: FDR and power of knockoffs, false choices of stability selection against its bounds, family-wise error and coverage of
+split_inference.
+"""
 import numpy as np
 from common import arguments
 from joblib import Parallel, delayed
@@ -10,7 +12,7 @@ KNOCKOFFS = {  # n, p, true columns, correlation of neighbours, size of the coef
     "fixed, rho 0.5": (150, 50, 15, 0.5, 6.0, "squared", {"kind": "fixed"}),
     "fixed, rho 0.5, equi": (150, 50, 15, 0.5, 6.0, "squared", {"kind": "fixed", "s": "equi"}),
     "fixed, rho 0.5, sdp": (150, 50, 15, 0.5, 6.0, "squared", {"kind": "fixed", "s": "sdp"}),
-    "fixed, rho 0.5, coefficient": (150, 50, 15, 0.5, 6.0, "squared", {"kind": "fixed", "statistic": "coefficient"}),
+    "fixed, rho 0.5, entry": (150, 50, 15, 0.5, 6.0, "squared", {"kind": "fixed", "statistic": "entry"}),
     "model, rho 0.5": (150, 50, 15, 0.5, 6.0, "squared", {"kind": "model"}),
     "model, rho 0.5, equi": (150, 50, 15, 0.5, 6.0, "squared", {"kind": "model", "s": "equi"}),
     "model, n < p": (120, 150, 12, 0.3, 7.0, "squared", {"kind": "model"}),
