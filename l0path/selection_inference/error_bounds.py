@@ -65,6 +65,7 @@ def largest_tail(mean, t, B, r):
         f = shape(log_a, last)
         return (last + 1 - goal) * f[:at].sum() / ((last + 1 - np.arange(last + 1)) @ f)
 
+    first = max(first, at - 1)  # shorter ones do not reach t
     ends = [brentq(excess, -40.0, 40.0, args=(last,), xtol=1e-10) for last in range(first, B + 1)]
     least = below(ends[-1], B)
     for last, high, low in zip(range(first, B), ends, ends[1:], strict=False):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 
 METHODS = ("mvr", "sdp", "equi")
-SWEEPS = 60  # of the coordinate descents, at most
+SWEEPS = 100  # of the coordinate descents, at most
 LAST = 2e-4  # weight of the barrier at which "sdp" stops
 INSIDE = 1e-9  # relative distance that is kept from the boundary of 2 Sigma >= D
 
@@ -45,7 +45,7 @@ def distances(sigma, method="mvr"):
         done = np.abs(s - before).max() < 1e-3 * s.max()
         if done and (not falling or mu < LAST):
             break
-        mu = max(0.5 * mu, 0.5 * LAST)
+        mu = max(0.8 * mu, 0.5 * LAST)
     top = float(linalg.eigvalsh(np.diag(s), 2.0 * sigma, subset_by_index=[p - 1, p - 1])[0])  # rounding must not leave the cone
     return s * min(1.0, (1.0 - INSIDE) / top)
 

@@ -1,6 +1,7 @@
 """Sample splitting: columns are chosen on one part of the rows and tested on the other; many splits are combined into one p-value and one interval for each column."""
 import math
 import time
+import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -118,6 +119,8 @@ def _check(data, plan, k, rule, competing):
 
 def one_split(data, plan, child, fraction, k, rule, most, deadline):
     """A `Split`, its rows drawn by a SeedSequence."""
+    from statsmodels.tools.sm_exceptions import SingularMatrixWarning
+
     train, = draw(data, fraction, np.random.default_rng(child))
     path = path_on_rows(data, plan, train, deadline, most)
     i = min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i)) if k is not None else path.index(rule)  # a path that ended early has a smaller last size
@@ -127,7 +130,9 @@ def one_split(data, plan, child, fraction, k, rule, most, deadline):
         return Split(s.support, empty, empty, empty, math.inf)
     held = data.weights.copy()
     held[train] = 0.0
-    results = refit_rows(path, s, Rows(data.design, data.y, held, data.offset, None, False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SingularMatrixWarning)  # `identified` says which coefficients mean nothing
+        results = refit_rows(path, s, Rows(data.design, data.y, held, data.offset, None, False))
     exog, first = results.model.exog, int(data.intercept)
     known = identified(exog)[first:] & np.isfinite(results.bse.to_numpy()[first:]) & (results.bse.to_numpy()[first:] > 0)
     estimate, error, p_value = (np.where(known, v.to_numpy()[first:], np.nan) for v in (results.params, results.bse, results.pvalues))
