@@ -4,7 +4,7 @@ from functools import wraps
 
 import numpy as np
 
-from . import inputs
+from . import formula, inputs
 from .designs import threads
 from .losses import canonical_name
 from .plan import make_plan, refuse, scaled
@@ -12,11 +12,13 @@ from .solve import solve
 
 
 def bare(fit):
-    """A fit whose path leaves the model on the working columns behind; `__wrapped__` keeps it."""
+    """A fit that takes formulas too, and whose path leaves the model on the working columns behind; `__wrapped__` keeps it."""
 
     @wraps(fit)
-    def call(*args, **arguments):
-        path = fit(*args, **arguments)
+    def call(X, y=None, *more, **arguments):
+        if isinstance(X, str):
+            X, y, arguments = formula.opened(X, y, arguments)
+        path = fit(X, y, *more, **arguments)
         path._source.extra.pop("model", None)
         return path
 
@@ -81,8 +83,6 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     >>> l0path.fit(X, y, max_k=4).support(k=2)
     array([2, 7])
     """
-    if isinstance(X, str):
-        raise ValueError("the formula interface is not in this version; build the columns with formulaic.model_matrix(formula, data) and pass them as X")
     if not isinstance(certify, (bool, np.bool_)):
         raise TypeError(f"certify={certify!r} must be True or False")
     if not isinstance(loss, str):
@@ -97,9 +97,12 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
                                                   gamma=gamma, delta=delta, groups=groups, read=False)
     plan = make_plan(algorithm=algorithm, penalty=penalty, grid=grid, k=k, max_k=max_k, n_lambda0=n_lambda0, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, n_shrink=n_shrink, tol=tol,
                      max_iter=max_iter, time_limit=time_limit, random_state=random_state)
+    encoding = X.formula if isinstance(X, formula.Encoded) else None
+    notes = [*formula.notes(encoding), *notes]
     refuse(plan, data)
     if certify and data.groups is not None:
         raise ValueError("certify=True gives bounds on columns, not on groups; leave certify=False with groups=")
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
-        return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify))
+        return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify),
+                     formula=encoding)

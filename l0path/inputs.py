@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .designs import Pairs, as_design, check_finite, duplicates
+from .formula import Encoded
 from .groups import group_factor, make_groups, priced
 from .losses import CLASSIFICATION, Huber, make_loss
 from .problem import Data, default_delta, row_weights
@@ -218,6 +219,7 @@ def class_weights(value, classes, loss):
 
 def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight, offset, lower, upper, always_include, exclude, penalty_factor, feature_names, gamma, delta, groups=None, read=True):
     """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0."""
+    X = X.X if isinstance(X, Encoded) else X
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)
     if feature_names is not None and (isinstance(feature_names, (str, bytes)) or not np.iterable(feature_names)):
@@ -319,7 +321,7 @@ def checksum(data):
 def again(path, X, y):
     """Data for a loaded path from X and y given anew; weights and offset of the fit are not stored, so such paths need a new fit."""
     meta = path.meta
-    if isinstance(meta.names, Pairs):
+    if isinstance(meta.names, Pairs) or meta.formula is not None:
         X, _ = path._new_design(X)
     if meta.has_offset or meta.weighted:
         raise ValueError("the path was fitted with an offset or weights, which a path file does not hold; fit again to use this method")
