@@ -118,6 +118,7 @@ class Formula:
             self._restore()
         rows = readied(data, used)
         self._known_levels(rows)
+        rows = rows.assign(**{name: column.cat.remove_unused_categories() for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)})
         matrix = self._matrix(self._spec, rows)
         names, _ = names_and_terms(matrix.model_spec)
         if names != self.names:
@@ -156,17 +157,17 @@ class Formula:
         """formulaic's matrix of rows; its errors, with the formula named."""
         from formulaic.errors import DataMismatchWarning
 
-        session = self._session()
+        session, types = self._session(), pd.api.types
+        for name in (name for factor in self._factors() if isinstance(factor, tuple) for name in factor):
+            if not (types.is_numeric_dtype(rows[name].dtype) or rows[name].dtype == object or isinstance(rows[name].dtype, pd.CategoricalDtype)) or types.is_complex_dtype(rows[name].dtype):
+                raise TypeError(f"formula {self.text!r}: column {name} has dtype {rows[name].dtype}; convert it to numbers, or write C({name}) for categories")
         try:
             with np.errstate(**QUIET), warnings.catch_warnings():
                 warnings.simplefilter("error", category=DataMismatchWarning)
                 matrix = spec.get_model_matrix(rows.reset_index(drop=True), context=session)
         except Exception as error:  # formulaic's own, and whatever an expression raises
-            raise ValueError(f"formula {self.text!r}: {calm(error)}") from error
-        if self.output == "pandas":
-            odd = [f"{name} ({dtype})" for name, dtype in matrix.dtypes.items() if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype))]
-            if odd:
-                raise TypeError(f"formula {self.text!r}: {', '.join(odd[:5])} {'is' if len(odd) == 1 else 'are'} not numbers; convert to numbers, or write C(...) for categories")
+            hint = "; its columns are complete there, so the expression makes them: change it, or drop those rows of data" if "contains null values" in str(error) else ""
+            raise ValueError(f"formula {self.text!r}: {calm(error)}{hint}") from error
         return matrix
 
     def _encoded(self, matrix, index):
@@ -176,8 +177,10 @@ class Formula:
         return Encoded(X, self, index)
 
     def _known_levels(self, rows):
-        """Refuse levels that the fit did not know, by column."""
-        for expr, (_, state) in self.state["levels"].items():
+        """Refuse levels that the fit did not know, and text where it had numbers, by column."""
+        for expr, (kind, state) in self.state["levels"].items():
+            if kind == "numerical" and expr in rows.columns and not pd.api.types.is_numeric_dtype(rows[expr].dtype):
+                raise ValueError(f"column {expr} has dtype {rows[expr].dtype}, in the fit it held numbers; convert it")
             known, column = state.get("categories"), column_of(expr, rows.columns)
             new = [] if known is None or column is None else [level for level in rows[column].unique() if level not in known]
             if new:
