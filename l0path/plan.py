@@ -138,9 +138,9 @@ def scaled(plan, data, lambda_scale, sample_weight):
     return plan, [f"lambda_scale='l0learn': lambda0 was multiplied by {f0:.6g}, lambda1 by {f1:.6g}; the table shows the mean-loss scale"]
 
 
-def default_max_k(data, n_eff):
-    """min(p, n_eff // 2, 100); with groups their number for p, and n_eff // 2 over their mean size."""
-    if data.groups is not None:
-        count = len(data.groups.labels)
-        return int(min(count, max(1, n_eff // 2 * count // data.groups.columns.size), 100))
-    return int(min(data.design.p, n_eff // 2, 100))
+def default_max_k(groups, p, n_eff):
+    """min(p, n_eff // 2, 100); with groups (`Groups`, else None) their number for p, and n_eff // 2 over their mean size."""
+    if groups is not None:
+        count = len(groups.labels)
+        return int(min(count, max(1, n_eff // 2 * count // groups.columns.size), 100))
+    return int(min(p, n_eff // 2, 100))

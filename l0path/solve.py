@@ -111,7 +111,7 @@ class _Run:
     def prepare(self, slices):
         p, plan = self.problem, self.plan
         free = self.free = units(p)
-        want = default_max_k(self.data, p.n_eff) if plan.max_k is None else plan.max_k
+        want = default_max_k(self.data.groups, p.X.p, p.n_eff) if plan.max_k is None else plan.max_k
         self.max_k = max(min(want, free), 0)
         if plan.max_k is not None and self.max_k < want:
             self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable {'columns' if p.groups is None else 'groups'}")

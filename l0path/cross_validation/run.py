@@ -129,7 +129,7 @@ def tasks(path):
     if plan.grid != "lambda0":
         plan = replace(plan, sizes=None, max_k=max(s.k for s in path.solutions))
         return [Task(tuple(pairs), list(pairs.values()), plan)]
-    plan = replace(plan, max_k=default_max_k(path._source.data, path.meta.n_eff) if plan.max_k is None else plan.max_k)
+    plan = replace(plan, max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff) if plan.max_k is None else plan.max_k)
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)
