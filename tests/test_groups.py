@@ -253,6 +253,9 @@ def test_cross_validation_chooses_the_number_of_groups():
     alone = l0path.fit(X[fold[0]], y[fold[0]], groups=labels, max_k=6)
     held = np.mean((y[fold[1]] - alone.predict(X[fold[1]], k=2)) ** 2)
     assert cv.folds.iloc[2, 0] == pytest.approx(held, rel=1e-8)
+    signal = np.isin(labels, [2, 7])
+    both = l0path.cv_fit(X[:, signal], y, groups=labels[signal], cv=3, random_state=0)
+    assert both.model().k == 2 and both.notes == []  # all groups are in: there is no larger size to ask for
     binary = l0path.cv_fit(X, y > 0, loss="logistic", groups=labels, cv=3, max_k=3, lambda2=0.01, random_state=0)
     assert binary.model("min").groups[:2] == [2, 7]
 

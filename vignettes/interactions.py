@@ -17,7 +17,7 @@
 # best?* Whether they *predict* better than the columns alone is for rows to say that the search has not seen.
 #
 # This page asks both, three times: of spectra, where chemistry says that a straight line is wrong; of gene expression, where nobody knows; and of a table with categories, where products come in groups. With the
-# data named below the answer is once a clear yes, once a clear no, and once that it hardly matters. All numbers are printed by the code.
+# data named below the answer is once a clear yes, once no, and once that it hardly matters. All numbers are printed by the code.
 
 # %%
 import os
@@ -181,7 +181,7 @@ for count in range(1, min(X.shape[1], 12 if SHORT else 20) + 1):
 count = min(scores, key=scores.get)
 pls = PLSRegression(count).fit(X[train], y[train])
 rows["partial least squares"] = {"candidates": X.shape[1], "coefficients": X.shape[1], "cv_mse": scores[count], "test_mse": np.mean((pls.predict(X[~train]).ravel() - y[~train]) ** 2)}
-lasso = make_pipeline(StandardScaler(), PolynomialFeatures(include_bias=False), StandardScaler(), LassoCV(cv=folds[:2] if SHORT else folds, alphas=10 if SHORT else 60, max_iter=20000, tol=1e-2))
+lasso = make_pipeline(StandardScaler(), PolynomialFeatures(include_bias=False), StandardScaler(), LassoCV(cv=folds[:2] if SHORT else folds, alphas=10 if SHORT else 30, max_iter=20000, tol=1e-2))
 lasso.fit(X[train], y[train])
 inside = lasso[-1]
 rows["lasso with products"] = {"candidates": inside.coef_.size, "coefficients": np.count_nonzero(inside.coef_), "cv_mse": inside.mse_path_.mean(axis=1).min(), "test_mse": np.mean((lasso.predict(X[~train]) - y[~train]) ** 2)}

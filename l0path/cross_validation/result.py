@@ -118,7 +118,9 @@ class CVPath:
             if len(tried) > 1 and at in (tried[0], tried[-1]):
                 notes.append(f"the best score is at the {'smallest' if at == tried[0] else 'largest'} {name} tried, {at:.4g}; widen the grid")
         sizes = {s.k for s in self.path.solutions}
-        if len(sizes) > 1 and best.k == max(sizes) and best.k < self.path.p - len(self.path.meta.forced):
+        groups = self.path.meta.groups
+        free = self.path.p - len(self.path.meta.forced) if groups is None else int((groups.factor > 0).sum())
+        if len(sizes) > 1 and best.k == max(sizes) and best.k < free:
             notes.append(f"the best score is at the largest size tried, k = {best.k}; raise max_k")
         return notes
 
