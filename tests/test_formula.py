@@ -185,6 +185,19 @@ def test_nullable_and_other_dtypes_give_the_same_path():
     assert l0path.fit(text, empty).n_dropped == 2
 
 
+def test_thousands_of_plain_columns_are_taken_as_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((60, 3000)), columns=[f"gene {j}" for j in range(3000)]).assign(y=lambda f: f["gene 7"] - 2.0 * f["gene 2000"])
+    path = l0path.fit("y ~ .", frame, max_k=2)
+    assert path.names == [f"gene {j}" for j in range(3000)] and path.model(k=2).features == ["gene 7", "gene 2000"] and path.meta.groups is None
+    assert path.meta.formula._spec is None  # formulaic, which takes a millisecond for each term, only parsed it
+    path.save(tmp_path / "path.npz")
+    for one in (path, l0path.load(tmp_path / "path.npz")):
+        np.testing.assert_allclose(one.predict(frame.iloc[:, ::-1], k=2), frame.y, atol=1e-9)
+        with pytest.raises(ValueError, match="column gene 5 has dtype object, in the fit it held numbers"):
+            one.predict(frame.assign(**{"gene 5": "text"}), k=1)
+
+
 def test_new_rows_by_name_in_any_order():
     path = l0path.fit("y ~ a*c + flag", DATA)
     whole = path.predict(NEW, k=3)
@@ -299,6 +312,11 @@ def test_what_files_do_not_hold_is_refused_and_nothing_of_them_is_run(tmp_path):
         with pytest.raises(ValueError, match=r"'cube' of the session.*encoded columns as an array"):
             back.predict(NEW, k=1)
         np.testing.assert_allclose(back.predict(np.column_stack([NEW.a**3, NEW.x]), k=2), path.predict(NEW, k=2))
+    l0path.fit("cube(y) ~ a + c", DATA).save(tmp_path / "left.npz")  # new rows do not need the left side, scores do
+    left = l0path.load(tmp_path / "left.npz")
+    assert np.isfinite(left.predict(NEW, k=1)).all()
+    with pytest.raises(ValueError, match="'cube' of the session"):
+        left.score(NEW, k=1)
     when = l0path.fit("y ~ C(t)", DATA.assign(t=pd.Timestamp("2020-01-01") + pd.to_timedelta(DATA.b, unit="D")))
     when.save(tmp_path / "when.npz")
     with pytest.raises(ValueError, match="neither text nor numbers"):

@@ -66,15 +66,20 @@ class Formula:
         """Python expressions on either side."""
         return [*([] if self.left in self.columns else [self.left]), *(factor for factor in self._factors() if isinstance(factor, str))]
 
+    def _direct(self):
+        """Names of the columns where every term is one, so that, if they hold numbers, nothing is to be encoded; else None."""
+        factors = self._factors()
+        return [factor[0] for factor in factors] if len(factors) == len(self.parsed()[1]) and all(isinstance(factor, tuple) for factor in factors) else None
+
     def _environment(self, frame):
         """{name: value} of the session for the names that are neither columns nor transforms; ValueError for those that are nowhere."""
         from formulaic.transforms import TRANSFORMS
 
-        plain = [name for factor in self._factors() if isinstance(factor, tuple) for name in factor]
+        plain, columns = {name: None for factor in self._factors() if isinstance(factor, tuple) for name in factor}, set(self.columns)
         inside = [name for expr in self._expressions() for name in names_in(expr)]
         out = {}
         for name in dict.fromkeys([*plain, *inside]):
-            if name in self.columns or (name not in plain and (name in TRANSFORMS or hasattr(builtins, name))):
+            if name in columns or (name not in plain and (name in TRANSFORMS or hasattr(builtins, name))):
                 continue
             if name in plain or (name not in frame.f_locals and name not in frame.f_globals):
                 shown = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
@@ -90,7 +95,12 @@ class Formula:
 
         rows = readied(data, self.used())
         coded = {name for f in self._factors() if isinstance(f, str) and "C(" in f for name in names_in(f)}
-        levels = sum(rows[name].nunique() for name in rows if name in coded or rows[name].dtype == object or isinstance(rows[name].dtype, pd.CategoricalDtype))
+        levels = sum(rows[name].nunique() for name, dtype in rows.dtypes.items() if name in coded or pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype))
+        direct = self._direct()
+        if direct is not None and all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in rows.dtypes):
+            self.names, self.terms = direct, [(name, [j]) for j, name in enumerate(direct)]
+            self.state = {"transforms": {}, "levels": {name: ("numerical", {}) for name in direct}}
+            return Encoded(rows[direct], self, data.index)
         self.output = "sparse" if levels > SPARSE else "pandas"
         spec = ModelSpec.from_spec(right_side(self), output=self.output, na_action="raise")
         matrix = self._matrix(spec, rows)
@@ -114,10 +124,15 @@ class Formula:
         if empty.to_numpy().any():
             bad = [f"{name} ({count})" for name, count in empty.sum().items() if count]
             raise ValueError(f"X has missing values in {int(empty.any(axis=1).sum())} of {len(data)} rows: {', '.join(bad[:5])}{' ...' if len(bad) > 5 else ''}; drop or impute those rows")
-        if self._spec is None:
-            self._restore()
+        self._session()
+        if self.state is None:
+            raise ValueError(f"the levels of the formula {self.text!r} are neither text nor numbers, so the path file does not hold them; fit again, or pass predict the encoded columns as an array")
         rows = readied(data, used)
         self._known_levels(rows)
+        if self._direct() == self.names:
+            return Encoded(rows[self.names], self, data.index)
+        if self._spec is None:
+            self._restore()
         rows = rows.assign(**{name: column.cat.remove_unused_categories() for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)})
         matrix = self._matrix(self._spec, rows)
         names, _ = names_and_terms(matrix.model_spec)
@@ -132,7 +147,7 @@ class Formula:
 
         if self.left in data.columns:
             return data[self.left]
-        learned, session = self.state.setdefault("left", {}) if self.state else {}, self._session()
+        learned, session = self.state.setdefault("left", {}) if self.state else {}, self._session(left=True)
         try:
             with np.errstate(**QUIET):
                 value = stateful_eval(self.left, {**TRANSFORMS, **session, **readied(data, self.used(left=True))}, {}, learned, None)
@@ -158,9 +173,10 @@ class Formula:
         from formulaic.errors import DataMismatchWarning
 
         session, types = self._session(), pd.api.types
-        for name in (name for factor in self._factors() if isinstance(factor, tuple) for name in factor):
-            if not (types.is_numeric_dtype(rows[name].dtype) or rows[name].dtype == object or isinstance(rows[name].dtype, pd.CategoricalDtype)) or types.is_complex_dtype(rows[name].dtype):
-                raise TypeError(f"formula {self.text!r}: column {name} has dtype {rows[name].dtype}; convert it to numbers, or write C({name}) for categories")
+        plain = {name for factor in self._factors() if isinstance(factor, tuple) for name in factor}
+        for name, dtype in rows.dtypes.items():
+            if name in plain and (not (types.is_numeric_dtype(dtype) or types.is_object_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype)) or types.is_complex_dtype(dtype)):
+                raise TypeError(f"formula {self.text!r}: column {name} has dtype {dtype}; convert it to numbers, or write C({name}) for categories")
         try:
             with np.errstate(**QUIET), warnings.catch_warnings():
                 warnings.simplefilter("error", category=DataMismatchWarning)
@@ -182,21 +198,21 @@ class Formula:
             if kind == "numerical" and expr in rows.columns and not pd.api.types.is_numeric_dtype(rows[expr].dtype):
                 raise ValueError(f"column {expr} has dtype {rows[expr].dtype}, in the fit it held numbers; convert it")
             known, column = state.get("categories"), column_of(expr, rows.columns)
-            new = [] if known is None or column is None else [level for level in rows[column].unique() if level not in known]
+            new = [] if known is None or column is None else sorted(set(rows[column].unique()) - set(known), key=str)
             if new:
                 raise ValueError(f"column {column} has the level {new[0]!r}, which the fit did not know (it knew {', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "
                                  "drop these rows, or fit again with rows of that level")
 
-    def _session(self):
-        """Functions and values of the session that fitted the formula."""
-        if self.own is None:
-            plain = [*self.columns, *ARITHMETIC]
-            bad = next((bit for expr in self._expressions() for bit in foreign(expr, plain)), None)
-            if bad:
-                raise ValueError(f"the formula {self.text!r} uses {bad!r} of the session that fitted it, which path files and pickles do not hold; fit again, or pass predict the "
-                                 f"{len(self.names)} encoded columns as an array")
-            self.own = {}
-        return self.own
+    def _session(self, left=False):
+        """Functions and values of the session that fitted the formula, for its right (left) side; ValueError where they are needed and not known any more."""
+        if self.own is not None:
+            return self.own
+        plain, needed = {*self.columns, *ARITHMETIC}, [expr for expr in self._expressions() if (expr == self.left) == left]
+        bad = next((bit for expr in needed for bit in foreign(expr, plain)), None)
+        if bad:
+            raise ValueError(f"the formula {self.text!r} uses {bad!r} of the session that fitted it, which path files and pickles do not hold; fit again, or pass predict the "
+                             f"{len(self.names)} encoded columns as an array")
+        return {}
 
     # ------------------------------------------------------------------------------------------------------------ storage
 
@@ -218,7 +234,5 @@ class Formula:
         from formulaic import ModelSpec
         from formulaic.parser.types import Factor
 
-        if self.state is None:
-            raise ValueError(f"the levels of the formula {self.text!r} are neither text nor numbers, so the path file does not hold them; fit again, or pass predict the encoded columns as an array")
         levels = {expr: (Factor.Kind(kind), copy.deepcopy(state)) for expr, (kind, state) in self.state["levels"].items()}
         self._spec = ModelSpec.from_spec(right_side(self), output=self.output, na_action="raise", transform_state=copy.deepcopy(self.state["transforms"]), encoder_state=levels)

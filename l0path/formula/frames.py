@@ -54,9 +54,11 @@ def text_named(data):
 
 def readied(data, used):
     """Columns as formulaic understands them: nullable numbers and bools as NumPy's, text as objects, objects that are all numbers as numbers."""
-    out = {}
-    for name in dict.fromkeys(used):
-        column, types = data[name], pd.api.types
+    rows, out = data[list(dict.fromkeys(used))], {}
+    for name, dtype in rows.dtypes.items():
+        if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
+            continue
+        column, types = rows[name], pd.api.types
         if types.is_object_dtype(column.dtype):
             column = column.infer_objects()
         if isinstance(column.dtype, pd.CategoricalDtype) or types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
@@ -68,7 +70,7 @@ def readied(data, used):
         elif types.is_string_dtype(column.dtype):
             column = column.astype(object)
         out[name] = column
-    return pd.DataFrame(out, index=data.index)
+    return rows.assign(**out)
 
 
 def without_contrasts(state):
