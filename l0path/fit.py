@@ -111,7 +111,7 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     notes = [*formula.notes(encoding), *notes]
     refuse(plan, data)
     if certify and data.groups is not None:
-        raise ValueError("certify=True gives bounds on columns, not on groups; leave certify=False with groups=")
+        raise ValueError("certify=True gives bounds on columns, not on groups; leave certify=False with groups=, or, with a formula, pass groups=False, which counts columns")
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
         return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify),

@@ -375,6 +375,8 @@ def test_wrong_formulas_are_refused_by_name(name):
 
 def test_wrong_folds_are_refused():
     frame = holes(DATA)
-    for cv, match in ((np.arange(5), "5 labels, data has 90 rows"), ([(np.arange(80), np.arange(80, 200))], "indices of the 90 rows"), ("nothing", "cv='nothing' is not a column")):
+    short = [(np.ones(80, bool), np.ones(80, bool))]
+    beyond = [(np.arange(80), np.arange(80, 200))]
+    for cv, match in ((short, "masks of that length"), (np.arange(5), "5 labels, data has 90 rows"), (beyond, "indices of the 90 rows"), ("nothing", "cv='nothing' is not a column")):
         with pytest.raises(ValueError, match=match):
             l0path.cv_fit("y ~ a", frame, cv=cv)

@@ -39,7 +39,7 @@ def _folds(value, keep):
 
     def moved(rows):
         rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == keep.shape else rows
         if rows.dtype.kind not in "iu" or rows.ndim != 1 or (rows.size and not -keep.size <= rows.min() <= rows.max() < keep.size):
             raise ValueError(f"cv: (train, test) must be indices of the {keep.size} rows of data, or masks of that length")
         return place[rows[keep[rows]]]
