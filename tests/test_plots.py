@@ -249,6 +249,172 @@ def test_the_real_cross_validation_is_drawn(X):
     assert "<svg" in cv._repr_html_() and "cv_mean" in cv._repr_html_()
 
 
+# ------------------------------------------------------------------------------------------------------------------ ranges of sizes
+
+
+def test_a_range_of_sizes(path, paths):
+    whole = plots.data(path, "coef")
+    for k, low, high in ((5, 0, 5), ((3, 7), 3, 7), (range(2, 9), 2, 8)):
+        frame = plots.data(path, "coef", k=k)
+        assert frame["k"].tolist() == list(range(low, high + 1))
+        pd.testing.assert_frame_equal(frame.iloc[:, 1:], whole.loc[frame.index, frame.columns[1:]])
+        assert (frame.iloc[:, 1:] != 0).any().all()
+    texts, _ = label_boxes(path.plot(k=4))
+    assert {text.get_text() for text in texts} == set(path.coef(k=4).index[1:])
+    for kind in KINDS:
+        assert set(plots.data(path, kind, k=(2, 6)).index) <= {2, 3, 4, 5, 6}
+        for name in ("whole", "slices", "null", "one", "grid"):
+            paths[name].plot(kind, k=(0, 2)).get_figure().draw_without_rendering()
+            plt.close("all")
+
+
+def test_minima_of_criteria_are_those_of_the_whole_path(path):
+    frame = plots.data(path, "criteria", k=3)
+    pd.testing.assert_frame_equal(frame, plots.data(path, "criteria").loc[:3])
+    assert path.model("bic").k > 3 and "bic" in {text.get_text() for text in path.plot("criteria", k=3).texts}
+    assert f"bic, least at k = {path.model('bic').k}" in {text.get_text() for text in path.plot("criteria", k=12).texts}
+
+
+@pytest.mark.parametrize("k", [-1, (5, 2), "5", True, (1, 2, 3), 2.5, range(0)])
+def test_a_range_that_is_none_is_refused(path, k):
+    with pytest.raises(ValueError, match="k="):
+        path.plot(k=k)
+
+
+def test_scores_on_a_logarithmic_axis_and_in_a_range(path):
+    fake = fake_cv(path, 7, 5)
+    fake.table = fake.table.assign(cv_mean=np.linspace(8.0, 0.1, len(path)), cv_se=0.2)
+    ax = plots.plot_cv(fake, log=True)
+    low, high = ax.get_ylim()
+    assert ax.get_yscale() == "log" and 0.1 / 4.5 < low < 0.1 and 8.2 < high < 12
+    short = plots.plot_cv(fake, k=(6, 9))
+    curve = max(short.lines, key=lambda line: len(line.get_xdata()))
+    assert list(curve.get_xdata()) == [6, 7, 8, 9]
+    assert [text.get_text() for text in short.texts] == ["best score: k = 7"]
+    fake.table["cv_mean"] -= 1.0
+    with pytest.raises(ValueError, match="log=True"):
+        plots.plot_cv(fake, log=True)
+    with pytest.raises(LookupError, match="sizes 0 to 16"):
+        plots.plot_cv(fake, k=(90, 95))
+
+
+def luminance(color):
+    rgb = np.array(color)
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ np.array([0.2126, 0.7152, 0.0722])
+
+
+def test_labels_stand_out_from_white(path):
+    texts, _ = label_boxes(path.plot())
+    assert all(1.05 / (luminance(plt.matplotlib.colors.to_rgb(text.get_color())) + 0.05) >= 4.5 for text in texts)
+
+
+# ------------------------------------------------------------------------------------------------------------------ classes
+
+
+@pytest.fixture(scope="module")
+def classes(X):
+    y = np.where(response(X) + 2 * np.random.default_rng(5).standard_normal(len(X)) > 0, "sick", "well")
+    return l0path.cv_fit(X, y, loss="logistic", lambda2=1e-2, max_k=5, cv=4, random_state=0), X, y
+
+
+def rank_area(score, positive, weight):
+    """The share of pairs (weighted) that are in order: the definition of the area."""
+    more, same = score[positive][:, None] > score[~positive], score[positive][:, None] == score[~positive]
+    return (weight[positive] @ (more + 0.5 * same) @ weight[~positive]) / (weight[positive].sum() * weight[~positive].sum())
+
+
+def test_roc_of_new_rows_and_of_the_fit(classes):
+    cv, X, y = classes
+    weight = np.random.default_rng(1).uniform(0.5, 2, 50)
+    ax = cv.path.plot_roc(X[:50], y[:50], k=3, sample_weight=weight)
+    line = next(line for line in ax.lines if line.get_gid() == "l0path-roc")
+    area = np.trapezoid(line.get_ydata(), line.get_xdata())
+    assert math.isclose(area, rank_area(cv.path.predict(X[:50], k=3, type="link"), y[:50] == "well", weight), rel_tol=1e-9)
+    assert ax.get_legend().get_texts()[0].get_text() == f"k = 3: area {area:.3f}"
+    again = cv.path.plot_roc(k=1, ax=ax, label="one")
+    assert again is ax and len({line.get_color() for line in ax.lines if line.get_gid()}) == 2
+    assert [text.get_text().split(":")[0] for text in ax.get_legend().get_texts()] == ["k = 3", "one"]
+    line = [line for line in ax.lines if line.get_gid() == "l0path-roc"][-1]
+    assert math.isclose(np.trapezoid(line.get_ydata(), line.get_xdata()), rank_area(cv.path.predict(X, k=1, type="link"), y == "well", np.ones(len(y))), rel_tol=1e-9)
+
+
+def test_roc_of_held_out_rows(classes):
+    cv, _, y = classes
+    ax = cv.plot_roc("1se")
+    line = next(line for line in ax.lines if line.get_gid())
+    assert math.isclose(np.trapezoid(line.get_ydata(), line.get_xdata()), rank_area(cv.held_out("1se", type="link"), y == "well", np.ones(len(y))), rel_tol=1e-9)
+    assert "held-out" in ax.get_legend().get_texts()[0].get_text()
+
+
+def test_calibration_is_scikit_learns_and_weights_are_repeats(classes):
+    from sklearn.calibration import calibration_curve
+    from statsmodels.stats.proportion import proportion_confint
+
+    rng = np.random.default_rng(0)
+    p = rng.permutation(np.linspace(0.01, 0.99, 200))
+    z = rng.uniform(size=200) < p
+    table = plots.calibration(z, p, 8)
+    share, mean = calibration_curve(z, p, n_bins=8, strategy="quantile")
+    np.testing.assert_allclose(table[["share", "probability"]], np.column_stack([share, mean]))
+    np.testing.assert_allclose(table[["low", "high"]], np.column_stack(proportion_confint(table.share * table.n, table.n, method="wilson")))
+    pd.testing.assert_frame_equal(table, plots.calibration(np.where(z, 1, -1), p, 8, np.full(200, 3.0)))
+    twice = rng.integers(0, 3, 200)
+    weighted, repeated = plots.calibration(z, p, 5, twice), plots.calibration(np.repeat(z, twice), np.repeat(p, twice), 5)
+    np.testing.assert_allclose(weighted[["probability", "share"]], repeated[["probability", "share"]])
+    assert len(plots.calibration(z, np.full(200, 0.5), 10)) == 1
+    cv, X, y = classes
+    ax = cv.plot_calibration(k=3, bins=6)
+    line = next(line for line in ax.lines if line.get_gid())
+    np.testing.assert_allclose(line.get_xydata(), plots.calibration(y == "well", cv.held_out(k=3), 6)[["probability", "share"]])
+    assert ax.get_xlabel() == "predicted probability of well"
+    ax = cv.path.plot_calibration(X[:60], y[:60], "bic", bins=4)
+    np.testing.assert_allclose(next(line for line in ax.lines if line.get_gid()).get_xydata(), plots.calibration(y[:60] == "well", cv.path.predict(X[:60], "bic"), 4)[["probability", "share"]])
+
+
+def test_what_has_no_roc_or_calibration_is_refused(classes, path, X):
+    cv, _, y = classes
+    with pytest.raises(ValueError, match="loss='squared'"):
+        path.plot_roc(k=2)
+    hinge = l0path.fit(X, y, loss="squared_hinge", lambda2=0.1, max_k=2, algorithm="cd")
+    hinge.plot_roc(k=2)
+    with pytest.raises(ValueError, match="no probabilities"):
+        hinge.plot_calibration(k=2)
+    with pytest.raises(ValueError, match="only one class"):
+        cv.path.plot_roc(X[y == "well"], y[y == "well"], k=2)
+    with pytest.raises(ValueError, match="X= and y="):
+        cv.path.plot_roc(X, k=2)
+    with pytest.raises(ValueError, match="those of the fit"):
+        cv.path.plot_roc(k=2, sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="bins=0"):
+        cv.plot_calibration(bins=0)
+    with pytest.raises(TypeError, match="choose a solution"):
+        cv.path.plot_roc(X, y)
+
+
+# ------------------------------------------------------------------------------------------------------------------ recovery
+
+
+def test_recovery_draws_its_table(path):
+    table = l0path.diagnostics.support_recovery(path, np.arange(8))
+    ax = l0path.diagnostics.plot_recovery(table)
+    curves = [line for line in ax.lines if line.get_linestyle() != "None"]
+    for line, name in zip(curves, ("precision", "recall", "f1"), strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), table[["k", name]])
+    rings = [line for line in ax.lines if line.get_linestyle() == "None"]
+    assert all(line.get_xdata().tolist() == table["k"][table["exact"]].tolist() for line in rings) and table["exact"].sum() == 1
+    assert {text.get_text() for text in ax.texts} == {"precision", "recall", "f1"} and "k = 8" in ax.get_title(loc="left")
+    both = l0path.diagnostics.plot_recovery({"a": table, "b": table.iloc[:9]}, "true_positives", k=(2, 12))
+    assert {text.get_text() for text in both.texts} == {"a", "b"} and [len(line.get_xdata()) for line in both.lines if line.get_linestyle() != "None"] == [11, 7]
+    with pytest.raises(ValueError, match="estimation_error has no values"):
+        l0path.diagnostics.plot_recovery(table, "error")
+    with pytest.raises(ValueError, match="compare tables by one"):
+        l0path.diagnostics.plot_recovery({"a": table, "b": table})
+    with pytest.raises(ValueError, match="kind='speed'"):
+        l0path.diagnostics.plot_recovery(table, "speed")
+    with pytest.raises(TypeError, match="support_recovery"):
+        l0path.diagnostics.plot_recovery(path)
+
+
 # ------------------------------------------------------------------------------------------------------------------ notebooks
 
 
