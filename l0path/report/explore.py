@@ -111,12 +111,14 @@ def _page_data(path, cv):
         rows = [i for i, s in enumerate(path.solutions) if s.slice == number]
         slices.append({"label": f"λ₁ = {path.solutions[rows[0]].lambda1:.4g}, λ₂ = {path.solutions[rows[0]].lambda2:.4g}", "rows": rows})
     choices, rows = _choices(path, cv), _rows(path, cv, ever, log)
-    unit = "group" if meta.groups is not None else "feature"
+    unit, groups = "group" if meta.groups is not None else "feature", _groups(path, ever)
+    family = list(range(ever.size)) if groups is None else [list(dict.fromkeys(groups)).index(label) for label in groups]  # what shares a colour
     return {"about": f"{path.loss.replace('_', ' ')} loss, penalty {path.penalty}, {path.n} rows, {path.p} columns of which {ever.size} enter; {len(path)} models; {path.status}", "foot": FOOT,
             "notes": [str(note) for note in [*path.notes, *(cv.notes if cv is not None else [])]], "unit": f"Number of {unit}s", "log": log,
             "xlabel": "λ₀ (log scale, falling)" if log else f"{unit}s in the model, k", "names": [str(meta.names[j]) for j in ever], "scale": [_short(meta.scale[j]) for j in ever],
-            "group_of": _groups(path, ever), "positive": None if path.classes is None else str(path.classes[1]), "rows": rows, "slices": slices, "scoring": None if cv is None else str(cv.scoring),
-            "bounds": any(row["bound"] is not None for row in rows if row["k"]), "choices": choices, "start": choices[0]["index"] if choices else _middle(slices), "swapnote": ""}
+            "group_of": groups, "family": family, "positive": None if path.classes is None else str(path.classes[1]), "rows": rows, "slices": slices,
+            "scoring": None if cv is None else str(cv.scoring), "bounds": any(row["bound"] is not None for row in rows if row["k"]), "choices": choices,
+            "start": choices[0]["index"] if choices else _middle(slices), "swapnote": ""}
 
 
 def _entered(path):
@@ -139,7 +141,8 @@ def _rows(path, cv, ever, log):
                    "low": s.lambda0_low, "high": s.lambda0_high, "intercept": s.intercept if meta.intercept else np.nan, "x": max(s.lambda0, least) if log else s.k,
                    "cv": np.nan if scores is None else scores.loc[i, "cv_mean"], "se": np.nan if scores is None else scores.loc[i, "cv_se"]}
         rows.append({"k": int(s.k), "n": int(np.count_nonzero(s.beta)), "at": [at[int(j)] for j in s.support], "b": [_short(b) for b in s.beta], "optimality": s.optimality,
-                     "flags": ", ".join(s.flags), "groups": None if s.groups is None else [str(meta.groups.labels[g]) for g in s.groups], "alternatives": None, **{name: _short(value) for name, value in numbers.items()}})
+                     "flags": ", ".join(s.flags), "groups": None if s.groups is None else [str(meta.groups.labels[g]) for g in s.groups],
+                     "alternatives": None, **{name: _short(value) for name, value in numbers.items()}})
     return rows
 
 

@@ -62,7 +62,8 @@ def picture(draw, alt):
             figure.savefig(file, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
         svg = file.getvalue()
         svg = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)  # the style sheet would hold for the whole page
-        svg = re.sub(r' id="(figure|axes|patch|line2d|text|matplotlib\.axis|xtick|ytick|LineCollection|PathCollection|FillBetweenPolyCollection|PolyCollection)_\d+"', "", svg)
+        used = set(re.findall(r"#(\w+)", svg))
+        svg = re.sub(r' id="([^"]*)"', lambda found: found.group() if found.group(1) in used else "", svg)  # a page with several pictures would have them twice
         svg = re.sub(r"font-family:[^;\"]*", "font-family: sans-serif", svg)
         svg = re.sub(r"\n\s*", " ", svg.replace(INK, "currentColor"))
         return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" style="max-width:100%;height:auto" ', 1)
