@@ -10,7 +10,7 @@ import pytest
 
 import l0path
 
-HOSTILE = ["</script><script>window.broken=1</script>", "a & b \"q\" 'r'", "größe π 😀 \u2028 z", "<!-- <img src=x onerror=window.broken=1>", "$data ${x} \\u0041", "x" * 120]
+HOSTILE = ["</script ><script>window.broken=1</script>", "a & b \"q\" 'r'", "größe π 😀 \u2028 z", "<!-- <img src=x onerror=window.broken=1>", "$data ${x} \\u0041", "x" * 120]
 
 
 class Scripts(HTMLParser):

@@ -3,6 +3,7 @@ import numpy as np
 import pandas as pd
 
 from . import style
+from .numbers import sizes
 
 KINDS = {"rates": ["precision", "recall", "f1"], "counts": ["true_positives", "false_positives"], "error": ["estimation_error"]}
 LABELS = {"rates": "share", "counts": "features", "error": "error of the coefficients, relative"}
@@ -18,8 +19,6 @@ def plot_recovery(recovery, kind="rates", *, k=None, ax=None):
 
     Raises ValueError for an unknown kind, for a column that has no values, and for several tables with a kind of several columns.
     """
-    from .numbers import sizes
-
     tables = recovery if isinstance(recovery, dict) else {"": recovery}
     columns = KINDS.get(kind, [kind])
     known = [*KINDS, *(c for cs in KINDS.values() for c in cs)]
