@@ -1,4 +1,4 @@
-"""Command line: `python -m l0path fit FILE --response NAME` fits the path on a CSV or Parquet file, chooses a model, prints it and writes coefficients, table, path file, plots and the page of `Path.explore`."""
+"""Command line: `python -m l0path fit FILE --response NAME` fits the path on a CSV or Parquet file, chooses a model, prints it and writes coefficients, table, path file, plots and a page."""
 import argparse
 import sys
 from pathlib import Path as FilePath

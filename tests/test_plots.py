@@ -269,6 +269,14 @@ def test_a_range_of_sizes(path, paths):
             assert paths[name].plot(kind, k=(0, 2), ax=plt.figure().subplots()).get_xlabel()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_path_whose_only_size_is_best_for_no_lambda0(path, kind):
+    alone = l0path.Path(path.meta, [path.solutions[3]._replace(lambda0_low=math.nan, lambda0_high=math.nan)], "", [], [], path._source)
+    for x in ("k", "lambda0", "l1"):
+        assert len(plots.data(alone, kind, x=x)) == (0 if "lambda0" in (kind, x) and kind != "support" else 1)
+        alone.plot(kind, x=x).get_figure().draw_without_rendering()
+
+
 def test_minima_of_criteria_are_those_of_the_whole_path(path):
     frame = plots.data(path, "criteria", k=3)
     pd.testing.assert_frame_equal(frame, plots.data(path, "criteria").loc[:3])

@@ -33,7 +33,7 @@ def plot(self, kind="coef", x="k", mark=None, slice=None, ax=None, standardized=
     title = _title(self, slice) if one else None
     if frame.empty or (x == "k" and kind in ("coef", "support") and frame.shape[1] == 1):
         style.tidy(ax, _xlabel(self, x), "")
-        style.message(ax, "no feature is in any model" if len(frame) else "no solution")
+        style.message(ax, "no feature is in any model" if len(frame) else r"no model is best for any $\lambda_0$" if x == "lambda0" and len(self) else "no solution")
         return ax
     DRAW[kind](self, ax, frame, x, title, new, standardized)
     axis = _split(frame, x)[0] if kind in ("coef", "support") else frame
@@ -214,7 +214,7 @@ def _gap(path, ax, frame, x, title, new, standardized):
     style.tidy(ax, _xlabel(path, x), "objective: loss + penalties")
     missing = int(frame["gap"].isna().sum())
     if missing:
-        style.message(ax, f"{missing} of {len(frame)} models carry no lower bound")
+        style.message(ax, f"{missing} of {len(frame)} models carry no lower bound", 0.92)
         return
     if len(groups) > 1:
         kept = sorted(set(np.linspace(0, len(groups) - 1, min(len(groups), LABELS)).round().astype(int).tolist()))

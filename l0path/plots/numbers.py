@@ -30,9 +30,9 @@ def data(path, kind="coef", *, x="k", slice=None, k=None, standardized=True):
         slice = default_slice(path)
     rows = path._rows(slice, None, None)
     frame = _lambda0(path, rows) if kind == "lambda0" else _axis(path, rows, x)
-    shown = [low <= path.solutions[i].k <= high for i in frame.index]
+    shown = np.array([low <= path.solutions[i].k <= high for i in frame.index], dtype=bool)
     if kind == "lambda0":
-        return frame[shown]
+        return frame.loc[shown]
     table = path.table.loc[frame.index]
     if kind in ("loss", "gap"):
         for name in ("slice", *(("loss", "deviance_ratio") if kind == "loss" else ("objective", "lower_bound", "gap"))):
@@ -44,9 +44,9 @@ def data(path, kind="coef", *, x="k", slice=None, k=None, standardized=True):
             frame[name] = value - value.min()
     else:
         coef = path.coef(standardized=standardized).iloc[1:].T.loc[frame.index]
-        coef = coef.loc[:, (coef[shown] != 0).any()]
+        coef = coef.loc[:, (coef.loc[shown] != 0).any()]
         frame = pd.concat([frame, _norms(path, coef) if kind == "support" and path.meta.groups is not None else coef], axis=1)
-    return frame[shown]
+    return frame.loc[shown]
 
 
 def sizes(k):

@@ -148,6 +148,6 @@ def mark_lines(ax, marks):
         ax.set_title(title, loc="left", fontsize=SMALL + 1, color=GREY, pad=8 + (SMALL + 3) * sum(np.isfinite(v) for v in last.values()))
 
 
-def message(ax, text):
-    """A sentence in the middle of the axes, where there is nothing to draw."""
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=SMALL + 1)
+def message(ax, text, height=0.5):
+    """A sentence in the middle of the axes, where there is nothing to draw, or higher."""
+    ax.text(0.5, height, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=SMALL + 1)
