@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..designs.threads import one_blas_thread
-from ..duality.bounds import base, gains, points_at
+from ..duality.bounds import base, gains, largest, points_at
 from ..duality.conjugates import smooth, tangents
 from ..losses import smoothness
 from ..problem import EPS
@@ -145,7 +145,7 @@ class Tree(Contest):
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
         self.columns = int(dual.counted.sum())
         self.best, self.seen, self.allowed = [], set(), None
-        self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
+        self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
@@ -179,7 +179,7 @@ class Tree(Contest):
                 if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(self.upper):
                     return "closed"
                 nodes = []
-                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
+                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4, (limit - self.nodes + 1) // 2) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []
@@ -255,6 +255,8 @@ class Tree(Contest):
 
     def _keep(self, node):
         """On the heap, unless its bound says that it holds nothing better."""
+        if node.bound < self.cutoff and self._leaf(node):  # what was fixed may leave one model alone
+            return
         self.nodes += 1
         if not node.bound < self.cutoff:
             return
@@ -293,24 +295,47 @@ class Tree(Contest):
         for m, node in enumerate(out):
             B[node.at, m] = node.b
         shift, bounds = np.array([node.shift for node in out]), np.full(len(out), -math.inf)
-        states = [self._state(node) for node in out]
+        states, fixed = [self._state(node) for node in out], []
         if self.dual.problem.quadratic:
             for m, node in enumerate(out):
-                bounds[m], s[m] = self._solve(states[m], self._left(node), s[m], work.q, self.half, self.cutoff, TURNS, B[:, m])
+                bounds[m], s[m], gain = self._solve(states[m], self._left(node), s[m], work.q, self.half, self.cutoff, TURNS, B[:, m])
+                if self.complete:
+                    free = states[m] == 0
+                    fixed.append(self._fixed(bounds[m], gain, free, None if self.size is None else largest(gain[free], self._left(node) + 1)))
         else:
             self._majorise(out, states, B, s, shift)
         done = []
         for m, node in enumerate(out):
             at = np.flatnonzero(B[:, m])
-            done.append(node._replace(bound=max(node.bound, bounds[m]) if self.complete else node.bound, at=at, b=B[at, m], s=float(s[m]), shift=float(shift[m])))
+            node = node._replace(at=at, b=B[at, m], s=float(s[m]), shift=float(shift[m]))
+            done.append(self._narrowed(node, bounds[m], *fixed[m]) if self.complete else node)
         return done
 
     def _solve(self, state, left, s, q, half, cutoff, turns, b):
-        """(bound on the working columns, s) of the quadratic relaxation with linear term q; b (w,) is the start and is overwritten."""
+        """(bound on the working columns, s, what each takes off the bound) of the quadratic relaxation with linear term q; b (w,) is the start and is overwritten."""
         work, w = self.work, b.size
         c, h, part = np.empty(w), np.empty(w), np.empty(w, dtype=np.int64)
         gamma = (self.dual.problem.X.n + 16) * EPS
-        return relax(work.G, q, half, work.ridge, self.dual.lambda1, work.lower, work.upper, work.factor, state, left, s, cutoff, turns, gamma, b, c, h, part, work.space)[:2]
+        return *relax(work.G, q, half, work.ridge, self.dual.lambda1, work.lower, work.upper, work.factor, state, left, s, cutoff, turns, gamma, b, c, h, part, work.space), h
+
+    def _fixed(self, value, h, free, top):
+        """(out, into), (w,) bool: free working columns with which, or without which, no model of the node is below the cutoff (see `screening`). value: a bound of the node, of which its working
+        columns take off h each, the free ones up to their number that may come in, or for a lambda0 what exceeds their price; top: the gains of all free columns, that number + 1 of the largest."""
+        if not -math.inf < value < self.cutoff < math.inf:
+            return np.zeros((2, h.size), dtype=bool)
+        if self.size is None:
+            price = self.lambda0 * self.work.factor
+            excess = np.maximum(h - price, 0.0)
+            return free & (value + excess + price - h > self.cutoff), free & (value + excess > self.cutoff)
+        return free & (value + top[-2] - np.maximum(h, 0.0) > self.cutoff), free & (value + h - top[-1] > self.cutoff)
+
+    def _narrowed(self, node, value, out, into):
+        """The node with a bound of it, and columns that this bound fixes."""
+        kept = ~out[node.at]
+        node = node._replace(bound=max(node.bound, value), at=node.at[kept], b=node.b[kept])
+        if out.any() or into.any():
+            node = self._near(node._replace(out=np.concatenate([node.out, np.flatnonzero(out)]), into=np.concatenate([node.into, np.flatnonzero(into)])))
+        return node
 
     def _majorise(self, nodes, states, B, s, shift):
         """Relaxations of a loss with bounded curvature, in place: the quadratic model of that curvature at an extrapolated point lies above the loss, and its relaxation is the next point (accelerated
@@ -348,7 +373,6 @@ class Tree(Contest):
         for m, node in enumerate(nodes):
             U[node.at, m] = node.b
         points = points_at(dual, work.W, U, np.array([node.shift for node in nodes]))
-        self.reads += 1
         return [self._bounded(node, points, m) for m, node in enumerate(nodes)]
 
     def _bounded(self, node, points, m):
@@ -365,17 +389,17 @@ class Tree(Contest):
             price = self.lambda0 * dual.problem.factor
             start += price[into].sum()
             excess = np.where(free, np.maximum(h - price, 0.0), 0.0)
-            value, above = start - excess.sum(), np.where(free, h - price, -1.0)
+            value, above, top = start - excess.sum(), np.where(free, h - price, -1.0), None
         else:
             g = np.where(free, np.maximum(h, 0.0), -1.0)
-            top = np.partition(g, g.size - left)[g.size - left :] if left < g.size else g
+            top = largest(g, left + 1)
             known = np.sort(g[work.W])[::-1]  # a column enters that takes more off than the last of those counted would, were W all there is
-            value, above = start - np.maximum(top, 0.0).sum(), g - max(known[left - 1] if left <= known.size else 0.0, 1e-300)
+            value, above = start - top[:left].sum(), g - max(known[left - 1] if left <= known.size else 0.0, 1e-300)
         above[work.W] = -1.0
         J = np.flatnonzero(above > 0)
         if J.size > ENTERING:
             J = J[np.argpartition(-above[J], ENTERING)[:ENTERING]]
-        return node._replace(bound=max(node.bound, value)), J
+        return self._narrowed(node, value, *self._fixed(value, h[work.W], free[work.W], top)), J
 
     def _z(self, node, state, b):
         """(w,) z of the relaxation on free columns; 0 elsewhere."""
