@@ -45,7 +45,7 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         "dual_iht", "stochastic_dual_iht": dual ascent for every size, with a `lower_bound` on the support grid (DualIHT). "primal_dual": dual ascent and coordinate descent for every lambda0
         (PrimalDual). These three need lambda2 > 0 and a loss of bounded curvature (not poisson). On a lambda0 grid the projected gradients and "dual_iht" give the models on the hull of
         their sizes; penalty factors must be even then.
-        "exact": the path of "swap", then branch and bound for every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a squared loss with n > p; not poisson.
+        "exact": the path of "swap", then branch and bound for every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a squared loss with n > p.
     grid : "support" (every size) or "lambda0" (each next lambda0 just below the value at which the support changes, at most `n_lambda0` values); `lambda0=` gives your own grid and implies "lambda0".
     k : a size or list of sizes to keep; max_k : largest size, default min(p, n_eff // 2, 100).
     fit_intercept, standardize : bool. The intercept is never penalised nor counted.
