@@ -62,7 +62,8 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
     max_iter : Newton steps or sweeps per solve.
-    time_limit : seconds; what is solved by then is returned. n_jobs : threads (default all). random_state : seed of effort="high". progress : bar on stderr.
+    time_limit : seconds; what is solved by then is returned. n_jobs : threads (default all). random_state : seed of effort="high".
+    progress : bars on stderr (in a notebook below the cell) over models, bounds and proofs.
     certify : True gives every solution a `lower_bound` and `gap` by weak duality: no model of at most k unforced columns (on a lambda0 grid: none at all) has an objective below it.
         Solutions whose gap is closed to 1e-6 become "global". Needs lambda2 > 0, bounds on every column, or a squared loss with more rows than columns; else NaN, and `path.notes` says why.
         `Path.certify` searches for one solution until it is proved.

@@ -358,7 +358,7 @@ def test_convert_csv_and_parquet(tmp_path, dtype, capsys):
         frame.to_parquet(tmp_path / "X.parquet")
         sources.append(tmp_path / "X.parquet")
     for source in sources:
-        file = convert(source, tmp_path / "new" / "X.npy", dtype=dtype)
+        file = convert(source, tmp_path / "new" / "X.npy", dtype=dtype, progress=True)
         stored = np.load(file)
         assert stored.flags.f_contiguous and stored.dtype == dtype
         np.testing.assert_allclose(stored, frame.to_numpy(dtype=float), rtol=1e-7 if dtype == "float32" else 1e-15)
