@@ -9,15 +9,15 @@ import pandas as pd
 from .solvers.branch_and_bound import BranchAndBound
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.dual_iht import DualIHT
+from .solvers.feature_generating import FeatureGenerating
 from .solvers.integrality_generation import IntegralityGeneration
 from .solvers.local_search import LocalSearch
 from .solvers.primal_dual import PrimalDual
 from .solvers.projected_gradient import VARIANTS, ProjectedGradient
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
-RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, PrimalDual, BranchAndBound, IntegralityGeneration)
-NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual", "exact")
-LATER = {"feature_generating"}
+RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, FeatureGenerating, PrimalDual, BranchAndBound, IntegralityGeneration)
+NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual", "feature_generating", "exact")
 BLOCKS = 10  # row blocks of "stochastic_dual_iht"
 
 
@@ -107,10 +107,10 @@ def _settings(algorithm, tol):
         return DualIHT(blocks=1 if algorithm == "dual_iht" else BLOCKS)
     if algorithm == "primal_dual":
         return PrimalDual()
+    if algorithm == "feature_generating":
+        return FeatureGenerating()
     if algorithm == "exact":
         return BranchAndBound()
-    if algorithm in LATER:
-        raise ValueError(f"algorithm={algorithm!r} is not in this version; choose 'swap' or 'cd'")
     raise ValueError(f"algorithm={algorithm!r} is not known; choose {', '.join(map(repr, NAMES))} or a settings record of l0path.solvers")
 
 
