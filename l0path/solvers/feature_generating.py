@@ -26,8 +26,8 @@ class FeatureGenerating:
 
     budget: columns (groups) of a block at most (None: the size k, whose relaxation bounds size k; with fewer the bound of size k is valid, but not the best one); sizes below it use their own k.
     C: weight of the summed loss against ||b||^2 / 2 while features are generated, r = 1 / (2 n C) (None: r = lambda2, and C = 10 where lambda2 = 0); refits have the lambda2 of the fit. Bounds are
-    given where r <= lambda2. polish: swaps with refit (local search) at every size on what was generated, checked over all columns: the recommended use. tol: relative gap of the relaxation at
-    which it is left; max_iter: blocks per size (None: 30). paper_defaults: Algorithm 1 as published, each block read from all p columns, C = 10 whatever lambda2, at most 10 blocks (max_iter),
+    given where r <= lambda2. polish: swaps with refit (local search) at every size on what was generated, checked over all columns: the recommended use. tol: gap of the relaxation at which
+    it is left, relative to the objective of size k; max_iter: blocks per size (None: 30). paper_defaults: Algorithm 1 as published, each block read from all p columns, C = 10 whatever lambda2, at most 10 blocks (max_iter),
     until one lowers F by less than a share of 1e-3 (tol, if larger).
     """
 
@@ -173,10 +173,11 @@ class Candidates:
             self.fit = fit
 
     def offer(self, blocks, score, ids):
-        """Refit the last block, if it has k units, and the k units of largest coefficients."""
+        """Refit the last block, if it has k units, and the k units of largest coefficients; the value of the best fit so far."""
         if blocks[-1].units.size == self.k:
             self.keep(self.refit(blocks[-1].units))
         self.keep(self.refit(ranked_units(blocks, score, ids, self.k)))
+        return self.fit.value
 
 
 def solve_k(model, k, *, lambda1=0.0, lambda2=0.0, settings=None, start=None, poll=lambda: None, watch=None):

@@ -350,22 +350,22 @@ def ranked_units(blocks, score, ids, size):
     return widened(np.sort(entry[order[: min(size, int(np.count_nonzero(strength)))]]), score, ids, size)
 
 
-def rests(history, tol, published):
-    """Whether pairs (F, D) have come to rest: see `generate`."""
+def rests(history, least, published):
+    """Whether pairs (F, D) moved by `least` or less: see `generate`."""
     if published:
-        return len(history) > 1 and history[-2][0] - history[-1][0] <= tol * history[0][0]
+        return len(history) > 1 and history[-2][0] - history[-1][0] <= least
     if len(history) <= BACK:
         return False
     (old_value, old_best), (value, best) = history[-1 - BACK], history[-1]
-    return old_value - value + best - old_best <= tol * abs(value)
+    return old_value - value + best - old_best <= least
 
 
-def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, published=False, poll=lambda: None, watch=lambda name, value: None, offer=lambda *found: None):
-    """`Generated` by Algorithm 1 for a budget, from blocks of at most that many units; offer(blocks, score, ids) hears of every point, whose last block is the worst case there.
+def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, offer, published=False, poll=lambda: None, watch=lambda name, value: None):
+    """`Generated` by Algorithm 1 for a budget, from blocks of at most that many units.
 
-    most: blocks made at most; ends where the gap of (R) is at most tol |F|; where neither F falls nor D rises by more than tol |F|
-    over BACK blocks; `published`: where F falls by less than tol of the first F with a block.
-    watch: "relaxation" F, "bound" D, after every block.
+    offer(blocks, score, ids) hears of every point, whose last block is the worst case there, and answers with the value of the best model so far, which `tol` is relative to: what is wanted of F
+    and D is a bound on its value, and where r is small F may be far below it. most: blocks made at most; ends where the gap of (R) is at most tol, or where neither F falls nor D rises by more over
+    BACK blocks; `published`: where a block lowers F by at most tol of the first F. watch: "relaxation" F, "bound" D, after every block.
     """
     model, problem = pool.model, pool.problem
     free = Block(problem.forced, problem.forced, problem.forced, np.zeros(problem.forced.size) if forced is None else forced)
@@ -388,12 +388,12 @@ def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, p
         watch("relaxation", value)
         watch("bound", best)
         new = block_of(pool, units)
-        offer([*blocks, new], score, ids)
+        unit = max(abs(offer([*blocks, new], score, ids)), 1e-6 * scale)
         history.append((value, best))
-        if value - best <= tol * max(abs(value), 1e-6 * scale):
+        if value - best <= tol * unit:
             status = "gap_below_tol"
             break
-        if rests(history, tol, published):
+        if rests(history, tol * (history[0][0] if published else unit), published):
             status = "rests"
             break
         if made == most:
