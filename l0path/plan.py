@@ -116,8 +116,10 @@ def _settings(algorithm, tol):
 
 def refuse(plan, data):
     """Raise ValueError where the algorithm lacks what the data or the shrinkage need, before X is read: its `check` at the least lambda1 and lambda2 that will be asked for."""
-    if data.groups is not None and not (isinstance(plan.settings, LocalSearch) and plan.settings.refit and plan.settings.swap_size == 1):
-        raise ValueError(f"groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1): {plan.settings!r} chooses single columns; leave groups=None, or change algorithm=")
+    swaps = isinstance(plan.settings, LocalSearch) and plan.settings.refit and plan.settings.swap_size == 1
+    if data.groups is not None and not (swaps or isinstance(plan.settings, FeatureGenerating)):
+        raise ValueError(f"groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1) or 'feature_generating': {plan.settings!r} chooses single columns; leave groups=None, "
+                         "or change algorithm=")
     if hasattr(plan.settings, "check"):
         named = PENALTIES[plan.penalty]
         plan.settings.check(data, *(float(given.min()) if given is not None else 1.0 if term in named else 0.0 for term, given in ((1, plan.lambda1), (2, plan.lambda2))))

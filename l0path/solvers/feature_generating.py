@@ -13,7 +13,7 @@ import numpy as np
 
 from ..losses import name_of
 from .dual_iht import DualProblem, DualSolver
-from .generation import Pool, block_of, generate, ranked_units, widen
+from .generation import GroupPool, Pool, block_of, generate, ranked_units, widen
 from .sparse_path import solve_size
 from .views import Outcome, working_columns
 
@@ -27,7 +27,7 @@ class FeatureGenerating:
     budget: columns (groups) of a block at most (None: the size k, whose relaxation bounds size k; with fewer the bound of size k is valid, but not the best one); sizes below it use their own k.
     C: weight of the summed loss against ||b||^2 / 2 while features are generated, r = 1 / (2 n C) (None: r = lambda2, and C = 10 where lambda2 = 0); refits have the lambda2 of the fit. Bounds are
     given where r <= lambda2. polish: swaps with refit (local search) at every size on what was generated, checked over all columns: the recommended use. tol: gap of the relaxation at which
-    it is left, relative to the objective of size k; max_iter: blocks per size (None: 30). paper_defaults: Algorithm 1 as published, each block read from all p columns, C = 10 whatever lambda2, at most 10 blocks (max_iter),
+    it is left, relative to the objective of size k; max_iter: blocks of one solve of a size (None: 30, or 10 where r > lambda2). paper_defaults: Algorithm 1 as published, each block read from all p columns, C = 10 whatever lambda2, at most 10 blocks (max_iter),
     until one lowers F by less than a share of 1e-3 (tol, if larger).
     """
 
@@ -48,10 +48,9 @@ class FeatureGenerating:
             if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
                 raise ValueError(f"{name}={value!r} must be a whole number >= 1, or None")
 
-    @property
-    def blocks(self):
-        """Most blocks per size."""
-        return self.max_iter or (10 if self.paper_defaults else 30)
+    def blocks(self, bounding):
+        """Most blocks of one solve: few where they only generate."""
+        return self.max_iter or (30 if bounding and not self.paper_defaults else 10)
 
     def size(self, k):
         """Units of a block for size k."""
@@ -93,6 +92,14 @@ class GeneratingSolver(DualSolver):
         self.pool = Pool(model, self.dual, self.everywhere)
         self.width, self.refits, self.bounds, self.held, self.relaxed, self.made = -1, {}, {}, {}, {}, 0
 
+    def size(self, fit):
+        """k of a fit."""
+        return fit.support.size - self.model.problem.forced.size
+
+    def units_of(self, fit):
+        """Unforced units of a fit."""
+        return np.setdiff1d(fit.support, self.model.problem.forced)
+
     def refresh(self):
         """Renew what depends on W when it has grown."""
         if self.width != self.model.width:
@@ -101,18 +108,17 @@ class GeneratingSolver(DualSolver):
 
     def solve(self, k, start, poll=lambda: None, watch=None):
         """Outcome of size k: the best refit among the candidates met (a start's included), D of the relaxation on the working columns as `bound`."""
-        free = int(self.pool.open.sum())
-        if k > free:
-            raise ValueError(f"k={k} exceeds the {free} columns that can be chosen")
+        if k > self.pool.free:
+            raise ValueError(f"k={k} exceeds the {self.pool.free} columns that can be chosen")
         self.refresh()
         watch = watch or (lambda name, value: None)
         start = self.model.null(self.lambda1, self.lambda2) if start is None else start
         run = Candidates(k, self.refit, watch)
-        if start.support.size == k + self.model.problem.forced.size:
+        if self.size(start) == k:
             run.keep(start)
         budget = self.settings.size(k)
         blocks, forced = self.first_blocks(k, budget, start)
-        found = generate(self.pool, budget, ridge=self.ridge, blocks=blocks, forced=forced, most=self.settings.blocks, tol=self.settings.tol, scale=self.scale,
+        found = generate(self.pool, budget, ridge=self.ridge, blocks=blocks, forced=forced, most=self.settings.blocks(self.valid), tol=self.settings.tol, scale=self.scale,
                          published=self.settings.paper_defaults, poll=poll, watch=watch, offer=run.offer)
         self.refresh()
         self.held[k], self.made = (found.blocks, found.forced), self.made + found.made
@@ -125,7 +131,7 @@ class GeneratingSolver(DualSolver):
         if k in self.held:
             return self.held[k]
         near = max((j for j in self.held if j < k), default=None)
-        J = np.setdiff1d(start.support, self.model.problem.forced)
+        J = self.units_of(start)
         blocks, forced = ([block_of(self.pool, J)], None) if near is None else self.held[near]
         if near is None and not J.size:
             return [], None
@@ -143,7 +149,7 @@ class GeneratingSolver(DualSolver):
 
     def judge(self, outcome, outside):
         """The outcome with D over all p columns, for the relaxation and, where it says something, for size k: columns outside W push the least out of the sums."""
-        k = outcome.fit.support.size - self.model.problem.forced.size
+        k = self.size(outcome.fit)
         score, _, taken = self.pool.look(self.right_side(outcome))
         score = np.sort(np.concatenate([score[score >= 0.0], outside]))[::-1]
         base = self.dual.smooth_part(outcome.alpha) - taken - self.margin()
@@ -158,6 +164,29 @@ class GeneratingSolver(DualSolver):
     def profile(self):
         """What `path.rounds` shows beside the reads: blocks made so far, and the largest relative gap (F - D) / |F| of a relaxation."""
         return {"blocks": self.made, "relaxation_gap": max(((F - D) / max(abs(F), 1e-6 * self.scale) for F, D in self.relaxed.values()), default=np.nan)}
+
+
+class GroupGeneratingSolver(GeneratingSolver):
+    """The same for groups of a `GroupModel`: blocks are of groups, every look is a read of all columns. A group's score is the sum of its columns' h; where groups overlap a column counts in each,
+    which is a relaxation too: of the columns of a model each can be given to one of its groups."""
+
+    def __init__(self, groups, settings, scale):
+        super().__init__(groups.model, groups.lambda1, groups.lambda2, settings, scale)
+        self.groups, self.everywhere = groups, True
+        self.pool = GroupPool(groups.model, self.dual, groups.problem.groups)
+
+    def size(self, fit):
+        return fit.groups.size - self.groups.forced.size
+
+    def units_of(self, fit):
+        return np.setdiff1d(fit.groups, self.groups.forced)
+
+    def refit(self, units):
+        groups = np.union1d(units, self.groups.forced)
+        key = groups.tobytes()
+        if key not in self.refits:
+            self.refits[key] = self.groups.refit(groups)
+        return self.refits[key]
 
 
 class Candidates:
