@@ -23,6 +23,7 @@ from .views import largest
 CHECK = 5  # steps between looks at the gap of (S)
 INNER = 1000  # steps of one solve of (S) at most
 SHARE = 0.1  # of the gap of (R) that the gap of (S) may be
+FIRST = 1e-3  # relative gap of the first (S)
 STALL = 1e-3  # of the gap of (S) that CHECK steps must lower F by
 ALTERNATIONS = 4  # before proximal steps; with 10 a path took 1.5 times as long for the same bounds
 FRESH = 0.25  # share that new blocks start from
@@ -63,6 +64,11 @@ def project(u, owner, count, ratio):
         return np.zeros_like(u)
     kept = np.maximum(norm - level[rho - 1], 0.0) / np.where(norm > 0, norm, 1.0)
     return u * kept[owner]
+
+
+def allowed(value, floor):
+    """The gap at which a solve of (S) may stop: SHARE of the gap of (R), where a bound is known."""
+    return max(SHARE * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value))
 
 
 class Subproblem:
@@ -147,7 +153,7 @@ class Subproblem:
         return float(self.problem.weights @ (ahead * ahead)) / (square * self.dual.least)
 
     def descend(self, floor, poll):
-        """Accelerated steps until the gap of (S) is at most SHARE of the gap to the bound `floor`, or rounding stops them. Returns the best D met."""
+        """Accelerated steps until the gap of (S) is `allowed` beside the bound `floor` of (R), or they come to rest. Returns the best D met."""
         v, rho, best = self.x, 1.0, -np.inf
         g = self.gradient(v)
         self.tau = self.tau / GROWTH if self.tau else max(self.begin(g), 1e-300)
@@ -157,7 +163,7 @@ class Subproblem:
                 poll()
                 here = g if v is self.x else self.gradient(self.x)
                 best = max(best, self.bound(here))
-                if held - best <= max(SHARE * (held - max(floor, best)), 1e-12 * abs(held)) or (count and last - held <= STALL * (held - best)):
+                if held - best <= allowed(held, floor) or (count and last - held <= STALL * (held - best)):
                     break
                 last = held
             new = self.step(v, g)
@@ -195,7 +201,7 @@ class Subproblem:
             self.steps += 1
             gradient = self.gradient(point)
             value, best = self.value(), self.bound(gradient)
-            if value - best <= SHARE * (value - max(floor, best)) + 1e-12 * abs(value):
+            if value - best <= allowed(value, floor):
                 break
             mu = np.sqrt(np.bincount(self.owner, self.x.x[: self.split] ** 2, minlength=self.count)) + 1e-9 * mu
             mu /= mu.sum()
