@@ -86,11 +86,11 @@ class GeneratingSolver(DualSolver):
         self.model, self.settings, self.scale = model, settings, scale
         self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
         self.ridge = settings.ridge(model.problem, lambda2)
-        self.valid = self.ridge <= self.lambda2
+        self.valid = self.ridge <= self.lambda2 * (1 + 1e-12)
         self.dual = DualProblem(model.problem, lambda1, self.ridge)
         self.everywhere = settings.paper_defaults
         self.pool = Pool(model, self.dual, self.everywhere)
-        self.width, self.refits, self.bounds, self.held, self.relaxed, self.made = -1, {}, {}, {}, {}, 0
+        self.width, self.refits, self.bounds, self.held, self.kept, self.done, self.relaxed, self.made = -1, {}, {}, {}, {}, {}, {}, 0
 
     def size(self, fit):
         """k of a fit."""
@@ -116,23 +116,32 @@ class GeneratingSolver(DualSolver):
         run = Candidates(k, self.refit, watch)
         if self.size(start) == k:
             run.keep(start)
-        budget = self.settings.size(k)
-        blocks, forced = self.first_blocks(k, budget, start)
-        found = generate(self.pool, budget, ridge=self.ridge, blocks=blocks, forced=forced, most=self.settings.blocks(self.valid), tol=self.settings.tol, scale=self.scale,
-                         published=self.settings.paper_defaults, poll=poll, watch=watch, offer=run.offer)
-        self.refresh()
-        self.held[k], self.made = (found.blocks, found.forced), self.made + found.made
+        found = self.generated(k, start, run, poll, watch)
         alpha = self.dual.project(found.slopes / self.model.problem.weights)
         outcome = Outcome(run.fit, found.made, found.status, bound=found.bound, alpha=alpha, relaxed=found.value)
         return self.judge(outcome, np.empty(0)) if self.everywhere else outcome
 
+    def generated(self, k, start, run, poll, watch):
+        """`Generated` for size k, that of the last call where no column has joined since; run: the candidates."""
+        if k in self.done and (self.everywhere or self.done[k] == self.model.width):
+            run.keep(self.kept[k])
+            return self.held[k]._replace(made=0)
+        budget = self.settings.size(k)
+        blocks, forced = self.first_blocks(k, budget, start)
+        found = generate(self.pool, budget, ridge=self.ridge, blocks=blocks, forced=forced, most=self.settings.blocks(self.valid), tol=self.settings.tol, scale=self.scale,
+                         published=self.settings.paper_defaults, offer=run.offer, poll=poll, watch=watch)
+        self.refresh()
+        self.held[k], self.kept[k], self.done[k] = found, run.fit, self.model.width
+        self.made += found.made
+        return found
+
     def first_blocks(self, k, budget, start):
         """(blocks, forced coefficients) to begin with: those of the last call for this size; of the nearest smaller size, or else the start's support, widened to the budget."""
         if k in self.held:
-            return self.held[k]
+            return self.held[k].blocks, self.held[k].forced
         near = max((j for j in self.held if j < k), default=None)
         J = self.units_of(start)
-        blocks, forced = ([block_of(self.pool, J)], None) if near is None else self.held[near]
+        blocks, forced = ([block_of(self.pool, J)], None) if near is None else (self.held[near].blocks, self.held[near].forced)
         if near is None and not J.size:
             return [], None
         score, ids, _ = self.pool.look(self.model.problem.weights * self.partner(start))
