@@ -28,6 +28,7 @@ STALL = 1e-3  # of the gap of (S) that CHECK steps must lower F by
 ALTERNATIONS = 4  # before proximal steps; with 10 a path took 1.5 times as long for the same bounds
 FRESH = 0.25  # share that new blocks start from
 BACK = 3  # blocks over which F or D must move
+LONGEST = 100  # trials of a step: beyond, what is left is rounding
 GROWTH = 2.0  # by which tau grows where a step fails, and falls once at the start of a call
 
 
@@ -71,6 +72,14 @@ def allowed(value, floor):
     return max(SHARE * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value))
 
 
+def solution(H, q):
+    """H^-1 q for a positive definite H, which is overwritten; None where rounding hides that it is definite."""
+    try:
+        return cho_solve(cho_factor(H, lower=True, overwrite_a=True, check_finite=False), q, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+
+
 class Subproblem:
     """(S) on some blocks, on the Gram matrix of their columns for a squared loss, else on their rows. Columns that several blocks have are held once."""
 
@@ -85,7 +94,7 @@ class Subproblem:
         self.Z = None if self.problem.quadratic else model.Z[at]
         if self.problem.quadratic:
             self.G, self.q = model.G[np.ix_(at, at)], model.q[at]
-        self.tau, self.steps, self.trials = tau, 0, 0
+        self.tau, self.steps = tau, 0
         self.x = self.at(np.concatenate([*(block.v for block in blocks), forced.v]), 0.0)
 
     def sums(self, x):
@@ -127,7 +136,8 @@ class Subproblem:
 
     def step(self, v, g):
         """The proximal step from v by tau, which grows until the loss is below its quadratic model."""
-        while True:
+        noise = 1e-13 * (abs(v.smooth) if self.Z is not None else self.model.half_square + float(np.abs(self.q * v.w).sum()))
+        for _ in range(LONGEST):
             u = v.x - g[self.slot] / self.tau
             if self.lambda1:
                 u = np.copysign(np.maximum(np.abs(u) - self.lambda1 / self.tau, 0.0), u)
@@ -135,10 +145,10 @@ class Subproblem:
             x[: self.split] = project(u[: self.split], self.owner, self.count, 2.0 * self.ridge / self.tau)
             x[self.split :] = u[self.split :] / (1.0 + 2.0 * self.ridge / self.tau)
             new, d = self.at(x, v.shift), x - v.x
-            self.trials += 1
-            if new.smooth <= v.smooth + float(g[self.slot] @ d) + 0.5 * self.tau * float(d @ d) + 1e-13 * abs(v.smooth):
-                return new
+            if new.smooth <= v.smooth + float(g[self.slot] @ d) + 0.5 * self.tau * float(d @ d) + noise:
+                break
             self.tau *= GROWTH
+        return new
 
     def begin(self, g):
         """tau at first: the curvature along the steepest descent, or less than the tau of the last call."""
@@ -190,7 +200,7 @@ class Subproblem:
         norms = np.sqrt(np.bincount(self.owner, self.x.x[: self.split] ** 2, minlength=self.count))
         fresh = norms <= 0.0
         mu = np.where(fresh, FRESH / max(int(fresh.sum()), 1) if not fresh.all() else 1.0 / self.count, (1.0 - FRESH * fresh.any()) * norms / max(float(norms.sum()), 1e-300))
-        column, held, point, shift = self.slot[: self.split], self.x, self.x, self.x.shift
+        column, held, point = self.slot[: self.split], self.x, self.x
         for _ in range(ALTERNATIONS):
             poll()
             d = np.bincount(column, mu[self.owner], minlength=self.used.size)
@@ -209,13 +219,13 @@ class Subproblem:
             self.x = held
 
     def newton(self, point, d):
-        """The Point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that falls; exact for a squared loss. Its x is left as it was."""
+        """The Point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that falls; exact for a squared loss. x stays, and so does all where rounding hides r."""
         root, p = np.sqrt(d), self.problem
         if self.Z is None:
             H = root[:, None] * self.G * root
             H[np.diag_indices_from(H)] += 2.0 * self.ridge
-            w = root * cho_solve(cho_factor(H, lower=True, overwrite_a=True, check_finite=False), root * self.q, check_finite=False)
-            return self.valued(point.x, w, self.G @ w, 0.0)
+            u = solution(H, root * self.q)
+            return point if u is None else self.valued(point.x, root * u, self.G @ (root * u), 0.0)
         slopes, v = np.empty(p.X.n), np.empty(p.X.n)
         derivatives(p.loss, p.y, p.offset + point.image + point.shift, p.weights, slopes, v)
         Z = self.Z * root[:, None]
@@ -226,7 +236,10 @@ class Subproblem:
             H -= np.outer(mean, mean) / v.sum()
         H[np.diag_indices_from(H)] += 2.0 * self.ridge
         u = np.divide(point.w, root)
-        step = root * cho_solve(cho_factor(H, lower=True, overwrite_a=True, check_finite=False), -(Z @ point.slopes + 2.0 * self.ridge * u), check_finite=False)
+        step = solution(H, -(Z @ point.slopes + 2.0 * self.ridge * u))
+        if step is None:
+            return point
+        step *= root
         image, t, before = step @ self.Z, 1.0, point.smooth + self.ridge * float(u @ u)
         for _ in range(30):
             w = point.w + t * step
