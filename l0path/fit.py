@@ -47,7 +47,7 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         "feature_generating": cutting planes on the convex relaxation of every size, refits of what they generate, with polish=True the search by swaps on it (FeatureGenerating); columns or
         groups, not poisson, no boxes; bounds where lambda2 > 0. On a lambda0 grid the projected gradients, "dual_iht" and "feature_generating" give the models on the hull of their sizes;
         penalty factors must be even then.
-        "exact": the path of "swap", then branch and bound for every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a squared loss with n > p; not poisson.
+        "exact": the path of "swap", then branch and bound for every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a squared loss with n > p.
     grid : "support" (every size) or "lambda0" (each next lambda0 just below the value at which the support changes, at most `n_lambda0` values); `lambda0=` gives your own grid and implies "lambda0".
     k : a size or list of sizes to keep; max_k : largest size, default min(p, n_eff // 2, 100).
     fit_intercept, standardize : bool. The intercept is never penalised nor counted.
