@@ -12,7 +12,7 @@ LAYERS = [
     {"losses", "penalties", "designs", "formula", "groups"},
     {"problem", "screening", "duality"},
     {"solvers"},
-    {"bounding", "proving", "grids", "group_path", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
+    {"bounding", "proving", "grids", "group_path", "generated_groups", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
     {"inspection", "selection", "cross_validation", "diagnostics", "stability"},
     {"plots", "simulate", "datasets", "estimators", "report", "warm", "__main__"},
 ]
