@@ -129,7 +129,8 @@ print("\nthree predictions:", cv.predict(X.iloc[:3], "1se").round(0).tolist())
 # %% [markdown]
 # ## A walk along the penalty, as in L0Learn
 #
-# `grid="lambda0"` with `algorithm="CDPSI"` is L0Learn's way of doing it: each penalty is a little below the one at which the model must change. What it cannot show are sizes that are best at no penalty:
+# `grid="lambda0"` with `algorithm="CDPSI"` is L0Learn's way of doing it: each penalty is a little below the one at which the model must change. What it cannot show are sizes that are best at no penalty; and a walk that changes
+# few columns at a time, the others being held, can also miss models that are:
 
 # %%
 walk = l0path.fit(X, y, grid="lambda0", algorithm="CDPSI")
@@ -143,7 +144,7 @@ ax.scatter(path.table.k[~on_hull], path.table.loss[~on_hull], s=46, facecolor="w
 met = walk.table.groupby("n_nonzero").loss.min()
 ax.scatter(met.index, met, s=26, marker="x", color=ORANGE, zorder=3, label="met on the walk along lambda0")
 low, high = path.table.loss.min(), path.table.loss.max()
-plain(ax, xlabel="columns, k", ylabel="loss (half the mean squared error)", ylim=(low - 0.03 * (high - low), low + 0.45 * (high - low)))
+plain(ax, xlabel="columns, k", ylabel="loss (half the mean squared error)", ylim=(low - 0.03 * (high - low), low + 0.45 * (high - low)), xticks=range(0, 20, 2))
 ax.legend(frameon=False, fontsize=9)
 print(f"sizes on the walk: {visited}; models that are worse than the best of their size: {(met - path.table.set_index('k').loss.reindex(met.index) > 1e-9 * met).sum()}")
 
@@ -174,7 +175,8 @@ for alpha in (1.0, 0.5):
 pd.DataFrame(rows).set_index(["alpha", "lambda"])
 
 # %% [markdown]
-# So the two paths can be drawn side by side from one package: the lasso, which shrinks everything and lets go of columns one after another, and best subsets, which do not shrink.
+# So the two paths can be drawn side by side from one package: the lasso, which shrinks everything and takes columns in gently, and best subsets, which do not shrink. Look at `k = 7`: for one size two columns in grey take over, with large coefficients of
+# opposite signs (careers' hits and times at bat, nearly the same information). The lasso does not do such things. They are a reason to look at a path before using it, or to add a small `lambda2`.
 
 # %%
 grid = np.geomspace(1.02 * np.abs(Z.T @ (y - y.mean())).max() / len(y), 0.3, 12 if SHORT else 40)
@@ -195,7 +197,7 @@ axes[0].invert_xaxis()
 axes[0].minorticks_off()
 axes[0].set_xticks([200, 50, 10, 2, 0.5], ["200", "50", "10", "2", "0.5"])
 plain(axes[0], title="the lasso: lambda0 = 0", xlabel="lambda1", ylabel="standardised coefficient")
-plain(axes[1], title="best subsets: lambda1 = 0", xlabel="columns, k")
+plain(axes[1], title="best subsets: lambda1 = 0", xlabel="columns, k", xticks=range(0, 20, 2))
 axes[1].legend(frameon=False, fontsize=9, loc="upper left");
 
 # %% [markdown]
