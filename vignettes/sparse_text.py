@@ -162,8 +162,8 @@ print(factors.round(2).to_string())
 print(f"R2 of the mean on reviews kept aside: {1 - np.mean((5 - stars[test] - lost.predict(X[test], k=8)) ** 2) / np.var(stars[test]):.3f} with 8 pairs, squared loss {ours.cv_mean[ours.k == 8].iloc[0]:.3f}")
 
 # %% [markdown]
-# It is not: the factors read well, but eight of them predict worse than eight terms of a sum. The choice of the loss is a claim about how effects combine, and here the claim of the sum is the better one. For counts without a ceiling, with an
-# `offset=` for exposure, it is the other way round more often.
+# It is not: the factors read well, but eight of them predict worse than eight terms of a sum. The choice of the loss is a claim about how effects combine, and here the claim of the sum is the better one. For counts that grow with an
+# exposure (`offset=`) the product would be the natural claim.
 #
 # ## Two classes: which loss?
 #
@@ -229,7 +229,7 @@ big.set_index(["loss", "lambda2", "words"])
 print(f"{big['peak MB'].max():.0f} MB at the worst, {8 * np.prod(N.shape) / 2**20 / big['peak MB'].max():.0f} times less than the dense table alone would take")
 
 # %% [markdown]
-# The peak is a small multiple of vectors as long as the table is wide, and of the few columns that a search works on; it does not depend on how many zeros there are. A path of the squared hinge takes longer than one of the logistic loss, since
+# Most of the peak are products of the few columns that a search works on with all the others; the zeros cost nothing. A path of the squared hinge takes longer than one of the logistic loss, since
 # which rows count changes with every step.
 #
 # ## To take along
