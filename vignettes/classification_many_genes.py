@@ -91,7 +91,7 @@ pd.DataFrame(rows).set_index("data")
 #
 # ## The ridge, and four ways of scoring
 #
-# `lambda2` makes the optimum finite and prefers wide margins. Now the whole path by repeated cross-validation, for a few values. Four scores, all from the *same* held-out probabilities:
+# `lambda2` makes the optimum finite and prefers wide margins. Now the whole path by repeated cross-validation, for a few values. Four scores, all from the *same* held-out probabilities (those of a sample are averaged over the repeats):
 #
 # * misclassification: the share of wrong classes; coarse, with 60 rows it moves in steps of a sixtieth;
 # * AUC: how well the probabilities *rank* the samples; blind to whether they are too bold or too timid;
@@ -123,9 +123,11 @@ for ax, what in zip(axes, SCORES, strict=True):
     for ridge, part in subset[MAIN].groupby("lambda2"):
         ax.plot(part.k, part[what], color=shades[min(RIDGES, key=lambda r: abs(r - ridge))], marker="o", markersize=3, linewidth=1.3, label=f"{ridge:g}")
     plain(ax, title=what, xlabel="genes, k")
+    ax.title.set(fontsize=10)
 axes[3].set_yscale("log")
 axes[3].minorticks_off()
-axes[3].set_yticks([0.6, 0.8, 1, 1.5, 2, 3, 4], ["0.6", "0.8", "1", "1.5", "2", "3", "4"])
+ticks = [t for t in (0.5, 0.6, 0.8, 1, 1.5, 2, 3, 4, 6) if axes[3].get_ylim()[0] < t < axes[3].get_ylim()[1]]
+axes[3].set_yticks(ticks, [f"{t:g}" for t in ticks])
 axes[1].legend(title=r"$\lambda_2$", frameon=False, fontsize=9)
 fig.suptitle(f"{MAIN}: scores of held-out probabilities", fontsize=10, color=GREY);
 
