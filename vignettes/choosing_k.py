@@ -13,10 +13,12 @@
 # %% [markdown]
 # # Choosing the size: cross-validation, criteria, and where they disagree
 #
-# A path gives one model for every size `k`. Which `k`? There are two ways to answer. **Cross-validation** leaves rows out, fits on the rest, and looks how well the rows left out are predicted. A **criterion** (AIC, BIC and
-# their relatives) looks at the training fit alone, and charges a price for each column. Both are one call, so it is easy to compute all of them and awkward to explain why they differ.
+# A path gives one model for every size `k`. Which `k`? There are two ways to answer. **Cross-validation** leaves rows out, fits on the rest, and looks how well the rows left out are predicted. A
+# **criterion** (AIC, BIC and their relatives) looks at the training fit alone, and charges a price for each column. Both are one call, so it is easy to compute all of them and awkward to explain why
+# they differ.
 #
-# This page explains. Its one idea: *every rule is a price per column, and the data say what each column is worth*. Where the two curves cross is the choice. Rules disagree because they were made for different questions, not because one of them is wrong.
+# This page explains. Its one idea: *every rule is a price per column, and the data say what each column is worth*. Where the two curves cross is the choice. Rules disagree because they were made for
+# different questions, not because one of them is wrong.
 
 # %%
 import os
@@ -44,7 +46,8 @@ def plain(ax, **labels):
 # %% [markdown]
 # # Part 1: cross-validation
 #
-# 442 diabetes patients, ten measurements with their squares and products: 64 columns. `cv_fit` fits the path on all rows and once in every fold; standardisation, search and everything else see the training rows of the fold only.
+# 442 diabetes patients, ten measurements with their squares and products: 64 columns. `cv_fit` fits the path on all rows and once in every fold; standardisation, search and everything else see the
+# training rows of the fold only.
 
 # %%
 diabetes = load_diabetes(expansion=True)
@@ -90,9 +93,10 @@ print(f"one cut:  min chooses k = {chosen['min'].min()} to {chosen['min'].max()}
 print(f"repeated: min chooses k = {repeated.model('min').k}, 1se k = {repeated.model('1se').k}")
 
 # %% [markdown]
-# Two sizes compete here, 7 and 11, and the cut decides between them: our first one happened to be among the minority that says 7. `n_repeats=` averages over cuts and takes this noise away. It costs as many times more, and is worth it
-# where the choice is to be reported. What it does not take away is that these are the same 442 patients every time. (That is why "1se" must be read with care after repeats: the standard error counts every fold of every repeat as new data, so it
-# shrinks with the repeats, and "1se" moves to "min", as it did here. For "within what the data can tell", use one cut.)
+# Two sizes compete here, 7 and 11, and the cut decides between them: our first one happened to be among the minority that says 7. `n_repeats=` averages over cuts and takes this noise away. It costs
+# as many times more, and is worth it where the choice is to be reported. What it does not take away is that these are the same 442 patients every time. (That is why "1se" must be read with care after
+# repeats: the standard error counts every fold of every repeat as new data, so it shrinks with the repeats, and "1se" moves to "min", as it did here. For "within what the data can tell", use one
+# cut.)
 #
 # # Part 2: criteria, as prices
 #
@@ -153,17 +157,18 @@ for name, (A, r) in data.items():
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# Read the bars first. On the first data sets they fall below every price after a handful of columns: rules differ by a few columns that are worth between 2 and about 10 units of `2 loglik`, which is where it is a matter of
-# *purpose* whether to buy. (EBIC's price falls with `k`, because there are fewer and fewer further supports of the next size; past half of the columns it is even below that of BIC.) A rule takes the size of least *total*, not the first bar below its line, so a strong late column can pull weaker ones in before it.
+# Read the bars first. On the first data sets they fall below every price after a handful of columns: rules differ by a few columns that are worth between 2 and about 10 units of `2 loglik`, which is
+# where it is a matter of *purpose* whether to buy. (EBIC's price falls with `k`, because there are fewer and fewer further supports of the next size; past half of the columns it is even below that of
+# BIC.) A rule takes the size of least *total*, not the first bar below its line, so a strong late column can pull weaker ones in before it.
 #
-# Growth is another matter: the bars do not fall. With 72 rows and 41 columns, *searched* columns look valuable for ever, since each is the best of dozens. Prices of `log n` were derived for a column named beforehand. AIC and BIC run far along
-# the path there, and EBIC goes with them, because 22 of 41 is where its price has become small. Of the criteria only mBIC, whose price does not fall, stops early. Cross-validation, which does not believe the training fit at all, has
-# its turn in the last two parts.
+# Growth is another matter: the bars do not fall. With 72 rows and 41 columns, *searched* columns look valuable for ever, since each is the best of dozens. Prices of `log n` were derived for a column
+# named beforehand. AIC and BIC run far along the path there, and EBIC goes with them, because 22 of 41 is where its price has become small. Of the criteria only mBIC, whose price does not fall, stops
+# early. Cross-validation, which does not believe the training fit at all, has its turn in the last two parts.
 #
 # # Part 3: columns that were screened away still count: `p_total=`
 #
-# A frequent way to fool oneself: take thousands of columns, keep the best by some quick look at the response, and let a criterion choose among those. The criterion is told of 60 columns and charges for 60. Here are the 2308 genes of 83 tumours, and a
-# response that is *pure noise*: the right answer is `k = 0`.
+# A frequent way to fool oneself: take thousands of columns, keep the best by some quick look at the response, and let a criterion choose among those. The criterion is told of 60 columns and charges
+# for 60. Here are the 2308 genes of 83 tumours, and a response that is *pure noise*: the right answer is `k = 0`.
 
 # %%
 genes = load_srbct().X
@@ -181,14 +186,15 @@ fooled = pd.DataFrame(rows)
 pd.DataFrame({"mean k (truth: 0)": fooled.mean(), "share of k = 0": (fooled == 0).mean()}).round(2)
 
 # %% [markdown]
-# Every criterion that was told of 60 columns finds something in noise, nearly always. With `p_total=` those that charge for the search are told how long the search really was, and EBIC and mBIC then find nothing, as they should. AIC and BIC have no
-# such argument, because they never charged for a search. Cross-validation on the screened columns is fooled too, less often than the criteria: the screening saw the held-out rows, so the folds are no fair judges of it. The repair there is to
-# have the screening *inside* the fold, which here means: give all the columns to `cv_fit`; it can take them.
+# Every criterion that was told of 60 columns finds something in noise, nearly always. With `p_total=` those that charge for the search are told how long the search really was, and EBIC and mBIC then
+# find nothing, as they should. AIC and BIC have no such argument, because they never charged for a search. Cross-validation on the screened columns is fooled too, less often than the criteria: the
+# screening saw the held-out rows, so the folds are no fair judges of it. The repair there is to have the screening *inside* the fold, which here means: give all the columns to `cv_fit`; it can take
+# them.
 #
 # # Part 4: the honest error: nested cross-validation
 #
-# `cv_mean` of the chosen model was the smallest of many numbers, so it is too small: the winner of a contest is lucky as well as good. `nested_cv` puts the choice itself to the test: in each outer fold, cross-validation chooses a size on the training
-# rows alone, and the chosen model is scored on rows that neither the fit nor the choice has seen.
+# `cv_mean` of the chosen model was the smallest of many numbers, so it is too small: the winner of a contest is lucky as well as good. `nested_cv` puts the choice itself to the test: in each outer
+# fold, cross-validation chooses a size on the training rows alone, and the chosen model is scored on rows that neither the fit nor the choice has seen.
 
 # %%
 OUTER = 1 if SHORT else 3
@@ -216,8 +222,9 @@ plain(ax, xlabel="mean squared error / variance of the response")
 ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=2);
 
 # %% [markdown]
-# The dearer the search against the rows, the longer the line. With hundreds of rows the winner's own score is a few per cent too good, which rarely matters. On growth it is a different number, and the sizes chosen in the outer folds, printed in the last columns of
-# the table, say the same in another way: the size is not determined by 72 rows. A nested error is that of the *procedure*, not of the one model you will report; it is the number to put beside it.
+# The dearer the search against the rows, the longer the line. With hundreds of rows the winner's own score is 3 to 10 % too good, which rarely matters. On growth it is half of the truth, and the
+# sizes chosen in the outer folds, printed in the last columns of the table, say the same in another way: the size is not determined by 72 rows. A nested error is that of the *procedure*, not of the
+# one model you will report; it is the number to put beside it.
 #
 # # Part 5: which rule predicts best?
 #
@@ -261,8 +268,9 @@ fig.suptitle("median and 10 to 90 % of the splits; the dotted line is no better 
 summary.pivot_table(index="rule", columns="data", values="error", sort=False)[list(data)].round(3)
 
 # %% [markdown]
-# No rule wins everywhere. Where columns are few and rows many (hitters), buying too much costs next to nothing and stopping early costs something: AIC, AICc, even all columns predict best. With 64 columns and 442 rows, prices near `log n` and
-# cross-validation are ahead, and taking everything is worst. On growth anything that buys on is a disaster on some of the splits, and the rules that stop early win by not losing.
+# No rule wins everywhere. Where columns are few and rows many (hitters), buying too much costs next to nothing and stopping early costs something: AIC, AICc, even all columns predict best. With 64
+# columns and 442 rows, prices near `log n` and cross-validation are ahead, and taking everything is worst. On growth anything that buys on is a disaster on some of the splits, and the rules that stop
+# early win by not losing.
 #
 # # What to do with this
 #
@@ -274,4 +282,5 @@ summary.pivot_table(index="rule", columns="data", values="error", sort=False)[li
 # | the columns that matter, few candidates, many rows | BIC | it trusts the training fit: on few rows it goes on buying |
 # | the same with many candidates | EBIC or mBIC, `p_total=` if columns were screened | they miss weak columns, and are meant to; EBIC's price falls with k, so keep `max_k` well below p |
 #
-# And a warning that no rule repairs. Where rules agree, the data have spoken. Where they differ as on growth, from 7 to 26 columns, *the data do not determine the size*, and the honest report shows more than one model.
+# And a warning that no rule repairs. Where rules agree, the data have spoken. Where they differ as on growth, from 7 to 26 columns, *the data do not determine the size*, and the honest report shows
+# more than one model.

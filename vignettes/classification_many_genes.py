@@ -13,11 +13,12 @@
 # %% [markdown]
 # # Two classes, sixty rows, thousands of genes
 #
-# With thousands of columns and a few dozen rows, two classes can nearly always be told apart perfectly *in the sample*, by very few columns. That breaks three habits at once: the likelihood has no maximum, the training fit says
-# nothing, and many different lists of genes are equally good. This page shows each on real data, what a ridge does about it, how to score probabilities, and where subsets are better than the lasso and where not.
+# With thousands of columns and a few dozen rows, two classes can nearly always be told apart perfectly *in the sample*, by very few columns. That breaks three habits at once: the likelihood has no
+# maximum, the training fit says nothing, and many different lists of genes are equally good. This page shows each on real data, what a ridge does about it, how to score probabilities, and where
+# subsets are better than the lasso and where not.
 #
-# Data: colon tissue (62 samples, 2000 genes; Alon et al. 1999) and leukaemia (72 samples, 7129 probes; Golub et al. 1999), read from a folder beside the project (or `L0PATH_DATA`); where that is absent, childhood tumours
-# (83 samples, 2308 genes; Khan et al. 2001), which come with the package and are part of the page anyway.
+# Data: colon tissue (62 samples, 2000 genes; Alon et al. 1999) and leukaemia (72 samples, 7129 probes; Golub et al. 1999), read from a folder beside the project (or `L0PATH_DATA`); where that is
+# absent, childhood tumours (83 samples, 2308 genes; Khan et al. 2001), which come with the package and are part of the page anyway.
 
 # %%
 import os
@@ -70,8 +71,8 @@ MAIN = next(iter(DATA))
 # %% [markdown]
 # ## A perfect fit is no news
 #
-# Without a penalty on the coefficients the path ends at the first size whose columns separate the classes: the likelihood then rises for ever as the coefficients grow, and the package says so instead of returning what the solver happened to
-# stop at. At which size does that happen? And at which size does it happen if the labels are *shuffled*, so that no gene can know anything?
+# Without a penalty on the coefficients the path ends at the first size whose columns separate the classes: the likelihood then rises for ever as the coefficients grow, and the package says so instead
+# of returning what the solver happened to stop at. At which size does that happen? And at which size does it happen if the labels are *shuffled*, so that no gene can know anything?
 
 # %%
 def end(X, y):
@@ -93,13 +94,15 @@ for name, (X, y) in (list(DATA.items())[:1] if SHORT else DATA.items()):
 pd.DataFrame(rows).set_index("data")
 
 # %% [markdown]
-# Shuffled labels need a few genes more, and are separated all the same. (Where a path ends *with* errors, the separation is partial: a gene that is at its floor in all but a few samples, which happen to be of one class, sends its
-# coefficient to infinity for the sake of these few.) So *"these genes classify all samples correctly"* is a sentence about the number of genes on the array. Only rows that had no part in the search can say more. (The sizes are
-# those of a local search; the true smallest separating sets can be smaller still.)
+# Shuffled labels need a few genes more, and are separated all the same. (Where a path ends *with* errors, the separation is partial, or nearly one: the linear predictor of some samples has come to
+# 30, where coefficients are stopped. A gene that is at its floor in all but a few samples, which happen to be of one class, is enough for that, and the leukaemia set has many.) So *"these genes
+# classify all samples correctly"* is a sentence about the number of genes on the array. Only rows that had no part in the search can say more. (The sizes are those of a local search; the true
+# smallest separating sets can be smaller still.)
 #
 # ## The ridge, and four ways of scoring
 #
-# `lambda2` makes the optimum finite and prefers wide margins. Now the whole path by repeated cross-validation, for a few values. Four scores, all from the *same* held-out probabilities (those of a sample are averaged over the repeats):
+# `lambda2` makes the optimum finite and prefers wide margins. Now the whole path by repeated cross-validation, for a few values. Four scores, all from the *same* held-out probabilities (those of a
+# sample are averaged over the repeats):
 #
 # * misclassification: the share of wrong classes; coarse, with 60 rows it moves in steps of a sixtieth;
 # * AUC: how well the probabilities *rank* the samples; blind to whether they are too bold or too timid;
@@ -145,10 +148,10 @@ for what in SCORES:
     print(f"{what:18s} best {best[what]:.3f} at k = {best.k:.0f}, lambda2 = {best.lambda2:g}")
 
 # %% [markdown]
-# The panels do not agree, and each is right about its own question. By *deviance* the least ridge is bad, at some sizes as bad as knowing nothing (`k = 0`): a handful of genes that fit all training samples perfectly are sure of themselves, and sure of
-# themselves when they are wrong. By *AUC* the same models are as good as any. The largest ridge is the mirror image: it ranks well, but pulls all probabilities to the share of the classes, so that a threshold of one half calls nearly everything by the
-# larger class, and *misclassification* suffers for many sizes. If you only rank, the ridge is a detail; if you need a probability, it is the most important number in the model, and cross-validation of the deviance or the Brier score
-# should choose it.
+# The panels do not agree, and each is right about its own question. By *deviance* the least ridge is bad, at some sizes as bad as knowing nothing (`k = 0`): a handful of genes that fit all training
+# samples perfectly are sure of themselves, and sure of themselves when they are wrong. By *AUC* the same models are as good as any. The largest ridge is the mirror image: it ranks well, but pulls all
+# probabilities to the share of the classes, so that a threshold of one half calls nearly everything by the larger class, and *misclassification* suffers for many sizes. If you only rank, the ridge is
+# a detail; if you need a probability, it is the most important number in the model, and cross-validation of the deviance or the Brier score should choose it.
 #
 # How bold are they? Held-out probabilities of one size, sorted, with their outcomes:
 
@@ -172,8 +175,8 @@ axes[0].legend(frameon=False, fontsize=9, loc="upper left");
 # %% [markdown]
 # ## Against the lasso, by the number of genes
 #
-# The comparison must be at the same number of genes, on the same folds. The lasso of scikit-learn runs over its own path on standardised training rows; its size in a fold is what it is, so the curve is drawn against the mean size. A third contestant
-# takes the genes of the lasso and fits them anew with a ridge of 0.1: it tells apart what comes from *choosing* and what from *shrinking*.
+# The comparison must be at the same number of genes, on the same folds. The lasso of scikit-learn runs over its own path on standardised training rows; its size in a fold is what it is, so the curve
+# is drawn against the mean size. A third contestant takes the genes of the lasso and fits them anew with a ridge of 0.1: it tells apart what comes from *choosing* and what from *shrinking*.
 
 # %%
 CS = np.geomspace(0.04, 30, 8 if SHORT else 22)
@@ -257,9 +260,13 @@ axes[0, 0].set_ylabel("share of the folds");
 #
 # Numbers are those of the full form on the three sets (fifty folds).
 #
-# * A separated path is not a success. Shuffled labels are separated by seven to eleven genes or fewer; without a ridge the package stops there and says so, and with a ridge, however small, it goes on and you must judge by rows kept aside.
+# * A separated path is not a success. Shuffled labels are separated by seven to eleven genes or fewer; without a ridge the package stops there and says so, and with a ridge, however small, it goes on
+#   and you must judge by rows kept aside.
 # * The ridge is part of the model, not a technicality: name it, and choose it by a score of probabilities where probabilities are wanted. The share of errors and the AUC cannot choose it.
-# * Against the lasso at the same number of genes: with three genes the subset has the lower Brier score on all sets (0.14, 0.07, 0.04 against 0.20, 0.15, 0.18), and with eight still. But most of that is not *choosing*. The lasso's own genes, refitted with
-#   the ridge of the subset, do as well as the subset from eight genes on, and nearly as well with three on two of the sets. What the lasso gets wrong in short lists is above all that it shrinks them too much.
-# * With twenty genes and more there is little left between the methods, and on the childhood tumours the lasso has the best probabilities of all. If genes cost nothing, there is no reason to count them.
-# * Lists: on the childhood tumours seven genes are in every fold, on colon tissue 31 different genes fill eight places. And folds share nine tenths of their rows; other patients would agree less. Report the frequencies, not one list.
+# * Against the lasso at the same number of genes: with three genes the subset has the lower Brier score on all sets (0.14, 0.07, 0.04 against 0.20, 0.15, 0.18), and with eight still. But most of that
+#   is not *choosing*. The lasso's own genes, refitted with the ridge of the subset, do as well as the subset from eight genes on, and nearly as well with three on two of the sets. What the lasso gets
+#   wrong in short lists is above all that it shrinks them too much.
+# * With twenty genes and more there is little left between the methods, and on the childhood tumours the lasso has the best probabilities of all. If genes cost nothing, there is no reason to count
+#   them.
+# * Lists: on the childhood tumours seven genes are in every fold, on colon tissue 31 different genes fill eight places. And folds share nine tenths of their rows; other patients would agree less.
+#   Report the frequencies, not one list.

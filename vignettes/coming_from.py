@@ -13,11 +13,11 @@
 # %% [markdown]
 # # Coming from L0Learn, glmnet or abess
 #
-# If you know one of these R packages, this page is a dictionary: what you write there, what you write here, what is called by the same name and means something else, and what is not here at all. Calls in R are shown as text and not run;
-# everything in Python is run.
+# If you know one of these R packages, this page is a dictionary: what you write there, what you write here, what is called by the same name and means something else, and what is not here at all.
+# Calls in R are shown as text and not run; everything in Python is run.
 #
-# One difference comes before all others. L0Learn and glmnet walk along a *penalty* and show the models they meet. Here, as in abess, the path goes by default along the *size*: one model for every number of columns `k`. `grid="lambda0"` walks
-# along the penalty instead.
+# One difference comes before all others. L0Learn and glmnet walk along a *penalty* and show the models they meet. Here, as in abess, the path goes by default along the *size*: one model for every
+# number of columns `k`. `grid="lambda0"` walks along the penalty instead.
 
 # %%
 import os
@@ -129,8 +129,8 @@ print("\nthree predictions:", cv.predict(X.iloc[:3], "1se").round(0).tolist())
 # %% [markdown]
 # ## A walk along the penalty, as in L0Learn
 #
-# `grid="lambda0"` with `algorithm="CDPSI"` is L0Learn's way of doing it: each penalty is a little below the one at which the model must change. What it cannot show are sizes that are best at no penalty; and a walk that changes
-# few columns at a time, the others being held, can also miss models that are:
+# `grid="lambda0"` with `algorithm="CDPSI"` is L0Learn's way of doing it: each penalty is a little below the one at which the model must change. What it cannot show are sizes that are best at no
+# penalty; and a walk that changes few columns at a time, the others being held, can also miss models that are:
 
 # %%
 walk = l0path.fit(X, y, grid="lambda0", algorithm="CDPSI")
@@ -151,8 +151,8 @@ print(f"sizes on the walk: {visited}; models that are worse than the best of the
 # %% [markdown]
 # ## The scale of the penalties
 #
-# All penalties here are for the *mean* loss and standardised columns (see `l0path.fit`), so they do not depend on the number of rows. L0Learn sums over the rows, brings columns to unit length, and with the squared loss also the response. `lambda_scale="l0learn"` takes
-# penalties in its scale and says what it made of them:
+# All penalties here are for the *mean* loss and standardised columns (see `l0path.fit`), so they do not depend on the number of rows. L0Learn sums over the rows, brings columns to unit length, and
+# with the squared loss also the response. `lambda_scale="l0learn"` takes penalties in its scale and says what it made of them:
 
 # %%
 same = l0path.fit(X, y, lambda0=[0.1, 0.03, 0.01], lambda_scale="l0learn")
@@ -160,8 +160,8 @@ print(same.notes[-1])
 same.table[["lambda0", "n_nonzero", "loss", "deviance_ratio"]]
 
 # %% [markdown]
-# glmnet already uses a mean loss. Its `lambda` and `alpha` are `lambda1 = lambda alpha` and `lambda2 = lambda (1 - alpha) / 2` here, *with `lambda0=[0]`*: without a price for columns the problem is the elastic net, and this package solves it too. As a proof,
-# the elastic net of scikit-learn (the same objective as glmnet's, on standardised columns) against ours:
+# glmnet already uses a mean loss. Its `lambda` and `alpha` are `lambda1 = lambda alpha` and `lambda2 = lambda (1 - alpha) / 2` here, *with `lambda0=[0]`*: without a price for columns the problem is
+# the elastic net, and this package solves it too. As a proof, the elastic net of scikit-learn (the same objective as glmnet's, on standardised columns) against ours:
 
 # %%
 Z = (X - X.mean()) / X.std(ddof=0)
@@ -175,8 +175,9 @@ for alpha in (1.0, 0.5):
 pd.DataFrame(rows).set_index(["alpha", "lambda"])
 
 # %% [markdown]
-# So the two paths can be drawn side by side from one package: the lasso, which shrinks everything and takes columns in gently, and best subsets, which do not shrink. Look at `k = 7`: for one size two columns in grey take over, with large coefficients of
-# opposite signs (careers' hits and times at bat, nearly the same information). The lasso does not do such things. They are a reason to look at a path before using it, or to add a small `lambda2`.
+# So the two paths can be drawn side by side from one package: the lasso, which shrinks everything and takes columns in gently, and best subsets, which do not shrink. Look at `k = 7`: for one size two
+# columns in grey take over, with large coefficients of opposite signs (careers' hits and times at bat, nearly the same information). The lasso does not do such things. They are a reason to look at a
+# path before using it, or to add a small `lambda2`.
 
 # %%
 grid = np.geomspace(1.02 * np.abs(Z.T @ (y - y.mean())).max() / len(y), 0.3, 12 if SHORT else 40)
@@ -214,7 +215,8 @@ print(f"k = {chosen.k}: {', '.join(chosen.features)}")
 # %% [markdown]
 # ## Two classes
 #
-# 569 breast tumours, benign or malignant. `cv.glmnet(x, y, family = "binomial", type.measure = "auc")`, `L0Learn.cvfit(x, y, loss = "Logistic", penalty = "L0L2")` and `abess(x, y, family = "binomial")` become
+# 569 breast tumours, benign or malignant. `cv.glmnet(x, y, family = "binomial", type.measure = "auc")`, `L0Learn.cvfit(x, y, loss = "Logistic", penalty = "L0L2")` and `abess(x, y, family =
+# "binomial")` become
 
 # %%
 breast = load_wdbc()
@@ -223,8 +225,8 @@ best = classes.model("1se")
 print(f"1se: k = {best.k}, lambda2 = {best.lambda2:g}, held-out AUC {classes.table.cv_mean[best.index]:.4f}: {', '.join(best.features)}")
 
 # %% [markdown]
-# Any two labels will do, `path.classes` says which is the positive one. Where some columns separate the classes, the path without a ridge ends at that size, warns, and says so in `path.status`; the lasso does not
-# come to this point, because its penalty keeps all coefficients finite. With many columns give a `lambda2`, as above (`classification_many_genes.py`).
+# Any two labels will do, `path.classes` says which is the positive one. Where some columns separate the classes, the path without a ridge ends at that size, warns, and says so in `path.status`; the
+# lasso does not come to this point, because its penalty keeps all coefficients finite. With many columns give a `lambda2`, as above (`classification_many_genes.py`).
 #
 # # Same word, other meaning
 #
@@ -240,7 +242,8 @@ print(f"1se: k = {best.k}, lambda2 = {best.lambda2:g}, held-out AUC {classes.tab
 # # What is not here
 #
 # * **Cox regression** (censored survival times): not here. glmnet and abess have it.
-# * **More than two classes** as one multinomial model: not here. `sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))` fits one model for each class, with different columns for each, which is another thing. glmnet and abess have multinomial models.
+# * **More than two classes** as one multinomial model: not here. `sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))` fits one model for each class, with different columns for each,
+#   which is another thing. glmnet and abess have multinomial models.
 # * **Several responses** (one set of columns for all, `mgaussian`): not here. glmnet and abess have it. A loop over responses chooses columns for each by itself.
 # * **Gamma and ordinal** responses (abess), negative binomial or any other GLM family by `family = ` object (glmnet): not here. Counts and heavy tails are served by `"poisson"` and `"huber"`.
 # * **The relaxed lasso and adaptive weights** in one call: not here; models of sizes are not shrunk in the first place, and weights go into `penalty_factor`.
@@ -266,7 +269,8 @@ print(refuses(lambda: l0path.fit(X, np.column_stack([y, y]))))
 # %% [markdown]
 # # What is here and not there
 #
-# * Every size, with what was checked about each model, over all columns (`path.table.optimality`), and lower bounds or proofs where you ask: `fit(certify=True)`, `path.certify(k=6)`. See `exact_or_heuristic.py`.
+# * Every size, with what was checked about each model, over all columns (`path.table.optimality`), and lower bounds or proofs where you ask: `fit(certify=True)`, `path.certify(k=6)`. See
+#   `exact_or_heuristic.py`.
 # * Near ties: `path.alternatives(k=6)`, `path.summary(k=6)`.
 # * Repeated and nested cross-validation, held-out predictions: `choosing_k.py`.
 # * Data larger than memory and squares and products that are never stored: `l0path.designs`.

@@ -13,11 +13,12 @@
 # %% [markdown]
 # # Learning sparse classifiers, replayed
 #
-# Dedieu, Hazimeh and Mazumder (*Learning Sparse Classifiers: Continuous and Mixed Integer Optimization Perspectives*, JMLR 22:135, 2021; the paper behind the R package L0Learn) ask how well the truth can be found when a logistic regression
-# has few nonzero coefficients. This page repeats their Figures 1 and 2 (recovery, size and AUC against the number of rows) and their Table 2 (fifty and a hundred thousand columns). Their real data are in `replay_uci.py`.
+# Dedieu, Hazimeh and Mazumder (*Learning Sparse Classifiers: Continuous and Mixed Integer Optimization Perspectives*, JMLR 22:135, 2021; the paper behind the R package L0Learn) ask how well the truth
+# can be found when a logistic regression has few nonzero coefficients. This page repeats their Figures 1 and 2 (recovery, size and AUC against the number of rows) and their Table 2 (fifty and a
+# hundred thousand columns). Their real data are in `replay_uci.py`.
 #
-# All data here are simulated, as there: rows are normal with correlation matrix Sigma, `k` coefficients are 1 at equal distances, and `P(y = 1) = 1 / (1 + exp(-s eta))`.
-# Tuning is theirs too: a validation response `y'` drawn anew for the *same* X, and of all models on all paths the one of least validation deviance.
+# All data here are simulated, as there: rows are normal with correlation matrix Sigma, `k` coefficients are 1 at equal distances, and `P(y = 1) = 1 / (1 + exp(-s eta))`. Tuning is theirs too: a
+# validation response `y'` drawn anew for the *same* X, and of all models on all paths the one of least validation deviance.
 #
 # What differs: their 100 lambda0 on 10 values of lambda2 or lambda1 are here all sizes (or 100 lambda0) on 4 values, 20 repetitions are 4, and MCP, GraSP and NHTP are quoted, not run.
 
@@ -51,9 +52,9 @@ def plain(ax, **labels):
 # %% [markdown]
 # ## Recovery against the number of rows: their Figures 1 and 2
 #
-# 1000 columns, 25 of them true, `s = 1`, correlation `0.9^|i-j|` (Figure 1) and `0.5^|i-j|` (Figure 2). Five methods. *CD* is coordinate descent alone, their Algorithm 1; *CDPSI* adds swaps in which the other coefficients stay as they are,
-# their Algorithm 2; both along lambda0. *swap* is the default of this package, swaps with all coefficients fitted again, along the sizes. These have a ridge of 3e-4 to 0.3, a part of their grid from 1e-4 to 100 (the scale is the same);
-# *swap, L0L1* has lambda1 in its place. *L1* is the lasso of scikit-learn. AUC is taken on 2000 new rows.
+# 1000 columns, 25 of them true, `s = 1`, correlation `0.9^|i-j|` (Figure 1) and `0.5^|i-j|` (Figure 2). Five methods. *CD* is coordinate descent alone, their Algorithm 1; *CDPSI* adds swaps in which
+# the other coefficients stay as they are, their Algorithm 2; both along lambda0. *swap* is the default of this package, swaps with all coefficients fitted again, along the sizes. These have a ridge
+# of 3e-4 to 0.3, a part of their grid from 1e-4 to 100 (the scale is the same); *swap, L0L1* has lambda1 in its place. *L1* is the lasso of scikit-learn. AUC is taken on 2000 new rows.
 
 # %%
 ROWS = (150, 500) if SHORT else (100, 300, 600, 1000)
@@ -127,9 +128,9 @@ print("seconds for a whole grid, median: " + ", ".join(f"{name} {value:.1f}" for
 #
 # `n = 1000`. Setting 1: 50 000 independent columns, 30 true. Setting 2: 100 000 columns, every two correlated by 0.3, 20 true. `s = 1000`.
 #
-# Here the recipe needs a remark. With `s = 1000` the response is a function of the columns, up to one row in thousands: the validation response equals the training response, and the least validation deviance is the least *training*
-# deviance. It is that of the least ridge and the largest model of whatever path was computed. The rule says nothing about the size, then; where a path *ends* does. So two things are reported: the first size at which all rows of `y'` are
-# classified rightly, and false positives *by size*, which leaves nobody a choice. The ridge is the least of their grid, 1e-8.
+# Here the recipe needs a remark. With `s = 1000` the response is a function of the columns, up to one row in thousands: the validation response equals the training response, and the least validation
+# deviance is the least *training* deviance. It is that of the least ridge and the largest model of whatever path was computed. The rule says nothing about the size, then; where a path *ends* does. So
+# two things are reported: the first size at which all rows of `y'` are classified rightly, and false positives *by size*, which leaves nobody a choice. The ridge is the least of their grid, 1e-8.
 
 # %%
 SETTINGS = {"1": {"n": 1000, "p": 50_000, "k": 30, "correlation": "iid"}, "2": {"n": 1000, "p": 100_000, "k": 20, "rho": 0.3, "correlation": "constant"}}
@@ -192,8 +193,8 @@ for setting, size in (("1", 30), ("2", 15)):
     print(f"setting {setting}: the truth has a lower objective than the model found of its size in {missed.sum()} of {TIMES} repetitions")
 
 # %% [markdown]
-# Whose fault is it that the truth of setting 2 is not found: the search's, or the objective's? With the ridge of 1e-8 the truth has the lower objective, so it is the search's: all sets that separate the classes have a loss near nothing,
-# and away from them the objective does not point to the one with the widest margin. Would a larger ridge point better? The same columns, the first repetitions:
+# Whose fault is it that the truth of setting 2 is not found: the search's, or the objective's? With the ridge of 1e-8 the truth has the lower objective, so it is the search's: all sets that separate
+# the classes have a loss near nothing, and away from them the objective does not point to the one with the widest margin. Would a larger ridge point better? The same columns, the first repetitions:
 
 # %%
 rows = []
@@ -209,7 +210,8 @@ for repeat in range(min(TIMES, 2)):
 pd.DataFrame(rows).set_index(["repetition", "lambda2"])
 
 # %% [markdown]
-# Where the ratio is below 1 the search has found something *better than the truth* by the objective it was given, and no better search could help: with 100 000 columns and 1000 rows, some set of wrong columns fits the shrunken problem better.
+# Where the ratio is below 1 the search has found something *better than the truth* by the objective it was given, and no better search could help: with 100 000 columns and 1000 rows, some set of
+# wrong columns fits the shrunken problem better.
 #
 # ## What agrees with the paper, and what does not
 #
@@ -217,17 +219,20 @@ pd.DataFrame(rows).set_index(["repetition", "lambda2"])
 #
 # *Agrees.*
 #
-# * High correlation: swaps matter. At 600 rows F1 is 0.48 for coordinate descent, 0.75 with partial swaps, 0.80 with refitted ones; at 1000 rows 0.78 against 0.98 for both kinds of swaps. At 300 rows nobody gets beyond 0.41, in line with
-#   their "below 0.8 for n under 600".
+# * High correlation: swaps matter. At 600 rows F1 is 0.48 for coordinate descent, 0.75 with partial swaps, 0.80 with refitted ones; at 1000 rows 0.78 against 0.98 for both kinds of swaps. At 300 rows
+#   nobody gets beyond 0.41, in line with their "below 0.8 for n under 600".
 # * Medium correlation: all L0 methods are alike, and from 600 rows on the support is found, with a false column at most (they say from about 500).
 # * The lasso takes 45 to 190 columns, and its F1 never exceeds 0.31.
 # * Table 2, setting 1: no false positive and size 30, in ten of ten, as theirs.
-# * Table 2, setting 2: nobody finds the support. At 15 columns, the size at which the paper's models end, there are 9.2 false positives here (standard error 1.1) and 11.5 there (0.4): somewhat better, though the spread is large.
+# * Table 2, setting 2: nobody finds the support. At 15 columns, the size at which the paper's models end, there are 9.2 false positives here (standard error 1.1) and 11.5 there (0.4): somewhat
+#   better, though the spread is large.
 #
 # *Does not, or not without a remark.*
 #
-# * In setting 2 our first model that classifies every row rightly has 20.1 columns, 13.9 of them false and 6.2 true; theirs has 14.6, 11.5 and 3.1. By the number of false positives theirs is better, by the share of true ones ours (31 % against 21 %). The two numbers
-#   belong to different sizes, and which size is reported is decided by where a path ends, not by the validation rule of the paper, which is silent where the response is (nearly) free of noise.
-# * With few rows L0 has no lead in prediction: up to 300 rows the AUC of the lasso is as good or better, at both correlations. The paper reports the best AUC for L0 at every n of the high correlation.
+# * In setting 2 our first model that classifies every row rightly has 20.1 columns, 13.9 of them false and 6.2 true; theirs has 14.6, 11.5 and 3.1. By the number of false positives theirs is better,
+#   by the share of true ones ours (31 % against 21 %). The two numbers belong to different sizes, and which size is reported is decided by where a path ends, not by the validation rule of the paper,
+#   which is silent where the response is (nearly) free of noise.
+# * With few rows L0 has no lead in prediction: up to 300 rows the AUC of the lasso is as good or better, at both correlations. The paper reports the best AUC for L0 at every n of the high
+#   correlation.
 # * Refitted swaps against partial ones: ahead or equal in F1 at every n, but by little, and twice as slow for the whole grid. On these data their Algorithm 2 is nearly as good as our default.
 # * L0L1 takes very small models where rows are few (12 columns at 100 rows), and pays for it in AUC.

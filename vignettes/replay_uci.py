@@ -13,14 +13,17 @@
 # %% [markdown]
 # # Arcene, Dexter, Dorothea: AUC against the number of features
 #
-# The second half of Dedieu, Hazimeh and Mazumder (*Learning Sparse Classifiers*, JMLR 22:135, 2021) is about real data: their Figure 3 draws the AUC on rows kept aside against the support size, for the lasso and for L0 with a ridge, on three sets of the NIPS 2003 feature
-# selection challenge. Arcene: cancer or not, from mass spectra, 10 000 dense columns. Dexter: news about acquisitions or not, 20 000 sparse columns. Dorothea: compounds that bind to thrombin or not, about 100 000 sparse columns of zeros and ones. Half of the columns of each or so are probes,
-# made up by the organisers to have nothing to do with the classes.
+# The second half of Dedieu, Hazimeh and Mazumder (*Learning Sparse Classifiers*, JMLR 22:135, 2021) is about real data: their Figure 3 draws the AUC on rows kept aside against the support size, for
+# the lasso and for L0 with a ridge, on three sets of the NIPS 2003 feature selection challenge. Arcene: cancer or not, from mass spectra, 10 000 dense columns. Dexter: news about acquisitions or not,
+# 20 000 sparse columns. Dorothea: compounds that bind to thrombin or not, about 100 000 sparse columns of zeros and ones. Half of the columns of each or so are probes, made up by the organisers to
+# have nothing to do with the classes.
 #
-# Their finding: L0 with a ridge reaches the same or a higher AUC with far fewer columns; the lasso needs 40 where L0 needs fewer than 10 on Dexter, 160 where it needs 100 on Dorothea, and never gets to .90 on Arcene. Is that so?
+# Their finding: L0 with a ridge reaches the same or a higher AUC with far fewer columns; the lasso needs 40 where L0 needs fewer than 10 on Dexter, 160 where it needs 100 on Dorothea, and never gets
+# to .90 on Arcene. Is that so?
 #
-# What differs: the paper shows *one* split of each set, of which neither rows nor seed are given. Here the rows with labels are split five times, 70 % and 30 %, and the spread is drawn as well. (There are 200 rows of Arcene, 600 of Dexter and 800 of Dorothea; the labels of further rows were never published.) The
-# data are read from a folder beside the project (or `L0PATH_DATA`); without it, simulated data show how the page works and nothing else.
+# What differs: the paper shows *one* split of each set, of which neither rows nor seed are given. Here the rows with labels are split five times, 70 % and 30 %, and the spread is drawn as well.
+# (There are 200 rows of Arcene, 600 of Dexter and 800 of Dorothea; the labels of further rows were never published.) The data are read from a folder beside the project (or `L0PATH_DATA`); without it,
+# simulated data show how the page works and nothing else.
 
 # %%
 import os
@@ -76,8 +79,8 @@ for name, (X, y) in DATA.items():
 # %% [markdown]
 # ## Paths
 #
-# Logistic loss, sizes 0 to 80, `lambda2` of 10, 1 and 0.1 as in the paper (the scale is the same), and 0.01 as well, since 0.1 is the smallest that can be read in their legend. The lasso is that of scikit-learn on columns of unit standard deviation. Everything is fitted on the training
-# rows; every model is scored on the rest.
+# Logistic loss, sizes 0 to 80, `lambda2` of 10, 1 and 0.1 as in the paper (the scale is the same), and 0.01 as well, since 0.1 is the smallest that can be read in their legend. The lasso is that of
+# scikit-learn on columns of unit standard deviation. Everything is fitted on the training rows; every model is scored on the rest.
 
 # %%
 SPLITS, K = (1, 12) if SHORT else (5, 80)
@@ -176,13 +179,14 @@ best.set_index(["data", "method"]).round(3)
 #
 # Numbers are those of the full form: five splits, mean curves.
 #
-# * **Very short lists: yes.** With three features L0 with the smaller ridges is ahead of the lasso on Arcene (0.79 against 0.67, on five of five splits) and Dexter (0.92 against 0.83, five of five), and equal on Dorothea. Arcene's plateau of about 0.79 is
-#   reached with 3 to 7 features, where the lasso takes 19.
-# * **Longer lists: no.** From ten features on the differences are about a standard error or two, and their sign depends on the ridge. On Dexter L0 has 0.957 at ten features, the lasso 0.943; an AUC of 0.98 takes L0 about 80 features, not fewer than ten.
-#   On Dorothea the lasso is ahead between 20 and 50 features: 0.90 with 27, where L0 takes 30 to 49.
-# * **The best AUC at any size** is a little higher for L0 on each set (0.796 and 0.789; 0.982 and 0.976; 0.916 and 0.910), less than the splits differ, and it was picked among four ridges where the lasso has one curve. The paper's peak of 0.90 on Arcene is
-#   not seen in the mean; on single splits it is nearly, see the band.
-# * **The ridge moves with the size.** Small models want little ridge, large ones more: 0.01 is best at three features and worst at fifty on Dexter. A comparison at one `lambda2` mostly compares ridges.
+# * **Very short lists: yes.** With three features L0 with the smaller ridges is ahead of the lasso on Arcene (0.79 against 0.67, on five of five splits) and Dexter (0.92 against 0.83, five of five),
+#   and equal on Dorothea. Arcene's plateau of about 0.79 is reached with 3 to 7 features, where the lasso takes 19.
+# * **Longer lists: no.** From ten features on the differences are about a standard error or two, and their sign depends on the ridge. On Dexter L0 has 0.957 at ten features, the lasso 0.943; an AUC
+#   of 0.98 takes L0 about 80 features, not fewer than ten. On Dorothea the lasso is ahead between 20 and 50 features: 0.90 with 27, where L0 takes 30 to 49.
+# * **The best AUC at any size** is a little higher for L0 on each set (0.796 and 0.789; 0.982 and 0.976; 0.916 and 0.910), less than the splits differ, and it was picked among four ridges where the
+#   lasso has one curve. The paper's peak of 0.90 on Arcene is not seen in the mean; on single splits it is nearly, see the band.
+# * **The ridge moves with the size.** Small models want little ridge, large ones more: 0.01 is best at three features and worst at thirty on Dexter. A comparison at one `lambda2` mostly compares
+#   ridges.
 #
-# One split of 60 test rows has a standard error of the AUC near 0.06. It can show almost any order of curves that lie this close, and probably that is all that there is to the difference between the paper and this page. The claim that stands is the first one, about short lists,
-# and it is the one that best-subset selection is for.
+# One split of Arcene, with 60 test rows, has a standard error of the AUC near 0.06. It can show almost any order of curves that lie this close, and probably that is all that there is to the
+# difference between the paper and this page. The claim that stands is the first one, about short lists, and it is the one that best-subset selection is for.

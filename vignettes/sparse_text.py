@@ -13,13 +13,14 @@
 # %% [markdown]
 # # Sparse text: a few words out of many
 #
-# Text becomes a table with a row per document and a column per word, nearly all zeros. Such a table is kept as a SciPy sparse matrix, and everything here takes one as it is: `fit`, `cv_fit`, `predict`. Nothing is made dense, columns are centred
-# and standardised in the formulas and not in memory, and small integer counts stay small integers.
+# Text becomes a table with a row per document and a column per word, nearly all zeros. Such a table is kept as a SciPy sparse matrix, and everything here takes one as it is: `fit`, `cv_fit`,
+# `predict`. Nothing is made dense, columns are centred and standardised in the formulas and not in memory, and small integer counts stay small integers.
 #
-# And text is where a short list is worth most: thirty words can be *read*. The page asks what thirty words know about a restaurant review, which loss to take for two classes, and what happens at sixty thousand columns.
+# And text is where a short list is worth most: thirty words can be *read*. The page asks what thirty words know about a restaurant review, which loss to take for two classes, and what happens at
+# sixty thousand columns.
 #
-# Data: 6166 restaurant reviews with counts of 2640 pairs of neighbouring words (Mauá and Cozman; in the form of Taddy, JASA 2013) and 15 935 newsgroup articles (Lang 1995), from a folder beside the project (or `L0PATH_DATA`). Where
-# that is absent, documents are simulated; the cells are the same, and the words mean nothing.
+# Data: 6166 restaurant reviews with counts of 2640 pairs of neighbouring words (Mauá and Cozman; in the form of Taddy, JASA 2013) and 15 935 newsgroup articles (Lang 1995), from a folder beside the
+# project (or `L0PATH_DATA`). Where that is absent, documents are simulated; the cells are the same, and the words mean nothing.
 
 # %%
 import os
@@ -106,8 +107,8 @@ ax.axvline(0, color="black", linewidth=0.8)
 plain(ax, xlabel=f"stars for each mention, from {model.intercept:.2f} stars on; small numbers: in how many training reviews", xlim=(1.15 * effect.min(), max(1.15 * effect.max(), 0.3 * -effect.min())));
 
 # %% [markdown]
-# Most of the list is complaint, and there is a reason in the data: half of the reviews have five stars, so a review without any of these pairs is predicted at about four, and there is little room above. Praise shows up as common pairs of
-# small effect, complaint as rare ones of large effect. The words are stems ("veri", "servic").
+# Most of the list is complaint, and there is a reason in the data: half of the reviews have five stars, so a review without any of these pairs is predicted at about four, and there is little room
+# above. Praise shows up as common pairs of small effect, complaint as rare ones of large effect. The words are stems ("veri", "servic").
 #
 # A rare pair is standardised like any other column, so that its effect is judged per standard deviation: a pair in ten reviews must be worth a great deal to enter at all.
 #
@@ -146,13 +147,15 @@ for k in (10, 30, K):
 print(f"best of all: subset {ours.cv_mean.max():.3f} with {ours.k[ours.cv_mean.idxmax()]} pairs, with the ridge {ridged.cv_mean.max():.3f} with {ridged.k[ridged.cv_mean.idxmax()]}, lasso {rival.r2.max():.3f} with {rival.k[rival.r2.idxmax()]}")
 
 # %% [markdown]
-# At equal length the subset explains more, because the lasso pays for each pair by shrinking all of them. With no limit on the length the lasso is ahead: a rating is the sum of very many weak hints, and shrinking hundreds of them is the
-# better answer to that. Without a ridge, subsets beyond some fifty pairs get *worse*: rare pairs enter with coefficients that the next reviews do not bear out. `lambda2=0.3` cures that, and keeps ahead of the lasso at every length up to 300; what it
-# does not reach is the lasso's own best, with more than twice as many. What is wanted decides: the prediction, or the list.
+# At equal length the subset explains more, because the lasso pays for each pair by shrinking all of them. With no limit on the length the lasso is ahead: a rating is the sum of very many weak hints,
+# and shrinking hundreds of them is the better answer to that. Without a ridge, subsets beyond some fifty pairs get *worse*: rare pairs enter with coefficients that the next reviews do not bear out.
+# `lambda2=0.3` cures that, and keeps ahead of the lasso at every length up to 300; what it does not reach is the lasso's own best, with more than twice as many. What is wanted decides: the
+# prediction, or the list.
 #
 # ## Stars lost, as a count
 #
-# Stars lost (0 to 4) are a small count, and with `loss="poisson"` words *multiply* what is expected. Is that better than adding? (A count that ends at 4 is no Poisson variable; as a working model for the mean it may still do.)
+# Stars lost (0 to 4) are a small count, and with `loss="poisson"` words *multiply* what is expected. Is that better than adding? (A count that ends at 4 is no Poisson variable; as a working model for
+# the mean it may still do.)
 
 # %%
 lost = l0path.fit(X[train], 5 - stars[train], loss="poisson", lambda2=1e-3, max_k=8 if SHORT else 15, feature_names=words)
@@ -162,8 +165,8 @@ print(factors.round(2).to_string())
 print(f"R2 of the mean on reviews kept aside: {1 - np.mean((5 - stars[test] - lost.predict(X[test], k=8)) ** 2) / np.var(stars[test]):.3f} with 8 pairs, squared loss {ours.cv_mean[ours.k == 8].iloc[0]:.3f}")
 
 # %% [markdown]
-# It is not: the factors read well, but eight of them predict worse than eight terms of a sum. The choice of the loss is a claim about how effects combine, and here the claim of the sum is the better one. For counts that grow with an
-# exposure (`offset=`) the product would be the natural claim.
+# It is not: the factors read well, but eight of them predict worse than eight terms of a sum. The choice of the loss is a claim about how effects combine, and here the claim of the sum is the better
+# one. For counts that grow with an exposure (`offset=`) the product would be the natural claim.
 #
 # ## Two classes: which loss?
 #
@@ -195,8 +198,9 @@ print("logistic only:     ", ", ".join(sorted(set(lists["logistic"].index) - set
 print("squared hinge only:", ", ".join(sorted(set(lists["squared_hinge"].index) - set(lists["logistic"].index))))
 
 # %% [markdown]
-# Whichever loss, the first pairs are the same or nearly so: where there is a strong signal the loss hardly matters. Larger models differ in their tails. And the first line of the last cell explains the modest AUC: short lists are silent about most
-# documents. Where they speak, they are right far more often than the base rate. The logistic loss is the one to begin with: it has probabilities, information criteria, and here it was faster.
+# Whichever loss, the first pairs are the same or nearly so: where there is a strong signal the loss hardly matters. Larger models differ in their tails. And the first line of the last cell explains
+# the modest AUC: short lists are silent about most documents. Where they speak, they are right far more often than the base rate. The logistic loss is the one to begin with: it has probabilities,
+# information criteria, and here it was faster.
 #
 # ## Sixty thousand columns
 #
@@ -234,7 +238,8 @@ print(f"{big['peak MB'].max():.0f} MB at the worst, {8 * np.prod(N.shape) / 2**2
 #
 # ## To take along
 #
-# * Give the sparse matrix as it is, counts as small integers, `feature_names=` for the words. Columns are standardised without being filled; a word is judged by its standard deviation, so rare words need large effects.
+# * Give the sparse matrix as it is, counts as small integers, `feature_names=` for the words. Columns are standardised without being filled; a word is judged by its standard deviation, so rare words
+#   need large effects.
 # * A short list is for reading, and at its length it predicts better than the lasso. It is not the best predictor of a text: many weak hints, shrunk, are.
 # * Where classes can be separated, and with tens of thousands of words they can, give a `lambda2`. Beyond a few dozen words it also improves the prediction.
 # * What thirty words say about the documents in which none of them occurs is the intercept. Look at that share before promising anything.
