@@ -50,6 +50,7 @@ def plain(ax, **labels):
 # | | L0Learn | glmnet | abess | here |
 # |---|---|---|---|---|
 # | call | `L0Learn.fit(x, y)` | `glmnet(x, y)` | `abess(x, y)` | `l0path.fit(X, y)` |
+# | by a formula | | | `abess(y ~ ., data)` | `l0path.fit("y ~ .", data)`, and `cv_fit`, `nested_cv`; factors and splines come in whole |
 # | loss | `loss = "SquaredError"`, `"Logistic"`, `"SquaredHinge"` | `family = "gaussian"`, `"binomial"`, `"poisson"` | `family = ` the same | `loss="squared"`, `"logistic"`, `"squared_hinge"`, `"poisson"`, `"huber"`, `"smoothed_hinge"`; the names on the left are understood |
 # | largest model | `maxSuppSize` (100) | `dfmax` | `support.size` | `max_k` (at most 100 and half of the rows) |
 # | some sizes | | | `support.size = c(3, 5)` | `k=[3, 5]` |
@@ -200,6 +201,17 @@ axes[0].set_xticks([200, 50, 10, 2, 0.5], ["200", "50", "10", "2", "0.5"])
 plain(axes[0], title="the lasso: lambda0 = 0", xlabel="lambda1", ylabel="standardised coefficient")
 plain(axes[1], title="best subsets: lambda1 = 0", xlabel="columns, k", xticks=range(0, 20, 2))
 axes[1].legend(frameon=False, fontsize=9, loc="upper left");
+
+# %% [markdown]
+# ## A formula, as in abess and lm
+#
+# Factors and splines are groups that come in whole (`groups=False`: column by column); new rows are encoded as the old ones were.
+
+# %%
+table = pd.concat([X, y], axis=1)
+grouped = l0path.fit("Salary ~ AtBat + Hits + Walks + CRBI + PutOuts + bs(Years, df=4) + C(Division_W)", table)
+print(grouped.model(k=4).groups)
+print(grouped.predict(table.iloc[:3], k=4).round(0).tolist())
 
 # %% [markdown]
 # ## Criteria instead of folds, as in abess
