@@ -260,12 +260,12 @@ axes[0, 0].set_ylabel("share of the folds");
 #
 # Numbers are those of the full form on the three sets (fifty folds).
 #
-# * A separated path is not a success. Shuffled labels are separated by seven to eleven genes or fewer; without a ridge the package stops there and says so, and with a ridge, however small, it goes on
-#   and you must judge by rows kept aside.
+# * A separated path is not a success. Shuffled labels were separated by five to nine genes; without a ridge the package stops there and says so, and with a ridge, however small, it goes on and you
+#   must judge by rows kept aside.
 # * The ridge is part of the model, not a technicality: name it, and choose it by a score of probabilities where probabilities are wanted. The share of errors and the AUC cannot choose it.
 # * Against the lasso at the same number of genes: with three genes the subset has the lower Brier score on all sets (0.14, 0.07, 0.04 against 0.20, 0.15, 0.18), and with eight still. But most of that
-#   is not *choosing*. The lasso's own genes, refitted with the ridge of the subset, do as well as the subset from eight genes on, and nearly as well with three on two of the sets. What the lasso gets
-#   wrong in short lists is above all that it shrinks them too much.
+#   is not *choosing*. The lasso's own genes, refitted with the ridge of the subset, do about as well as the subset from eight genes on, and nearly as well with three on two of the sets. What the
+#   lasso gets wrong in short lists is above all that it shrinks them too much.
 # * With twenty genes and more there is little left between the methods, and on the childhood tumours the lasso has the best probabilities of all. If genes cost nothing, there is no reason to count
 #   them.
 # * Lists: on the childhood tumours seven genes are in every fold, on colon tissue 31 different genes fill eight places. And folds share nine tenths of their rows; other patients would agree less.
