@@ -9,15 +9,15 @@ import pandas as pd
 from .solvers.branch_and_bound import BranchAndBound
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.dual_iht import DualIHT
+from .solvers.feature_generating import FeatureGenerating
 from .solvers.integrality_generation import IntegralityGeneration
 from .solvers.local_search import LocalSearch
 from .solvers.primal_dual import PrimalDual
 from .solvers.projected_gradient import VARIANTS, ProjectedGradient
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
-RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, PrimalDual, BranchAndBound, IntegralityGeneration)
-NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual", "exact")
-LATER = {"feature_generating"}
+RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, FeatureGenerating, PrimalDual, BranchAndBound, IntegralityGeneration)
+NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual", "feature_generating", "exact")
 BLOCKS = 10  # row blocks of "stochastic_dual_iht"
 
 
@@ -107,17 +107,19 @@ def _settings(algorithm, tol):
         return DualIHT(blocks=1 if algorithm == "dual_iht" else BLOCKS)
     if algorithm == "primal_dual":
         return PrimalDual()
+    if algorithm == "feature_generating":
+        return FeatureGenerating()
     if algorithm == "exact":
         return BranchAndBound()
-    if algorithm in LATER:
-        raise ValueError(f"algorithm={algorithm!r} is not in this version; choose 'swap' or 'cd'")
     raise ValueError(f"algorithm={algorithm!r} is not known; choose {', '.join(map(repr, NAMES))} or a settings record of l0path.solvers")
 
 
 def refuse(plan, data):
     """Raise ValueError where the algorithm lacks what the data or the shrinkage need, before X is read: its `check` at the least lambda1 and lambda2 that will be asked for."""
-    if data.groups is not None and not (isinstance(plan.settings, LocalSearch) and plan.settings.refit and plan.settings.swap_size == 1):
-        raise ValueError(f"groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1): {plan.settings!r} chooses single columns; leave groups=None, or change algorithm=")
+    swaps = isinstance(plan.settings, LocalSearch) and plan.settings.refit and plan.settings.swap_size == 1
+    if data.groups is not None and not (swaps or isinstance(plan.settings, FeatureGenerating)):
+        raise ValueError(f"groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1) or 'feature_generating': {plan.settings!r} chooses single columns; leave groups=None "
+                         "(with a formula, where terms of several columns are groups: groups=False), or change algorithm=")
     if hasattr(plan.settings, "check"):
         named = PENALTIES[plan.penalty]
         plan.settings.check(data, *(float(given.min()) if given is not None else 1.0 if term in named else 0.0 for term, given in ((1, plan.lambda1), (2, plan.lambda2))))
@@ -137,9 +139,9 @@ def scaled(plan, data, lambda_scale, sample_weight):
     return plan, [f"lambda_scale='l0learn': lambda0 was multiplied by {f0:.6g}, lambda1 by {f1:.6g}; the table shows the mean-loss scale"]
 
 
-def default_max_k(data, n_eff):
-    """min(p, n_eff // 2, 100); with groups their number for p, and n_eff // 2 over their mean size."""
-    if data.groups is not None:
-        count = len(data.groups.labels)
-        return int(min(count, max(1, n_eff // 2 * count // data.groups.columns.size), 100))
-    return int(min(data.design.p, n_eff // 2, 100))
+def default_max_k(groups, p, n_eff):
+    """min(p, n_eff // 2, 100); with groups (`Groups`, else None) their number for p, and n_eff // 2 over their mean size."""
+    if groups is not None:
+        count = len(groups.labels)
+        return int(min(count, max(1, n_eff // 2 * count // groups.columns.size), 100))
+    return int(min(p, n_eff // 2, 100))

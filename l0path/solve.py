@@ -17,6 +17,7 @@ from .paths import Model, Path
 from .paths.records import Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
+from .progress import Bar
 from .proving import Proof
 from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
@@ -50,8 +51,10 @@ def bound_of(engine, k):
     return engine.bound(k) if hasattr(engine, "bound") else float("nan")
 
 
-def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None, certify=False):
+def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None, certify=False,
+          formula=None):
     """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit; known: AllRows of it; certify: lower bounds too.
+    formula: what X was made by.
 
     The model on the working columns stays in the path's source for who wants its products; who does not takes it off, because it holds Gram rows over all columns.
     """
@@ -67,6 +70,7 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
                 excluded[equal] = True
                 data, problem = replace(data, excluded=excluded), replace(problem, usable=problem.usable & ~excluded)
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
+        run.formula = formula
         run.prepare(slices)
         if certify and hasattr(run.model, "seen"):
             run.model.seen = {}
@@ -102,12 +106,13 @@ class _Run:
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
         self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
+        self.formula = None
         self.weights = row_weights(data, keep)
 
     def prepare(self, slices):
         p, plan = self.problem, self.plan
         free = self.free = units(p)
-        want = default_max_k(self.data, p.n_eff) if plan.max_k is None else plan.max_k
+        want = default_max_k(self.data.groups, p.X.p, p.n_eff) if plan.max_k is None else plan.max_k
         self.max_k = max(min(want, free), 0)
         if plan.max_k is not None and self.max_k < want:
             self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable {'columns' if p.groups is None else 'groups'}")
@@ -122,25 +127,18 @@ class _Run:
         self.meta = None
 
     def all_slices(self):
-        bar = None
-        if self.progress:
-            from tqdm.auto import tqdm
-
-            bar = tqdm(total=len(self.slices) * (self.max_k + 1), desc="l0path", unit="model")
         supports = []
-        try:
+        with Bar(self.progress, "l0path", len(self.slices) * (self.max_k + 1), "model") as bar:
             for number, (lambda1, lambda2) in enumerate(self.slices):
                 supports = self.one_slice(number, lambda1, lambda2, supports, bar)
                 if self.end:
                     break
-        finally:
-            if bar is not None:
-                bar.close()
 
     def bounds(self):
         """Lower bounds for every solution; those that are not reached in time stay NaN."""
         try:
-            self.notes += bound_solutions(self.problem, self.solutions, poll=self.clock.over, model=None if self.keep is not None or self.torn else self.model)
+            with Bar(self.progress, "l0path lower bounds") as bar:
+                self.notes += bound_solutions(self.problem, self.solutions, poll=lambda: bar.say("") or self.clock.over(), model=None if self.keep is not None or self.torn else self.model)
             self.clock.poll()
         except Stop as stop:
             self.end = self.end or f"{stop} while bounds were computed"
@@ -152,14 +150,16 @@ class _Run:
         if self.end:
             return
         try:
-            for i, s in enumerate(self.solutions):
-                left = None if self.clock.limit is None else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
-                proof = Proof(self.problem, self.data, self.weights, s, clock=self.clock.within(left), settings=self.plan.settings, progress=self.progress)
-                proof.run()
-                self.solutions[i] = proof.row()
-                self.clock.poll()
-                if self.on_solution is not None and self.on_solution(Model(Path(self.describe(), [self.solutions[i]], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
-                    raise Stop("stopped by on_solution")
+            with Bar(self.progress, "l0path proofs", len(self.solutions), "model") as bar:
+                for i, s in enumerate(self.solutions):
+                    left = None if self.clock.limit is None else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
+                    proof = Proof(self.problem, self.data, self.weights, s, clock=self.clock.within(left), settings=self.plan.settings, bar=bar)
+                    proof.run()
+                    self.solutions[i] = proof.row()
+                    bar.update()
+                    self.clock.poll()
+                    if self.on_solution is not None and self.on_solution(Model(Path(self.describe(), [self.solutions[i]], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
+                        raise Stop("stopped by on_solution")
         except Stop as stop:
             self.end = f"{stop} while models were proved"
         except KeyboardInterrupt:
@@ -175,8 +175,8 @@ class _Run:
         seen = set()
 
         def listener(k, fit, optimality, lambda0):
-            if bar is not None and k not in seen:
-                bar.update(1)
+            if k not in seen:
+                bar.update()
             seen.add(k)
             if self.on_solution is not None:
                 point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0, bound_of(engine, k))
@@ -193,6 +193,8 @@ class _Run:
             self.end, self.torn = "interrupted (Ctrl-C)", True
         if engine is None:
             return supports
+        if not self.end:
+            bar.shorten(self.max_k + 1 - len(seen))  # sizes that this slice does not have
         if hasattr(engine, "points"):
             self.collect_points(number, engine, lambda1, lambda2)
         else:
@@ -316,7 +318,8 @@ class _Run:
                          intercept=data.intercept, standardize=data.standardize, null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale,
                          forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
                          algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
-                         by_name=by_name, response=response, groups=data.groups, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
+                         by_name=by_name, response=response, groups=data.groups, formula=self.formula,
+                         random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
                          checksum=inputs.checksum(data) if self.keep is None else "",
                          log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0)
         return self.meta

@@ -32,13 +32,14 @@ def run(capsys, *arguments):
 
 
 def test_hitters_end_to_end_as_a_module(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "l0path", "fit", str(HITTERS), "--response", "Salary", "--max-k", "8", "--cv", "5", "--out", str(tmp_path / "out")],
+    done = subprocess.run([sys.executable, "-m", "l0path", "fit", str(HITTERS), "--response", "Salary", "--max-k", "8", "--cv", "5", "--progress", "--out", str(tmp_path / "out")],
                           capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "59 of 322 rows have missing values" in done.stdout
     assert "chosen: k =" in done.stdout
     written = {p.name for p in (tmp_path / "out").iterdir()}
-    assert written == {"chosen.csv", "coefficients.csv", "table.csv", "path.npz", "coefficients.png", "loss.png", "cv.png"}
+    assert written == {"chosen.csv", "coefficients.csv", "table.csv", "path.npz", "coefficients.png", "loss.png", "cv.png", "explore.html"}
+    assert "l0path folds: 100%" in done.stderr and "Salary: hitters.csv" in (tmp_path / "out" / "explore.html").read_text(encoding="utf-8")
     path = l0path.load(tmp_path / "out" / "path.npz")
     assert path.n == 263
     assert len(path) == 9
@@ -105,3 +106,16 @@ def test_warm_up_reports_each_loss(capsys):
     assert "kernels for squared ready" in capsys.readouterr().err
     with pytest.raises(ValueError, match="not known"):
         l0path.warm_up(["cubic"])
+
+
+def test_formulas_choose_whole_terms(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    frame.loc[4, "b"] = np.nan
+    frame.to_csv(table, index=False)
+    code, out, _ = run(capsys, "fit", table, "--formula", "y ~ . - sick + a:c", "--k", "3", "--include", "b", "--out", tmp_path / "o", "--no-plots")
+    assert code == 0 and "1 of 80 rows have missing values" in out and "79, p = 8" in out
+    assert set(pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0).index) == {"(Intercept)", "a", "b", "c", "colour[T.green]", "colour[T.red]"}
+    assert np.isfinite(l0path.load(tmp_path / "o" / "path.npz").predict(frame.drop(index=4), k=2)).all()
+    code, out, _ = run(capsys, "fit", table, "--formula", "sick ~ a + colour", "--cv", "3", "--out", tmp_path / "o", "--no-plots")
+    assert code == 0 and "loss: logistic" in out
+    assert "no column 'zz'" in run(capsys, "fit", table, "--formula", "y ~ zz")[2]

@@ -11,12 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from .. import formula
 from ..designs import threads
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..fit import fit
 from ..losses import canonical_name
 from ..plan import default_max_k
 from ..problem import known_of
+from ..progress import Bar
 from ..solve import solve
 from ..working_set import Clock
 from .result import CVPath, linear_predictor
@@ -60,17 +62,17 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
 
     Parameters
     ----------
-    X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows.
+    X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows. A formula and a DataFrame too: levels, knots and centres are then those of all rows, in every fold.
     cv : number of folds (shuffled, stratified for classes; as many folds as rows is leave-one-out), a scikit-learn splitter, an iterable of (train, test) row indices or masks
         (repeated training rows count as often as they appear), or fold ids, one label per row.
     scoring : "deviance" (default: mean of 2 (loss - loss of a perfect prediction), so "mse" for the squared loss and -2 mean loglik for logistic; the mean loss itself for hinges), "mse",
         "mae", "r2", "auc", "misclassification", "brier", a name or scorer of scikit-learn, or f(y, prediction, sample_weight), a loss unless `f.greater_is_better = True`.
-    groups_cv : (n,) labels of rows that stay together. n_repeats : repeats of an integer cv; repeat r shuffles with random_state + r.
+    groups_cv : (n,) labels of rows that stay together (with a formula, here and for cv: also the name of a column). n_repeats : repeats of an integer cv; repeat r shuffles with random_state + r.
     sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every fold counts the same in cv_mean.
     n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.
     random_state : seed or Generator for the folds; None draws a seed. `cv.random_state` holds it.
     time_limit : seconds for everything: the full fit, then the folds. At the limit, or at Ctrl-C, folds not finished are left out; with fewer than two finished, TimeoutError
-        (its `.path` is the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance at a time. progress : bars for the full fit and for the folds.
+        (its `.path` is the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance at a time. progress : bars on stderr for the full fit and for the folds.
 
     Raises
     ------
@@ -83,6 +85,9 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     >>> l0path.cv_fit(X, y, cv=5, max_k=4, random_state=1).model("1se").support
     array([2, 7])
     """
+    if isinstance(X, str):
+        X, y, arguments = formula.opened(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
+        cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
     check_arguments(cv, n_repeats, groups_cv)
     metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared")))
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
@@ -98,7 +103,7 @@ def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_job
     if path.status.startswith("interrupted"):
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
-    splits = make_splits(cv, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    splits = make_splits(cv, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     outcomes, end = _run_folds(data, tasks(path), splits, model, n_jobs, None if time_limit is None else started + time_limit, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
@@ -125,7 +130,7 @@ def tasks(path):
     if plan.grid != "lambda0":
         plan = replace(plan, sizes=None, max_k=max(s.k for s in path.solutions))
         return [Task(tuple(pairs), list(pairs.values()), plan)]
-    plan = replace(plan, max_k=default_max_k(path._source.data, path.meta.n_eff) if plan.max_k is None else plan.max_k)
+    plan = replace(plan, max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff) if plan.max_k is None else plan.max_k)
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)
@@ -178,30 +183,23 @@ def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
     single = n_jobs is not None
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
-    outcomes, end, bar = [], "", None
+    outcomes, end = [], ""
     known = known_of(model, jobs) if SHARE else None
     todo = [task._replace(known=known) for task in todo]
     groups = groups_of(len(splits), known if deadline is None else None, jobs, max(test.size for _, test in splits) / data.y.size)
-    if progress:
-        from tqdm.auto import tqdm
-
-        bar = tqdm(total=len(splits), desc="l0path folds", unit="fold")
     arguments = ((group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1) for group in groups)
     try:
-        for outcome in chain.from_iterable((fit_group(*a) for a in arguments) if jobs == 1 else in_processes(jobs, fit_group, arguments)):
-            if outcome.end:
-                end = outcome.end
-                if end.startswith("interrupted"):
-                    break
-                continue
-            outcomes.append(outcome)
-            if bar is not None:
-                bar.update(1)
+        with Bar(progress, "l0path folds", len(splits), "fold") as bar:
+            for outcome in chain.from_iterable((fit_group(*a) for a in arguments) if jobs == 1 else in_processes(jobs, fit_group, arguments)):
+                if outcome.end:
+                    end = outcome.end
+                    if end.startswith("interrupted"):
+                        break
+                    continue
+                outcomes.append(outcome)
+                bar.update()
     except KeyboardInterrupt:
         end = "interrupted (Ctrl-C)"
-    finally:
-        if bar is not None:
-            bar.close()
     return sorted(outcomes, key=lambda outcome: outcome.number), end
 
 

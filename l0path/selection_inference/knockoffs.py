@@ -10,8 +10,7 @@ from ..cross_validation.run import FINISHED, draw_seed
 from ..designs import as_design, threads
 from ..errors import ConvergenceWarning
 from ..losses import Squared
-from ..plan import default_max_k, refuse
-from ..problem import effective_rows
+from ..plan import refuse
 from ..solve import solve
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
@@ -166,10 +165,9 @@ def _compete(data, plan, A, copies, rows, free, rng, n_jobs):
     design, labels, *_ = as_design(np.asfortranarray(np.hstack([A[:, data.forced], first, second])), labels)
     pairs = replace(data, design=design, y=data.y[rows], weights=data.weights[rows], offset=None if data.offset is None else data.offset[rows], lower=data.lower[at], upper=data.upper[at],
                     factor=data.factor[at], forced=np.arange(data.forced.size), excluded=np.zeros(at.size, dtype=bool), names=labels)
-    max_k = default_max_k(pairs, effective_rows(pairs.weights)) if plan.max_k is None else plan.max_k
     refuse(plan, pairs)
     with threads.limited(n_jobs):
-        path = solve(pairs, replace(plan, max_k=max_k, random_state=int(rng.integers(2**31))))
+        path = solve(pairs, replace(plan, random_state=int(rng.integers(2**31))))
     path._source.extra.pop("model", None)
     if path.status.startswith("interrupted"):
         raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")

@@ -12,6 +12,7 @@ from ..designs import threads
 from ..fit import fit
 from ..plan import default_max_k, refuse
 from ..problem import effective_rows
+from ..progress import Bar
 from ..solve import solve
 
 OURS = {"k": "pass k= as a size", "grid": "sizes are compared, not prices", "lambda0": "sizes are compared, not prices", "n_lambda0": "sizes are compared, not prices",
@@ -92,7 +93,7 @@ def on_rows(data, rows):
 def path_on_rows(data, plan, rows, deadline=None, most=None):
     """The path on some rows, its max_k the plan's or that of `fit` on so many rows, at most `most`. A path that was stopped is none: KeyboardInterrupt, TimeoutError."""
     data = on_rows(data, rows)
-    max_k = default_max_k(data, effective_rows(data.weights)) if plan.max_k is None else plan.max_k
+    max_k = default_max_k(data.groups, data.design.p, effective_rows(data.weights)) if plan.max_k is None else plan.max_k
     left = None if deadline is None else deadline - time.time()
     if left is not None and left <= 0:
         raise TimeoutError
@@ -125,23 +126,16 @@ def run(call, items, *, n_jobs, progress, name):
 
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
         raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1")
-    results, told, end, bar = {}, [], "", None
+    results, told, end = {}, [], ""
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(items))
     calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
-    if progress:
-        from tqdm.auto import tqdm
-
-        bar = tqdm(total=len(items), desc=f"l0path {name}", unit="path")
     try:
-        for number, result, caught in (_one(*c) for c in calls) if jobs == 1 else in_processes(jobs, _one, calls):
-            results[number] = result
-            told.append(caught)
-            if bar is not None:
-                bar.update(1)
+        with Bar(progress, f"l0path {name}", len(items), "path") as bar:
+            for number, result, caught in (_one(*c) for c in calls) if jobs == 1 else in_processes(jobs, _one, calls):
+                results[number] = result
+                told.append(caught)
+                bar.update()
     except (KeyboardInterrupt, TimeoutError) as stop:
         end = "interrupted (Ctrl-C)" if isinstance(stop, KeyboardInterrupt) else "time_limit reached"
-    finally:
-        if bar is not None:
-            bar.close()
     return Runs(results, end, told)
