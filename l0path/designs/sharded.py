@@ -30,7 +30,8 @@ class Sharded(ColumnBlocks):
 
     def __init__(self, source, client, memory_limit=1 << 30, shards=None):
         super().__init__(source, memory_limit)
-        optional("distributed", "Designs on a Dask cluster")
+        if not isinstance(client, optional("distributed", "Designs on a Dask cluster").Client):
+            raise TypeError(f"client={client!r} must be a dask.distributed.Client: distributed.Client(cluster)")
         workers = client.nthreads()
         if not workers:
             raise ValueError(f"client={client!r} has no workers; start some, or wait for them: client.wait_for_workers(1)")
