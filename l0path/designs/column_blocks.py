@@ -15,7 +15,7 @@ import numpy as np
 from l0path.designs import threads as pool
 from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
-from l0path.designs.sources import open_source, shape_of
+from l0path.designs.sources import open_source, optional, shape_of
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 LEAST = 10**7  # bytes: the smallest budget, 10 MB
@@ -43,7 +43,7 @@ def blocks(source, memory_limit="1GB", *, client=None, shards=None):
 
     client : a `dask.distributed.Client`: X is cut by columns into `shards` (default: two for each thread of the cluster) that its workers read, once, and keep in their memory; right-hand sides and
         winners travel (`docs/distributed.md`). Workers need l0path, and files under the same path. A worker that dies is replaced: others read its shards again. Arrays in memory are sent through
-        the scheduler, which keeps them. memory_limit is then for the columns that this process keeps. Needs `pip install "l0path[dask]"`.
+        the scheduler, which keeps them. memory_limit is then for the columns that this process keeps. Needs the package distributed, of `l0path[blocks]`.
 
     Returns
     -------
@@ -62,6 +62,7 @@ def blocks(source, memory_limit="1GB", *, client=None, shards=None):
     array([2, 7])
     """
     if client is not None:
+        optional("distributed", "Designs on a Dask cluster")
         from l0path.designs.sharded import Sharded
 
         return Sharded(open_source(source), client, _bytes_of(memory_limit), shards)

@@ -7,13 +7,17 @@ Each shard's tasks go to the worker that read it; any other may take them once i
 from hashlib import blake2b
 from itertools import pairwise
 
+import dask
+import distributed
 import numpy as np
+from dask.sizeof import sizeof
 
 from l0path.designs import threads as pool
+from l0path.designs.bed import Packed
 from l0path.designs.column_blocks import ColumnBlocks
 from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
-from l0path.designs.sources import ArraySource, optional
+from l0path.designs.sources import ArraySource
 
 SHARDS = 2  # shards for each thread of the cluster: those of a worker that dies are shared by the others
 STRIP = 1 << 20  # entries made at a time on a worker
@@ -30,7 +34,7 @@ class Sharded(ColumnBlocks):
 
     def __init__(self, source, client, memory_limit=1 << 30, shards=None):
         super().__init__(source, memory_limit)
-        if not isinstance(client, optional("distributed", "Designs on a Dask cluster").Client):
+        if not isinstance(client, distributed.Client):
             raise TypeError(f"client={client!r} must be a dask.distributed.Client: distributed.Client(cluster)")
         workers = client.nthreads()
         if not workers:
@@ -59,7 +63,6 @@ class Sharded(ColumnBlocks):
 
     def submit(self, i, function, *arguments, **options):
         """Future of function(*arguments) on the worker of shard i; arguments that are futures are their results there."""
-        dask = optional("dask", "Designs on a Dask cluster")
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):  # large arguments are meant: the task that holds them can be run again
             return self.client.submit(function, *arguments, pure=False, workers=[self.homes[i]], allow_other_workers=True, **options)
 
@@ -79,18 +82,26 @@ class Sharded(ColumnBlocks):
         self.received += sum(_nbytes(part) for part in out)
         return out
 
+    def settle(self, futures):
+        """The futures once they are done; the first error is raised here."""
+        distributed.wait(futures)
+        for future in futures:
+            if future.status == "error":
+                future.result()
+        return futures
+
     def _load(self):
-        """Futures of the shards, each a small design in the memory of a worker."""
+        """Futures of the shards, each a small design in the memory of a worker; back when they are there. What a task needs must be held here until it ran, or the scheduler forgets it."""
         source, spans = self.source, list(pairwise(self.cuts))
         if not isinstance(source, ArraySource) or source.what == "Zarr array":
             whole = self.submit(0, _only, source)
-            return [self.submit(i, _read, whole, left, right, retries=2) for i, (left, right) in enumerate(spans)]
-        array, out = source.array, []
-        for i, (left, right) in enumerate(spans):
-            part = array[:, left:right]
-            part = self.client.compute(part, workers=[self.homes[i]], allow_other_workers=True) if source.what == "Dask array" else np.asarray(part)
-            out.append(self.submit(i, _block, part, retries=2))
-        return out
+            shards = [self.submit(i, _read, whole, left, right, retries=2) for i, (left, right) in enumerate(spans)]
+        else:
+            parts = [source.array[:, left:right] for left, right in spans]
+            if source.what == "Dask array":
+                parts = [self.client.compute(part, workers=[home], allow_other_workers=True) for part, home in zip(parts, self.homes, strict=True)]
+            shards = [self.submit(i, _block, part if isinstance(part, distributed.Future) else np.asarray(part)) for i, part in enumerate(parts)]
+        return self.settle(shards)
 
     def _inside(self, start, stop):
         """(shard, left, right within it, its first column) of the shards that hold start:stop."""
@@ -191,6 +202,13 @@ def _cuts(p, number, across):
 def _nbytes(part):
     """Bytes of the arrays in a result."""
     return sum(map(_nbytes, part)) if isinstance(part, (tuple, list)) else getattr(part, "nbytes", 0)
+
+
+@sizeof.register(Dense)
+@sizeof.register(Packed)
+def _size_of_shard(shard):
+    """Bytes that the cluster counts for a shard."""
+    return (shard.X if isinstance(shard, Dense) else shard.packed).nbytes
 
 
 # -- what runs on the workers, one thread a task

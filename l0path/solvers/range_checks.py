@@ -44,7 +44,7 @@ class ClusterRows:
 
     def __init__(self, problem, q):
         X, self.problem = problem.X, problem
-        self.design, self.batches, self.number, self._brought = X.design, [], 0, None
+        self.design, self.batches, self._held, self._brought = X.design, [], [], None
         self.spans = [slice(*cut) for cut in pairwise(self.design.cuts)]
         self.static = [self.design.send(i, *(np.ascontiguousarray(v[at]) for v in (X.center, X.scale, problem.square, problem.usable, q))) for i, at in enumerate(self.spans)]
         self.common = self.design.share((X.rows, problem.weights), problem.weights.nbytes * (1 + (X.rows is not None)))
@@ -58,13 +58,14 @@ class ClusterRows:
         """Start making the rows of A (m, n), one standardised column a row; they stay where they are made."""
         side = self.design.share(A, A.nbytes)
         self.batches.append(self._each(_gram_rows, side))
-        self.number += A.shape[0]
+        self._held.append(side)  # until the rows are there: the scheduler would forget it
         self.design.passes += 1
 
     def forget(self, places):
         """Keep only the rows at these places, in their order."""
-        self.batches = [self._each(_chosen, np.array(places, dtype=np.intp), lambda i: [batch[i] for batch in self.batches])]
-        self.number, self._brought = len(places), None
+        kept = self._each(_chosen, np.array(places, dtype=np.intp), lambda i: [batch[i] for batch in self.batches])
+        self.design.settle(kept)
+        self.batches, self._held, self._brought = [kept], [], None
 
     def rows(self):
         """All rows (members, p) in this process, for what works on them here; only new ones are brought."""
@@ -78,6 +79,7 @@ class ClusterRows:
         """`check_range` over all columns: for each support a list of (change, column, position), the best keep[e] of each shard."""
         walk = self.design.share((supports, tape, steps, twice, lambda1, lambda0, keep), sum(a.nbytes for a in (*supports, *tape)))
         parts = self.design.gather(self._each(_check, lambda i: factor[self.spans[i]] if lambda0 else None, walk, lambda i: self.spans[i].start, lambda i: [batch[i] for batch in self.batches]))
+        self._held = []
         return [[part[e] for part in parts] for e in range(supports.size.size)]
 
     def leading(self, R, most):
