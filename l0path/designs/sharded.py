@@ -4,6 +4,7 @@ Everything a worker holds is the result of a task that the scheduler can run aga
 that dies takes nothing with it: the scheduler reads its shards anew on the others, and only what they had computed and not yet sent is computed again.
 Each shard's tasks go to the worker that read it; any other may take them once it is gone.
 """
+import pickle
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -94,7 +95,7 @@ class Sharded(ColumnBlocks):
         """Futures of the shards, each a small design in the memory of a worker; back when they are there. What a task needs must be held here until it ran, or the scheduler forgets it."""
         source, spans = self.source, list(pairwise(self.cuts))
         if not isinstance(source, ArraySource) or source.what == "Zarr array":
-            whole = self.submit(0, _only, source)
+            whole = self.submit(0, _only, pickle.dumps(source))  # bytes, so that the scheduler does not open the file
             shards = [self.submit(i, _read, whole, left, right, retries=2) for i, (left, right) in enumerate(spans)]
         else:
             parts = [source.array[:, left:right] for left, right in spans]
@@ -222,7 +223,8 @@ def _same(*arrays):
     return arrays
 
 
-def _read(source, left, right):
+def _read(whole, left, right):
+    source = pickle.loads(whole)
     return source.read(slice(0, source.n), left, right)
 
 
