@@ -1,5 +1,6 @@
 """Paths of a design on a Dask cluster of this machine against the same work in one process, in turn, the same number of threads in all; bytes that travelled."""
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ def main():
             file = Path(folder) / "X.npy"
             np.save(file, X)
             design, options = l0path.designs.blocks(file, client=client), {"loss": loss, "max_k": K, "lambda2": 1e-3}
-            calls = {"l0path on the cluster": lambda design=design, options=options: l0path.fit(design, y, **options), "l0path in one process": lambda options=options: l0path.fit(X, y, **options)}
+            calls = {"l0path on the cluster": partial(l0path.fit, design, y, **options), "l0path in one process": partial(l0path.fit, X, y, **options)}
             timing = in_turn(calls, args)
             a, b = (timing[name] for name in calls)
             sent, received, passes = design.sent, design.received, design.passes
@@ -34,8 +35,8 @@ def main():
             apart = float(np.abs(a.result.table.objective / b.result.table.objective - 1).max())
             print(f"{loss}: n = {n}, p = {X.shape[1]}, K = {K}: {a.median:.2f} s on {args.workers} workers, {b.median:.2f} s in one process, "
                   f"ratio {ratio(a, b):.2f} (target at most {TARGET})")
-            print(f"  same supports: {same}, largest relative difference of an objective {apart:.1e}; a path: {design.passes - passes:.1f} passes, "
-                  f"{(design.sent - sent) / 1e6:.1f} MB sent, {(design.received - received) / 1e6:.1f} MB received; X has {X.nbytes / 1e6:.0f} MB, 8 p bytes are {8e-6 * X.shape[1]:.1f} MB", flush=True)
+            print(f"  same supports: {same}, largest relative difference of an objective {apart:.1e}; a path: {design.passes - passes:.1f} passes, {(design.sent - sent) / 1e6:.1f} MB sent, "
+                  f"{(design.received - received) / 1e6:.1f} MB received; X has {X.nbytes / 1e6:.0f} MB, 8 p bytes are {8e-6 * X.shape[1]:.1f} MB", flush=True)
 
 
 if __name__ == "__main__":
