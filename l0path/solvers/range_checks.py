@@ -145,8 +145,9 @@ def _leading(shard, static, common, R, most):
     with threads.limited(1):
         C = np.abs(_standardised(shard, static, common).correlate(R)) / np.sqrt(np.maximum(static[2], 1e-300))[:, None]
     C[~static[3]] = -1.0
-    top = np.argsort(-C, axis=0, kind="stable")[:most].T
-    return np.take_along_axis(C.T, top, axis=1), top
+    score = np.ascontiguousarray(C.T)
+    top = np.argpartition(-score, min(most, shard.p) - 1, axis=1)[:, :most]
+    return np.take_along_axis(score, top, axis=1), top
 
 
 def _foretell(shard, static, common, side, first, batches):
