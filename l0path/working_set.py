@@ -216,13 +216,7 @@ class SupportPath:
         b = np.zeros((len(sizes), model.width))
         for row, k in zip(b, sizes, strict=True):
             row[model.where[self.store.fits[k].support]] = self.store.fits[k].b
-        c = problem.X.correlate((problem.weights * (problem.y - b @ model.Z[: model.width])).T)
-        size, most, top = np.sqrt(np.maximum(problem.square, 1e-300)), min(60 if problem.X.p >= WIDE else 30, usable), []
-        for k in range(len(sizes)):  # one at a time: p may be large
-            score = -np.abs(c[:, k]) / size
-            score[~problem.usable] = 1.0
-            top.append(np.argpartition(score, most - 1)[:most])
-        model.reads += 1
+        top = model.leading((problem.weights * (problem.y - b @ model.Z[: model.width])).T, min(60 if problem.X.p >= WIDE else 30, usable))
         model.grow(np.unique(np.concatenate(top)))
 
     def _search(self, done):
