@@ -17,7 +17,7 @@ def main():
 
     import l0path
 
-    with tempfile.TemporaryDirectory() as folder, distributed.LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster, \
+    with tempfile.TemporaryDirectory() as folder, distributed.LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50) as cluster, \
             distributed.Client(cluster) as client:
         for loss, (n, p, K) in CASES.items():
             if args.only and args.only != loss:
