@@ -1,4 +1,7 @@
-"""Designs on a Dask cluster: verbs against the matrix, paths against those of the matrix in memory, workers that die in mid-path, what travels, folds through joblib."""
+"""Designs on a Dask cluster: verbs against the matrix, paths against those of the matrix in memory, workers that die in mid-path, what travels, folds through joblib.
+
+The default run kills a worker in mid-path; everything else that needs a cluster is slow.
+"""
 import os
 import pickle
 import signal
@@ -10,10 +13,11 @@ from test_blocks import assert_same_path, genotypes, parquet_of, problem, saved,
 from test_designs import assert_verbs, numbers
 
 import l0path
-from l0path.designs import Standardized, blocks
+from l0path.designs import Standardized, blocks, sharded
 from l0path.designs.sharded import Sharded, _cuts
 
 distributed = pytest.importorskip("distributed")
+slow = pytest.mark.slow
 
 
 def cluster_of_two():
@@ -44,6 +48,7 @@ SOURCES = {
 }
 
 
+@slow
 @pytest.mark.parametrize("kind", SOURCES)
 def test_every_source_has_the_verbs_of_its_matrix(tmp_path, two, kind):
     rng = np.random.default_rng(1)
@@ -56,6 +61,7 @@ def test_every_source_has_the_verbs_of_its_matrix(tmp_path, two, kind):
     np.testing.assert_array_equal(design.take_rows(rows).X, A[rows])
 
 
+@slow
 def test_genotypes_stay_packed(tmp_path, two):
     rng = np.random.default_rng(2)
     copies, A = genotypes(rng, 131, 40)
@@ -65,9 +71,12 @@ def test_genotypes_stay_packed(tmp_path, two):
     assert_same_path(l0path.fit(blocks(file, client=two), y, max_k=4), l0path.fit(A, y, max_k=4))
 
 
+@slow
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("p", [60, 5000])
-def test_paths_are_those_of_the_matrix_in_memory(tmp_path, two, loss, p):
+def test_paths_are_those_of_the_matrix_in_memory(tmp_path, two, monkeypatch, loss, p):
+    if p == 60:
+        monkeypatch.setattr(sharded, "SMALL", 0)  # what is small travels as what is large does
     X, y = problem(3, 120, p, loss)
     assert_same_path(l0path.fit(blocks(saved(tmp_path, X), client=two), y, loss=loss, lambda2=1e-3, max_k=6), l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=6))
 
@@ -75,15 +84,17 @@ def test_paths_are_those_of_the_matrix_in_memory(tmp_path, two, loss, p):
 OPTIONS = [{"grid": "lambda0", "max_k": 4}, {"algorithm": "cd", "max_k": 4}, {"algorithm": "apg", "max_k": 3}, {"lower": -1.0, "upper": 1.0, "max_k": 4},
            {"penalty": "L0L1", "n_shrink": 2, "max_k": 3},
            {"always_include": [3], "exclude": [0, 5], "max_k": 4}, {"fit_intercept": False, "standardize": False, "max_k": 4}, {"sample_weight": np.arange(100) % 3 + 0.0, "max_k": 4},
-           {"certify": True, "lambda2": 0.01, "max_k": 3}]
+           {"certify": True, "lambda2": 0.01, "max_k": 3}, {"groups": np.arange(40) // 3, "max_k": 4}, {"loss": "huber", "max_k": 4}]
 
 
+@slow
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: ", ".join(options))
 def test_options_work_on_a_cluster(tmp_path, two, options):
     X, y = problem(8, 100, 40, "squared")
     assert_same_path(l0path.fit(blocks(saved(tmp_path, X), client=two), y, **options), l0path.fit(X, y, **options))
 
 
+@slow
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_what_follows_a_fit_works_on_a_cluster(tmp_path, two, loss):
     X, y = problem(11, 150, 30, loss)
@@ -95,6 +106,7 @@ def test_what_follows_a_fit_works_on_a_cluster(tmp_path, two, loss):
     np.testing.assert_allclose(a.model("min").summary().table.coef, b.model("min").summary().table.coef, rtol=1e-8)
 
 
+@slow
 def test_gram_rows_beyond_the_workers_memory_are_let_go(tmp_path, two, monkeypatch):
     X, y = problem(19, 80, 900, "squared")
     monkeypatch.setattr(Sharded, "gram_rows", 12)
@@ -113,7 +125,7 @@ def kill_one(client):
     return address
 
 
-@pytest.mark.parametrize("loss, kind", [("squared", "npy F"), ("logistic", "npy F"), ("squared", "dask")])
+@pytest.mark.parametrize("loss, kind", [("squared", "npy F"), pytest.param("logistic", "npy F", marks=slow), pytest.param("squared", "dask", marks=slow)])
 def test_a_path_outlives_a_worker(tmp_path, mortal, monkeypatch, loss, kind):
     X, y = problem(5, 120, 400, loss)
     source = SOURCES[kind](tmp_path, X)
@@ -140,6 +152,7 @@ def test_a_path_outlives_a_worker(tmp_path, mortal, monkeypatch, loss, kind):
 # ------------------------------------------------------------------------------------------------------------------ what travels
 
 
+@slow
 def test_only_residuals_and_winners_travel(tmp_path, two):
     n, p, K = 60, 20_000, 8
     X, y = problem(7, n, p, "squared", "float32")
@@ -156,6 +169,7 @@ def test_only_residuals_and_winners_travel(tmp_path, two):
 # ------------------------------------------------------------------------------------------------------------------ folds through joblib
 
 
+@slow
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_folds_run_on_the_cluster_through_joblib(two, loss):
     X, y = problem(12, 120, 20, loss)
@@ -168,6 +182,7 @@ def test_folds_run_on_the_cluster_through_joblib(two, loss):
     assert found.model("min").k == wanted.model("min").k
 
 
+@slow
 def test_grid_searches_run_on_the_cluster_through_joblib(two):
     selection = pytest.importorskip("sklearn.model_selection")
     X, y = problem(13, 90, 12, "squared")
@@ -180,6 +195,7 @@ def test_grid_searches_run_on_the_cluster_through_joblib(two):
 # ------------------------------------------------------------------------------------------------------------------ errors
 
 
+@slow
 def test_arguments_are_checked(tmp_path, two):
     file = saved(tmp_path, np.eye(4))
     for shards in (0, -1, True, 1.5, "2"):
@@ -195,6 +211,7 @@ def test_arguments_are_checked(tmp_path, two):
         l0path.fit(blocks(np.array([[1.0, 2.0, np.nan], [0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]), client=two), np.arange(3.0))
 
 
+@slow
 def test_a_file_that_workers_cannot_read_says_so(tmp_path, two):
     file = saved(tmp_path, np.asfortranarray(np.eye(6)))
     source = blocks(file).source

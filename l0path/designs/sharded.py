@@ -22,6 +22,7 @@ from l0path.designs.sources import ArraySource
 
 SHARDS = 2  # shards for each thread of the cluster: those of a worker that dies are shared by the others
 STRIP = 1 << 20  # entries made at a time on a worker
+SMALL = 1 << 18  # bytes that rather travel with each task than take a round trip of their own
 SHARE = 0.2  # of the memory of the workers, for Gram rows
 
 
@@ -73,7 +74,10 @@ class Sharded(ColumnBlocks):
         return self.submit(i, _same, *arrays)
 
     def share(self, value, nbytes):
-        """Future of one value for all shards; workers pass it on to each other."""
+        """One value for all shards, which they are given as an argument: itself if it is small, else a future, which workers pass on to each other."""
+        if nbytes < SMALL:
+            self.sent += nbytes * len(self.homes)
+            return value
         self.sent += nbytes * len(set(self.homes))
         return self.submit(0, _only, value)
 
@@ -115,7 +119,7 @@ class Sharded(ColumnBlocks):
         digest = blake2b(np.ascontiguousarray(R.T).tobytes(), digest_size=16).digest()
         with self._lock:
             known, future = self._side
-            if known != digest or future.status in ("lost", "error", "cancelled"):
+            if known != digest or getattr(future, "status", "") in ("lost", "error", "cancelled"):
                 future = self.share(R, R.nbytes)
                 self._side = digest, future
         return future
