@@ -2,6 +2,7 @@
 import importlib
 import pickle
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from test_designs import assert_verbs, numbers, peak, weights_of
 
 import l0path
-from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, convert, threads
+from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, conversion, convert, threads
 from l0path.designs.bed import MAGIC
 from l0path.designs.sources import open_source, shape_of
+from l0path.solvers.gram_model import GramModel
 
 
 def saved(folder, X, name="X.npy"):
@@ -305,6 +307,20 @@ def test_gram_rows_stay_within_the_budget(tmp_path, loss):
     assert_same_path(path, l0path.fit(X.astype(float), y, loss=loss, lambda2=1e-2, max_k=10))
 
 
+def test_gram_rows_of_a_fold_go_with_it(tmp_path, monkeypatch):
+    X, y = problem(20, 90, 300, "squared", "float32")
+    alive, seen, start = weakref.WeakSet(), [], GramModel.__init__
+
+    def watched(self, problem):
+        alive.add(self)
+        seen.append(len(alive))
+        start(self, problem)
+
+    monkeypatch.setattr(GramModel, "__init__", watched)
+    l0path.cv_fit(blocks(saved(tmp_path, X)), y, cv=4, max_k=3, random_state=0)
+    assert seen == [1] * 5  # never two at a time: that of all rows, and one a fold
+
+
 def test_a_pass_allocates_little(tmp_path):
     X = np.zeros((500, 40_000), dtype=np.float32, order="F")  # 80 MB
     design = blocks(saved(tmp_path, X), memory_limit="10MB")
@@ -376,6 +392,23 @@ def test_convert_arrays_in_pieces(tmp_path, order):
     with pytest.raises(ValueError, match="dtype=int8 cannot hold every value of the columns 0 to"):
         convert(X, tmp_path / "Y.npy", dtype="int8", progress=False)
     assert not (tmp_path / "Y.npy").exists() and not (tmp_path / "Y.npy.part").exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/status")
+def test_convert_keeps_to_its_memory(tmp_path, monkeypatch):
+    file, used, write = saved(tmp_path, np.ones((500, 20_000), dtype=np.float32)), [], conversion._write  # 40 MB, row after row
+
+    def resident():
+        return next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
+
+    def watched(*arguments):
+        write(*arguments)
+        used.append(resident() - before)
+
+    monkeypatch.setattr(conversion, "_write", watched)
+    before = resident()
+    convert(file, tmp_path / "Y.npy", progress=False, memory_limit="10MB")
+    assert len(used) > 20 and max(used) < 12e6
 
 
 def test_convert_genotypes(tmp_path):
