@@ -14,6 +14,7 @@ import l0path
 from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, conversion, convert, threads
 from l0path.designs.bed import MAGIC
 from l0path.designs.sources import open_source, shape_of
+from l0path.solvers import branch_and_bound
 from l0path.solvers.gram_model import GramModel
 
 
@@ -319,6 +320,36 @@ def test_gram_rows_of_a_fold_go_with_it(tmp_path, monkeypatch):
     monkeypatch.setattr(GramModel, "__init__", watched)
     l0path.cv_fit(blocks(saved(tmp_path, X)), y, cv=4, max_k=3, random_state=0)
     assert seen == [1] * 5  # never two at a time: that of all rows, and one a fold
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_long_columns_do_not_fill_the_memory_with_working_ones(tmp_path, loss):
+    n, K = 12_000, 6
+    X, y = problem(27, n, 150, loss, "float32")
+    design = blocks(saved(tmp_path, X))
+    design.memory_limit = 8 * n * 20  # twenty columns of float64
+    path = l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=K)
+    assert path.rounds.working.iloc[-1] <= 20 + 6 * 4 + 2 * K  # the first ones, looks at residuals, violators; without a limit there are 100 at the start
+    assert_same_path(path, l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=K))
+
+
+def test_a_certificate_reads_a_file_for_many_nodes_at_a_time(tmp_path, monkeypatch):
+    X, y = problem(28, 80, 1500, "squared", "float32")
+    y = y + np.random.default_rng(29).normal(size=80)
+    monkeypatch.setattr("l0path.proving.DENSE", 0)  # too large to be copied
+    found, reads, read = [], [], branch_and_bound.Tree._read
+
+    def counted(self, nodes):
+        reads[-1] += 1
+        return read(self, nodes)
+
+    monkeypatch.setattr(branch_and_bound.Tree, "_read", counted)
+    for design in (X, blocks(saved(tmp_path, X))):
+        path = l0path.fit(design, y, lambda2=0.1, max_k=3)
+        reads.append(0)
+        found.append(path.certify(k=3, time_limit=None))
+    assert found[0].proven and found[1].proven and found[0].incumbent == pytest.approx(found[1].incumbent, rel=1e-9)
+    assert found[0].nodes > 100 and reads[1] < 0.8 * reads[0], reads
 
 
 def test_a_pass_allocates_little(tmp_path):

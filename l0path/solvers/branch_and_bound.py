@@ -24,7 +24,7 @@ from ..problem import EPS
 from .local_search import LocalSearch
 from .node_relaxation import relax
 
-BATCH = 16  # nodes split at a time, at most: their children share a read of X
+BATCH = 16  # nodes split at a time, at most: their children share a read of X (four times as many where that is a file)
 TURNS = 60  # Newton steps of a relaxation
 INNER = 6  # Newton steps of a majorising model
 CLOSE = 1e-5  # relative change of the coefficients at which majorising ends
@@ -144,6 +144,7 @@ class Tree(Contest):
         self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
         self.columns = int(dual.counted.sum())
+        self.batch = (4 * BATCH, 1) if hasattr(problem.X.design, "memory_limit") else (BATCH, 4)  # nodes at a time: at most, and one in so many of those that wait; fewer reads where X is on disk
         self.best, self.seen, self.allowed = [], set(), None
         self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
@@ -179,7 +180,7 @@ class Tree(Contest):
                 if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(self.upper):
                     return "closed"
                 nodes = []
-                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
+                while self.heap and len(nodes) < min(self.batch[0], 1 + len(self.heap) // self.batch[1]) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []
