@@ -39,7 +39,7 @@ def blocks(source, memory_limit="1GB", *, client=None, shards=None):
         are cheap; for chunks of whole rows, as in a row-major file, every range of columns reads all of X: `convert` such a source first.
     memory_limit : bytes, as a number or a text such as "500MB" or "2GiB"; at least 10 MB. Blocks, columns kept for reuse and the Gram rows of support paths stay below it together; where the
         Gram rows of all sizes do not fit, sizes are checked in several reads. Not in it: vectors of length p (about 25 of them), the working columns, 8 n bytes each, Gram rows that coordinate
-        descent keeps on a lambda0 grid, what folds in other processes take, and up to 256 MB for a copy of the columns that `certify` searches. With millions of rows the working columns are what counts:
+        descent keeps on a lambda0 grid, what folds in other processes take, and up to 256 MB for a copy of the columns that `certify` searches. With millions of rows working columns are what counts:
         a fit begins with as many as the limit holds, at most 100 and at least 2 max_k (4 max_k for losses other than the squared one), and needs about three vectors more for each size.
     client : a `dask.distributed.Client`: X is cut by columns into `shards` (default: two for each thread of the cluster) that its workers read, once, and keep in their memory; right-hand sides and
         winners travel (`docs/distributed.md`). Workers need l0path, and files under the same path. A worker that dies is replaced: others read its shards again. Arrays in memory are sent through
