@@ -20,13 +20,14 @@ from sklearn.utils.validation import check_is_fitted, check_memory, validate_dat
 from .cross_validation import cv_fit
 from .errors import ConvergenceWarning
 from .fit import fit
+from .groups import make_groups
 from .inputs import number, sample_weights
 from .losses import CLASSIFICATION, canonical_name
-from .plan import _numbers
+from .plan import _numbers, default_max_k
 from .problem import effective_rows
 
 PASSED = ("loss", "algorithm", "lambda1", "lambda2", "fit_intercept", "standardize", "lower", "upper", "always_include", "exclude", "penalty_factor", "gamma", "delta", "tol", "max_iter",
-          "time_limit", "class_weight")  # parameters that `fit` takes under the same name
+          "time_limit", "class_weight", "groups")  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
 SPARSE = ("csc", "csr")  # formats taken as they are
 
@@ -138,10 +139,14 @@ class _Selected(SelectorMixin, BaseEstimator):
         choice among them would be one of rounding. None stands for min(p, n_eff // 2, 100)."""
         n, p = X.shape
         weights = sample_weights(sample_weight, n)
+        if want is None and self.groups is not None:
+            return default_max_k(make_groups(self.groups, [str(name) for name in getattr(self, "feature_names_in_", (f"x{j}" for j in range(p)))]), p, effective_rows(weights))
         if want is None:
             want = int(min(p, effective_rows(weights) // 2, 100))
         elif isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)) or want < 0:
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
+        if self.groups is not None:
+            return int(want)
         named = getattr(self, "penalty", "L0")
         if any(name.replace("lambda", "L") in named if value is None else _numbers(value, name).min() > 0 for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))):
             return int(want)
@@ -216,7 +221,7 @@ class _BestModel(_Selected):
         """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names, fitted on all rows.
 
         X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,) >= 0, weighs training and held-out rows.
-        groups : (n,) labels of rows that stay in one fold.
+        groups : (n,) labels of rows that stay in one fold (the parameter `groups` of the estimator is about columns).
 
         Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy; TimeoutError where time_limit leaves fewer than two folds.
         """
@@ -284,7 +289,8 @@ class L0Regressor(_Regressor, _OneModel):
         its models are improved from both sides.
     memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k solves one path per training set, whatever the number of sizes. Each fit still reads its
         training set to recognise it, so where only k is searched `L0RegressorCV` is faster. A path from there has no data: methods of `path_` that need them take X=, y=.
-    algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`.
+    algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor, groups, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`.
+        With groups (of columns: labels, {label: columns} or lists) k is the number of chosen groups, and `model_.groups` names them.
         At the time_limit the largest model solved, up to k, is taken, with a ConvergenceWarning.
 
     Attributes
@@ -303,7 +309,7 @@ class L0Regressor(_Regressor, _OneModel):
     """
 
     def __init__(self, k=10, *, lambda0=None, lambda1=0.0, lambda2=0.0, loss="squared", max_k=None, memory=None, algorithm="swap", fit_intercept=True, standardize=True, lower=-math.inf,
-                 upper=math.inf, always_include=None, exclude=None, penalty_factor=None, delta=None, tol=1e-8, max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
+                 upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None, delta=None, tol=1e-8, max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
         _keep(self, locals())
 
 
@@ -326,7 +332,8 @@ class L0Classifier(_Classifier, _OneModel):
     """
 
     def __init__(self, k=10, *, lambda0=None, lambda1=0.0, lambda2=1e-3, loss="logistic", class_weight=None, max_k=None, memory=None, algorithm="swap", fit_intercept=True, standardize=True,
-                 lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, gamma=0.25, tol=1e-8, max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
+                 lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None, gamma=0.25, tol=1e-8, max_iter=1000, time_limit=None,
+                 n_jobs=None, random_state=None):
         _keep(self, locals())
 
 
@@ -349,7 +356,7 @@ class L0RegressorCV(_Regressor, _BestModel):
     """
 
     def __init__(self, max_k=None, *, cv=5, scoring=None, which="min", n_repeats=1, penalty="L0", lambda1=None, lambda2=None, n_shrink=10, grid="support", loss="squared", algorithm="swap",
-                 fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, delta=None, tol=1e-8, max_iter=1000,
+                 fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None, delta=None, tol=1e-8, max_iter=1000,
                  time_limit=None, n_jobs=None, random_state=None):
         _keep(self, locals())
 
@@ -366,6 +373,6 @@ class L0ClassifierCV(_Classifier, _BestModel):
     """
 
     def __init__(self, max_k=None, *, cv=5, scoring=None, which="min", n_repeats=1, penalty="L0", lambda1=None, lambda2=1e-3, n_shrink=10, grid="support", loss="logistic", class_weight=None,
-                 algorithm="swap", fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, gamma=0.25, tol=1e-8,
+                 algorithm="swap", fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None, gamma=0.25, tol=1e-8,
                  max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
         _keep(self, locals())

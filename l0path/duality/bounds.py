@@ -261,14 +261,14 @@ def cardinality_bounds(dual, points, max_k):
     def bound(m):
         h = gains(dual, points, m)
         taken = np.zeros(max_k + 1)
-        taken[1:] = np.cumsum(_largest(h[counted], max_k))
+        taken[1:] = np.cumsum(largest(h[counted], max_k))
         out[:, m] = left(dual, points, m, h, taken)
 
     threads.run_each(bound, points.constant.size)
     return out
 
 
-def _largest(h, k):
+def largest(h, k):
     """The k largest entries, descending, padded with zeros; what is negative by rounding counts as zero."""
     out = np.zeros(k)
     if h.size > 4 * k:

@@ -57,7 +57,7 @@ class Model:
         """See `Path.certify`; options: all but the selector."""
         return self.path.certify(index=self.index, **options)
 
-    def score(self, X, y, *, sample_weight=None, offset=None):
+    def score(self, X, y=None, *, sample_weight=None, offset=None):
         """See `Path.score`."""
         return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
 

@@ -17,18 +17,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..designs.threads import one_blas_thread
-from ..duality.bounds import base, gains, points_at
-from ..duality.conjugates import smooth, tangents
-from ..losses import smoothness
+from ..duality.bounds import base, gains, largest, points_at
+from ..duality.conjugates import smooth
 from ..problem import EPS
 from .local_search import LocalSearch
+from .node_newton import NodeNewton
 from .node_relaxation import relax
 
 BATCH = 16  # nodes split at a time, at most: their children share a read of X (four times as many where that is a file)
 TURNS = 60  # Newton steps of a relaxation
-INNER = 6  # Newton steps of a majorising model
-CLOSE = 1e-5  # relative change of the coefficients at which majorising ends
-STEPS = 60  # majorising steps of a loss that is not quadratic
+LATER = 10  # of those below the root, for losses that are not quadratic
 ROUNDS = 8  # times a node is solved again with more working columns
 ENTERING = 30  # columns that become working ones for a node at a time
 ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is rounded to a model
@@ -63,23 +61,19 @@ class Node(NamedTuple):
 
 
 class Working:
-    """The working columns W (w,), positions in them are for ever: Z (n, w), the majorant's Gram matrix G (w, w) = curvature Z'diag(w)Z less the split, q = Z'diag(w)y, and the dual's terms."""
+    """The working columns W (w,), positions in them are for ever: Z (n, w), q = Z'diag(w)y, the dual's terms, and for the squared loss G (w, w) = Z'diag(w)Z less the split."""
 
-    def __init__(self, dual, curvature):
-        self.dual, self.curvature, self.W = dual, curvature, np.empty(0, dtype=np.int64)
-        n = dual.problem.X.n
+    def __init__(self, dual):
+        self.dual, self.W = dual, np.empty(0, dtype=np.int64)
         self.position = np.full(dual.problem.X.p, -1)
-        self.Z, self.G, self.space = np.empty((n, 0), order="F"), np.empty((0, 0)), np.empty((0, 0))
+        self.Z, self.G, self.q, self.space = np.empty((dual.problem.X.n, 0), order="F"), np.empty((0, 0)), np.empty(0), np.empty((0, 0))
         self.take()
 
     def take(self):
         dual, W = self.dual, self.W
         self.ridge, self.lower, self.upper = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper))
         self.factor = np.where(dual.counted[W], dual.problem.factor[W], 0.0)  # forced columns cost nothing
-        self.q = self.Z.T @ (dual.problem.weights * dual.problem.y)
         self.counted = dual.counted[W]
-        if self.space.shape[0] < W.size:
-            self.space = np.empty((2 * W.size, 2 * W.size))
 
     def grow(self, J):
         """Let columns J, in this order, become working ones."""
@@ -92,14 +86,24 @@ class Working:
         self.position[J] = np.arange(old, self.W.size)
         Z = np.empty((self.Z.shape[0], self.W.size), order="F")
         Z[:, :old], Z[:, old:] = self.Z, problem.X.columns(J)
-        G = np.empty((self.W.size, self.W.size))
+        weighted = problem.weights[:, None] * Z[:, old:]
+        self.Z, self.q = Z, np.concatenate([self.q, weighted.T @ problem.y])
+        self.take()
+        if problem.quadratic:
+            self._gram(old, weighted)
+
+    def _gram(self, old, weighted):
+        """G with the working columns from position `old` on, which times the weights are `weighted`."""
+        w = self.W.size
+        G = np.empty((w, w))
         G[:old, :old] = self.G
-        G[old:] = self.curvature * ((problem.weights[:, None] * Z[:, old:]).T @ Z)
+        G[old:] = weighted.T @ self.Z
         G[:, old:] = G[old:].T
         if self.dual.split is not None:
-            G[np.arange(old, self.W.size), np.arange(old, self.W.size)] -= self.dual.split[J]
-        self.Z, self.G = Z, G
-        self.take()
+            G[np.arange(old, w), np.arange(old, w)] -= self.dual.split[self.W[old:]]
+        self.G = G
+        if self.space.shape[0] < w:
+            self.space = np.empty((2 * w, 2 * w))
 
 
 class Contest:
@@ -137,16 +141,19 @@ class Tree(Contest):
     best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
     """
 
+    width = 0.0  # of a smoothed hinge, if there is one
+    poll = None  # asked before the relaxation of a node that is not quadratic: True leaves it the bound it has
+
     def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)):
         problem = dual.problem
         self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
         self.loss = smooth(problem.loss)
-        self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
+        self.work = Working(dual)
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
         self.columns = int(dual.counted.sum())
         self.batch = (4 * BATCH, 1) if hasattr(problem.X.design, "memory_limit") else (BATCH, 4)  # nodes at a time: at most, and one in so many of those that wait; fewer reads where X is on disk
         self.best, self.seen, self.allowed = [], set(), None
-        self.heap, self.nodes, self.reads, self.count = [], 0, 0, 0
+        self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
         self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
@@ -166,6 +173,7 @@ class Tree(Contest):
         """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"),
         or the lowest node may not be split ("resting")."""
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
+        self.poll = poll if self.nodes else None  # the root is solved at any rate
         with one_blas_thread():
             if not self.nodes:
                 empty = np.empty(0, dtype=np.int64)
@@ -180,7 +188,7 @@ class Tree(Contest):
                 if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(self.upper):
                     return "closed"
                 nodes = []
-                while self.heap and len(nodes) < min(self.batch[0], 1 + len(self.heap) // self.batch[1]) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
+                while self.heap and len(nodes) < min(self.batch[0], 1 + len(self.heap) // self.batch[1], (limit - self.nodes + 1) // 2) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []
@@ -256,6 +264,8 @@ class Tree(Contest):
 
     def _keep(self, node):
         """On the heap, unless its bound says that it holds nothing better."""
+        if node.bound < self.cutoff and self._leaf(node):  # what was fixed may leave one model alone
+            return
         self.nodes += 1
         if not node.bound < self.cutoff:
             return
@@ -294,51 +304,57 @@ class Tree(Contest):
         for m, node in enumerate(out):
             B[node.at, m] = node.b
         shift, bounds = np.array([node.shift for node in out]), np.full(len(out), -math.inf)
-        states = [self._state(node) for node in out]
+        states, fixed = [self._state(node) for node in out], []
         if self.dual.problem.quadratic:
             for m, node in enumerate(out):
-                bounds[m], s[m] = self._solve(states[m], self._left(node), s[m], work.q, self.half, self.cutoff, TURNS, B[:, m])
+                bounds[m], s[m], gain = self._solve(states[m], self._left(node), s[m], work.q, self.half, self.cutoff, TURNS, B[:, m])
+                if self.complete:
+                    free = states[m] == 0
+                    fixed.append(self._fixed(bounds[m], gain, free, None if self.size is None else largest(gain[free], self._left(node) + 1)))
         else:
-            self._majorise(out, states, B, s, shift)
+            self._newton(out, states, B, s, shift)
         done = []
         for m, node in enumerate(out):
             at = np.flatnonzero(B[:, m])
-            done.append(node._replace(bound=max(node.bound, bounds[m]) if self.complete else node.bound, at=at, b=B[at, m], s=float(s[m]), shift=float(shift[m])))
+            node = node._replace(at=at, b=B[at, m], s=float(s[m]), shift=float(shift[m]))
+            done.append(self._narrowed(node, bounds[m], *fixed[m]) if self.complete else node)
         return done
 
     def _solve(self, state, left, s, q, half, cutoff, turns, b):
-        """(bound on the working columns, s) of the quadratic relaxation with linear term q; b (w,) is the start and is overwritten."""
+        """(bound on the working columns, s, what each takes off the bound) of the quadratic relaxation with linear term q; b (w,) is the start and is overwritten."""
         work, w = self.work, b.size
         c, h, part = np.empty(w), np.empty(w), np.empty(w, dtype=np.int64)
         gamma = (self.dual.problem.X.n + 16) * EPS
-        return relax(work.G, q, half, work.ridge, self.dual.lambda1, work.lower, work.upper, work.factor, state, left, s, cutoff, turns, gamma, b, c, h, part, work.space)[:2]
+        return *relax(work.G, q, half, work.ridge, self.dual.lambda1, work.lower, work.upper, work.factor, state, left, s, cutoff, turns, gamma, b, c, h, part, work.space), h
 
-    def _majorise(self, nodes, states, B, s, shift):
-        """Relaxations of a loss with bounded curvature, in place: the quadratic model of that curvature at an extrapolated point lies above the loss, and its relaxation is the next point (accelerated
-        proximal gradient in the metric of the Gram matrix, Beck & Teboulle 2009, started anew where the step turns back)."""
-        problem, work = self.dual.problem, self.work
-        last, t = B.copy(), np.ones(len(nodes))
-        live = np.arange(len(nodes))
-        for _ in range(STEPS):
-            after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t[live] ** 2))
-            V = B[:, live] + (t[live] - 1.0) / after * (B[:, live] - last[:, live])
-            rows = np.flatnonzero(V.any(axis=1))
-            eta = np.asfortranarray(work.Z[:, rows] @ V[rows] + problem.offset[:, None])
-            a, _, shift[live] = tangents(problem.loss, problem.y, problem.weights, eta, problem.intercept, shift[live])
-            Q = work.G[:, rows] @ V[rows] - work.Z.T @ a
-            going = []
-            for i, m in enumerate(live):
-                before, b = B[:, m].copy(), V[:, i].copy()
-                s[m] = self._solve(states[m], self._left(nodes[m]), s[m], np.ascontiguousarray(Q[:, i]), 0.0, math.inf, INNER, b)[1]
-                step = b - before
-                last[:, m], B[:, m] = before, b
-                back = (V[:, i] - b) @ step > 0
-                t[m] = 1.0 if back else after[i]
-                if np.abs(step).max(initial=0.0) > CLOSE * np.abs(b).max(initial=0.0):
-                    going.append(m)
-            live = np.array(going, dtype=np.int64)
-            if not live.size:
-                return
+    def _fixed(self, value, h, free, top):
+        """(out, into), (w,) bool: free working columns with which, or without which, no model of the node is below the cutoff (see `screening`). value: a bound of the node, of which its working
+        columns take off h each, the free ones up to their number that may come in, or for a lambda0 what exceeds their price; top: the gains of all free columns, that number + 1 of the largest."""
+        if not -math.inf < value < self.cutoff < math.inf:
+            return np.zeros((2, h.size), dtype=bool)
+        if self.size is None:
+            price = self.lambda0 * self.work.factor
+            excess = np.maximum(h - price, 0.0)
+            return free & (value + excess + price - h > self.cutoff), free & (value + excess > self.cutoff)
+        return free & (value + top[-2] - np.maximum(h, 0.0) > self.cutoff), free & (value + h - top[-1] > self.cutoff)
+
+    def _narrowed(self, node, value, out, into):
+        """The node with a bound of it, and columns that this bound fixes."""
+        kept = ~out[node.at]
+        node = node._replace(bound=max(node.bound, value), at=node.at[kept], b=node.b[kept])
+        if out.any() or into.any():
+            node = self._near(node._replace(out=np.concatenate([node.out, np.flatnonzero(out)]), into=np.concatenate([node.into, np.flatnonzero(into)])))
+        return node
+
+    def _newton(self, nodes, states, B, s, shift):
+        """Relaxations of a loss that is not quadratic, in place, on the working columns; for the hinge: whether its width is what some bound lacks."""
+        coarse = False
+        for m, node in enumerate(nodes):
+            if self.poll is not None and self.poll():
+                return False
+            s[m], shift[m], lack = NodeNewton(self, states[m], self._left(node), B[:, m]).run(s[m], shift[m], LATER if node.into.size + node.out.size else TURNS)
+            coarse |= lack
+        return coarse
 
     def _read(self, nodes):
         """[(node with its bound over all columns, columns that should become working ones)]: one read of X."""
@@ -349,7 +365,6 @@ class Tree(Contest):
         for m, node in enumerate(nodes):
             U[node.at, m] = node.b
         points = points_at(dual, work.W, U, np.array([node.shift for node in nodes]))
-        self.reads += 1
         return [self._bounded(node, points, m) for m, node in enumerate(nodes)]
 
     def _bounded(self, node, points, m):
@@ -366,17 +381,17 @@ class Tree(Contest):
             price = self.lambda0 * dual.problem.factor
             start += price[into].sum()
             excess = np.where(free, np.maximum(h - price, 0.0), 0.0)
-            value, above = start - excess.sum(), np.where(free, h - price, -1.0)
+            value, above, top = start - excess.sum(), np.where(free, h - price, -1.0), None
         else:
             g = np.where(free, np.maximum(h, 0.0), -1.0)
-            top = np.partition(g, g.size - left)[g.size - left :] if left < g.size else g
+            top = largest(g, left + 1)
             known = np.sort(g[work.W])[::-1]  # a column enters that takes more off than the last of those counted would, were W all there is
-            value, above = start - np.maximum(top, 0.0).sum(), g - max(known[left - 1] if left <= known.size else 0.0, 1e-300)
+            value, above = start - top[:left].sum(), g - max(known[left - 1] if left <= known.size else 0.0, 1e-300)
         above[work.W] = -1.0
         J = np.flatnonzero(above > 0)
         if J.size > ENTERING:
             J = J[np.argpartition(-above[J], ENTERING)[:ENTERING]]
-        return node._replace(bound=max(node.bound, value)), J
+        return self._narrowed(node, value, *self._fixed(value, h[work.W], free[work.W], top)), J
 
     def _z(self, node, state, b):
         """(w,) z of the relaxation on free columns; 0 elsewhere."""

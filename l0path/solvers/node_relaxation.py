@@ -302,8 +302,8 @@ def descend(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, lo
 
 @njit
 def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cutoff, turns, gamma, b, c, h, part, M):
-    """Solve one node: (bound, s, turns used). b (w,) is the start and becomes the relaxed solution; c, h, part (w,) are filled. Stops once the bound exceeds `cutoff`,
-    or after `turns` Newton steps. M: work space (w, w) at least."""
+    """Solve one node: (bound, s). b (w,) is the start and becomes the relaxed solution; filled are c = q - G b, h (w,), what each column takes off the bound, and part (w,).
+    Stops once the bound exceeds `cutoff`, or after `turns` Newton steps. M: work space (w, w) at least."""
     w = b.size
     best = np.empty(max(size, 1))
     for j in range(w):
@@ -314,10 +314,9 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
         inside[j] = b[j] != 0.0 or state[j] > 0
         part[j] = ZERO
     x, t, step, low, high = np.empty(w), np.empty(w), np.zeros(w), 0.0, np.inf
-    top, used, settled, ratio, change = -np.inf, 0, False, 1.0, 0.0
-    keep, keep_c, keep_s = np.zeros(w), np.zeros(w), s
+    top, settled, ratio, change = -np.inf, False, 1.0, 0.0
+    keep, keep_c, keep_h, keep_s = np.zeros(w), np.zeros(w), np.zeros(w), s
     for turn in range(turns):
-        used += 1
         A = members(inside)
         for j in range(w):
             c[j] = q[j]
@@ -330,7 +329,7 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
             top = value
             keep_s = s
             for j in range(w):
-                keep[j], keep_c[j] = b[j], c[j]
+                keep[j], keep_c[j], keep_h[j] = b[j], c[j], h[j]
         if top > cutoff:
             break
         fresh = enter(lambda1, ridge, lower, upper, factor, state, size, s * s, c, inside, x)
@@ -357,5 +356,5 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
             if b[A[i]] == 0.0 and state[A[i]] == 0:
                 inside[A[i]] = False
     for j in range(w):
-        b[j], c[j] = keep[j], keep_c[j]
-    return top, keep_s, used
+        b[j], c[j], h[j] = keep[j], keep_c[j], keep_h[j]
+    return top, keep_s
