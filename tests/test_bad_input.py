@@ -136,7 +136,6 @@ WRONG = {
     "unknown grid": (dict(grid="lambda"), ValueError, "grid='lambda'"),
     "grid a list": (dict(grid=["support"]), ValueError, "grid="),
     "unknown algorithm": (dict(algorithm="simplex"), ValueError, "algorithm='simplex'.*'swap'"),
-    "later algorithm": (dict(algorithm="feature_generating"), ValueError, "not in this version"),
     "algorithm a number": (dict(algorithm=3), TypeError, "algorithm=3"),
     "certify": (dict(certify="yes"), TypeError, "certify='yes' must be True or False"),
     "unknown scale": (dict(lambda_scale="glmnet"), ValueError, "lambda_scale='glmnet'"),
@@ -391,6 +390,31 @@ def test_heavy_tails_are_no_separation():
     path = l0path.fit(x[:, None], y, loss="logistic")
     assert (path.table.status == "converged").all() and np.abs(path.predict(x[:, None], k=1, type="link")).max() > 1000
     assert path.model(k=1).objective == pytest.approx(oracles.restricted(x[:, None], y, [0], loss="logistic")[0], rel=1e-9)
+
+
+def test_curvature_that_rounding_hides_is_no_separation():
+    """Ten genes and shuffled labels: the optimum is far out, where hardly a row is curved, but it is one."""
+    data = l0path.datasets.load_srbct()
+    rng = np.random.default_rng(5)
+    y = [rng.permutation(np.where(data.y == "EWS", 1, -1)) for _ in range(9)][-1]
+    A = data.X.to_numpy()[:, [207, 728, 836, 1112, 1137, 1271, 1375, 2111, 2180, 2239]]
+    assert not oracles.separated(A, y)
+    path = l0path.fit(A, y, loss="logistic", always_include=range(10), max_k=0)
+    model = path.model(index=0)
+    eta = model.predict(A, type="link")
+    slopes = y / (1.0 + np.exp(y * eta))
+    assert "separated" not in model.flags and model.loss < 0.021 and np.abs(np.column_stack([np.ones(len(y)), A / A.std(axis=0)]).T @ slopes).max() < 1e-6
+
+
+@pytest.mark.parametrize(("n", "p", "k", "seed"), [(80, 400, 4, 3), (100, 300, 6, 3), (100, 300, 6, 4), (120, 600, 8, 0)])
+def test_separated_supports_come_before_others(n, p, k, seed):
+    """A support whose loss falls to zero is the best of its size, however large the loss where its coefficients stop."""
+    s = l0path.simulate.logistic(n, p, k, scale=1000, random_state=seed, correlation="constant", rho=0.3)
+    with pytest.warns(SeparationWarning):
+        path = l0path.fit(s.X, s.y, loss="logistic", max_k=n // 3)
+    found = path.table[path.table.status == "converged"]
+    assert (np.diff(found.loss) < 0).all() and len(found) == len(path) - 1 and path.status.startswith(f"ended at k = {len(path) - 1}")
+    assert oracles.separated(s.X[:, path.support(index=-1)], np.where(s.y == path.classes[1], 1, -1))
 
 
 def test_equal_forced_columns_are_no_separation():

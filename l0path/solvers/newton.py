@@ -279,7 +279,8 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
     Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after
     a refused step, tenfold less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0
     (no shrinkage) it ends as SEPARATED when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta - offset| > 30 (poisson: 20) and the curvature
-    along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back to |eta - offset| <= 30. smooth: the curvature of the loss has no jumps.
+    along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is approached.
+    smooth: the curvature of the loss has no jumps.
     """
     n, k = y.size, S.size
     m = k + 1 if intercept else k
@@ -329,7 +330,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         if capped > 0:
             far, margin = _reach(y, eta, offset)
             if capped == 1 and margin > 0.0 and _unbounded(x, 0.0, held, lo, hi):
-                status = SEPARATED
+                status, F = SEPARATED, 0.0
                 break
             if far <= ETA_CAP:
                 held[:] = x
@@ -343,7 +344,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         predictor(Z, S, held[:k], held[k] if intercept else b0, offset, work)
         share = _share(work, eta, offset)
         x[:] = held + share * (x - held)
-        F = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta)
+        predictor(Z, S, x[:k], x[k] if intercept else b0, offset, eta)
     for a in range(k):
         b[a] = x[a]
     return status, F, x[k] if intercept else b0, violation

@@ -2,6 +2,7 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import linprog
 
 from ..designs import threads
 from ..losses import Squared, derivatives, name_of, smoothness
@@ -66,7 +67,8 @@ class RowModel(WorkingColumns):
         return self.refit(self.problem.forced, lambda1, lambda2)
 
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
-        """Best coefficients on a support of working columns, from a start (b, b0); None once `target` is out of reach."""
+        """Best coefficients on a support of working columns, from a start (b, b0); None once `target` is out of reach. Where they have no finite optimum the value is what the loss falls to,
+        and the coefficients stop at the cap, so that supports are compared by what they can reach."""
         p, k = self.problem, support.size
         self.refits += 1
         b, b0 = (np.zeros(k), 0.0) if start is None else (np.array(start[0], dtype=np.float64), float(start[1]))
@@ -77,8 +79,11 @@ class RowModel(WorkingColumns):
         capped = (1 if self.name == "logistic" else 2 if self.name == "poisson" else 0) if free else 0
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
-        status, value, b0, _ = newton.refit(p.loss, p.y, p.weights, p.offset, self.Z, at, float(lambda1), float(lambda2), lower, upper, p.intercept, b, b0, float(target), capped,
-                                            self.smooth, min(self.max_iter, 1000), eta)
+        for limited in (capped, 0):
+            status, value, b0, _ = newton.refit(p.loss, p.y, p.weights, p.offset, self.Z, at, float(lambda1), float(lambda2), lower, upper, p.intercept, b, b0, float(target), limited,
+                                                self.smooth, min(self.max_iter, 1000), eta)
+            if status != newton.SEPARATED or value == 0.0 or recedes(self.name, p, self.Z[at], lower, upper):
+                break  # else curvature has vanished to rounding only, and a second descent may go as far as it must
         if status == newton.REJECTED:
             return None
         flags = ("not_converged",) if status == newton.MAX_ITER else ()
@@ -86,7 +91,6 @@ class RowModel(WorkingColumns):
             far = np.abs(eta - p.offset).max()
             if far > 0 and self.name == "logistic":
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
-                value = newton.mean_loss(p.loss, p.y, p.offset + (eta - p.offset) * (newton.ETA_CAP / far), p.weights)
             flags = ("separated",)
         elif free and self.name in ("squared_hinge", "smoothed_hinge") and value <= 1e-12:
             flags = ("separated",)
@@ -269,3 +273,18 @@ class RowModel(WorkingColumns):
         count = foretold(self._flat.rows[:, block], np.array(rows, dtype=np.int64), B, fit.b, c / total, self.problem.square[block], skip, locked, price, paid, lambda1 / total, lambda2 / total,
                          bound, target, ceiling, 0, c.size, change, column, position)
         return sorted(found + [(float(v), block.start + int(j)) for v, j in zip(change[:count], column[:count], strict=True)])[:most]
+
+
+def recedes(name, problem, Z, lower, upper):
+    """Whether the loss falls for ever along some direction d of the coefficients of Z (k, n) and the intercept that the box allows: a linear program.
+
+        logistic    y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not every row is (Albert & Anderson, Biometrika 71, 1984)
+        poisson     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
+    """
+    counts = name == "poisson"
+    A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T
+    A = -A if counts else A * problem.y[:, None]
+    held = problem.y > 0 if counts else np.zeros(problem.y.size, dtype=bool)
+    bounds = [(0.0 if np.isfinite(low) else -1.0, 0.0 if np.isfinite(high) else 1.0) for low, high in zip(lower, upper, strict=True)] + [(-1.0, 1.0)] * problem.intercept
+    found = linprog(-A[~held].sum(axis=0), A_ub=-A[~held], b_ub=np.zeros((~held).sum()), A_eq=A[held] if held.any() else None, b_eq=np.zeros(held.sum()) if held.any() else None, bounds=bounds)
+    return found.status != 0 or -found.fun > 1e-6 * problem.y.size
