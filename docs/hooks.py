@@ -1,0 +1,61 @@
+"""What mkdocs cannot know by itself: the pages of the reference, one for each public name of `l0path.__all__`, and the vignettes that have been rendered."""
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+from docstrings import found, home, l0path, links, markdown, prose, reference  # noqa: E402
+
+
+def page(name, identifiers):
+    """Markdown of a page of the reference."""
+    value = getattr(l0path, name)
+    whole = isinstance(value, ModuleType)
+    lines = [f"# l0path.{name}", "", markdown(inspect.getdoc(value) or "", links=links()), ""] if whole else []
+    for identifier in identifiers:
+        lines += [f"::: {home(identifier)}", *([] if whole else ["    options:", "      heading_level: 1"]), ""]
+    return "\n".join(lines)
+
+
+def first_sentence(identifier):
+    """What a name is, for a table."""
+    text = " ".join((inspect.getdoc(found(identifier)) or "").split("\n\n")[0].split())
+    return prose(re.split(r"(?<=[a-z)`])[.:;] ", text)[0].rstrip(".:"), None)
+
+
+def vignettes():
+    """[(name, title, first paragraph)] of the text notebooks."""
+    out = []
+    for file in sorted((ROOT / "vignettes").glob("*.py")):
+        words = re.search(r"^# # (.+)\n#\n((?:# .+\n)+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        if file.name != "run.py" and words:
+            out.append((file.stem, words[1], " ".join(line.removeprefix("# ").strip() for line in words[2].splitlines())))
+    return out
+
+
+def on_config(config):
+    """The reference, news and contributing close the navigation."""
+    config.nav += [{"Reference": ["reference/index.md", *({f"l0path.{name}": f"reference/{name}.md"} for name in reference())]}, {"News": "news.md"}, {"Contributing": "contributing.md"}]
+    return config
+
+
+def on_files(files, config):
+    """Add generated pages, and the vignettes as they were rendered."""
+    index = ["# Reference", "", "Every public name; the pages are made from the docstrings.", "", "| name | what it is |", "|---|---|"]
+    for name, identifiers in reference().items():
+        files.append(File.generated(config, f"reference/{name}.md", content=page(name, identifiers)))
+        index += [f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |" for identifier in identifiers]
+    files.append(File.generated(config, "reference/index.md", content="\n".join(index)))
+    rendered = {file.stem: file for file in (ROOT / "vignettes" / "html").glob("*.html")}
+    lines = []
+    for name, title, words in vignettes():
+        if name in rendered:
+            files.append(File.generated(config, f"vignettes/{name}.html", abs_src_path=str(rendered[name])))
+        lines += [f"## {f'[{title}](vignettes/{name}.html)' if name in rendered else title}", "", words, "", f"`vignettes/{name}.py`" + ("" if name in rendered else ", not rendered here"), ""]
+    files.append(File.generated(config, "vignettes.md", content=(ROOT / "docs" / "vignettes_head.txt").read_text(encoding="utf-8") + "\n" + "\n".join(lines)))
+    return files
