@@ -1,12 +1,16 @@
 """Whole paths of best-subset models: L0-regularised and cardinality-constrained regression and classification."""
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 from . import datasets, designs, diagnostics, errors, inspection, plots, report, selection, simulate, solvers
 from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_error, validate
 from .fit import fit
 from .paths import Model, Path, load
 from .warm import warm_up
+
+if TYPE_CHECKING:
+    from .estimators import L0Classifier, L0ClassifierCV, L0Regressor, L0RegressorCV
 
 Path.summary, Path.refit, Path.alternatives, Path.score = inspection.summary, inspection.refit, inspection.alternatives, inspection.score
 Path.certify = inspection.certify
@@ -25,12 +29,12 @@ __all__ = ["CVPath", "Model", "NestedCV", "Path", "cv_fit", "datasets", "designs
            "solvers", "warm_up", *LAZY]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "estimators" or name in LAZY:
         module = import_module(".estimators", __name__)
         return module if name == "estimators" else getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), "estimators", *LAZY})

@@ -1,9 +1,14 @@
 """Comparing fitted models with a known truth: how many of the true columns were found, and how near the coefficients are."""
+from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+
+from .paths import Path
 
 __all__ = ["support_recovery"]
 
@@ -11,7 +16,7 @@ COLUMNS = ["k", "true_positives", "false_positives", "precision", "recall", "f1"
 TYPES = {"k": np.int64, "true_positives": np.int64, "false_positives": np.int64, "exact": bool}
 
 
-def support_recovery(path_or_coefficients, truth):
+def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.DataFrame:
     """Agreement of each model with the true support and coefficients, one row per model.
 
     path_or_coefficients: a fitted path (rows are those of `path.table`, with its labels and its k), or coefficients in the user's

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
-    {"_generic", "errors"},
+    {"_generic", "_types", "errors"},
     {"losses", "penalties", "designs", "formula", "groups"},
     {"problem", "screening", "duality"},
     {"solvers"},

@@ -1,14 +1,21 @@
 """Scores of a path on rows it has not seen: `Path.validate`, bound in `l0path/__init__`."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix
 from ..inputs import finite, response, same_index, sample_weights, vector
+from ..paths import Path
 from ..problem import effective_rows
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 
 
-def validate(self, X, y, scoring=None, sample_weight=None, offset=None):
+def validate(self: Path, X: Matrix, y: ArrayLike, scoring: str | Callable | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> CVPath:
     """Score every solution on validation rows X (m, p), y (m,): a CVPath with one column "validation" and n_folds = 1.
 
     scoring : as in `cv_fit`. For metrics that are means over rows (deviance, mse, mae, brier, misclassification) cv_sd is the weighted standard deviation over the rows and

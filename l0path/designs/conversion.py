@@ -1,15 +1,20 @@
 """Any source, or a CSV file, to a column-major .npy file that `blocks` reads fast."""
+from __future__ import annotations
+
 import os
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from l0path.designs.sources import open_source, shape_of
 
 LINES = 1 << 22  # entries of a CSV file parsed at a time
 
 
-def convert(source, file, *, dtype="float32", progress=True, memory_limit="256MB"):
+def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", progress: bool = True, memory_limit: int | str = "256MB") -> Path:
     """Write X as a column-major .npy file, block by block, and return its path: `blocks(convert("X.csv", "X.npy"))`.
 
     source : what `blocks` takes, an array, or a path to a .csv / .csv.gz file with one line of column names, all columns numbers (an empty field becomes NaN).

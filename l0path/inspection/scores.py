@@ -1,12 +1,21 @@
 """`Path.score`, `Model.score`: every metric of one solution on given rows."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Unpack
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Selector
 from ..cross_validation import scoring
+from ..paths import Path
 from .refits import new_rows
 
 
-def score(self, X, y, rule=None, *, sample_weight=None, offset=None, **selector):
+def score(self: Path, X: Matrix, y: ArrayLike, rule: str | Callable[[Path], int] | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None,
+          **selector: Unpack[Selector]) -> pd.Series:
     """Every metric of one solution on the rows X, y, as a Series; the metrics are those of `cv_fit` (see `l0path.cross_validation.scoring`), weighted by sample_weight.
 
     squared, huber, poisson    deviance mse rmse mae r2

@@ -1,9 +1,16 @@
 """`Path.summary` and `Path.alternatives`: what each feature of a model is worth, what could stand in for it, and the models next to it."""
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Selector
+from ..paths import Path
 from .neighbours import Neighbours, Pairs
 
 FEW = 20  # exchanges of a feature that refits decide where the table only ranks
@@ -54,7 +61,7 @@ def _cut(name, longest=40):
     return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
 
 
-def summary(self, rule=None, *, X=None, y=None, **selector):
+def summary(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> Summary:
     """`Summary` of one solution: what each of its features is worth, and which column could stand in for it.
 
     `.table`, a row per feature of the support:
@@ -115,7 +122,7 @@ def _best_exchanges(near):
     return exchange, change
 
 
-def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
+def alternatives(self: Path, rule: str | Callable[[Path], int] | None = None, *, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> pd.DataFrame:
     """The nearest models: of all exchanges of one feature for one of the p columns the `n` that give the least objective, the best first.
 
     A DataFrame: dropped, added (names); loss: the objective after the exchange, all coefficients fitted again; relative: its difference to the model's objective, divided by that (negative: better

@@ -1,6 +1,9 @@
 """Paths on disk: one NumPy zip with a JSON header, no pickle. Coefficients, names and labels come back bit by bit; the data are not stored."""
+from __future__ import annotations
+
 import dataclasses
 import json
+from os import PathLike
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -30,7 +33,7 @@ def _unlabel(x):
     return np.dtype(dtype).type(plain) if dtype else plain
 
 
-def save(self, file):
+def save(self: Path, file: str | PathLike) -> None:
     """Write the path to `file` (any name; .npz is customary). The data are left out. Reading back: `l0path.load(file)`."""
     meta = dataclasses.asdict(self.meta)
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
@@ -62,7 +65,7 @@ def _plain(x):
     raise TypeError(f"{type(x).__name__} cannot be stored")
 
 
-def load(file):
+def load(file: str | PathLike) -> Path:
     """Read a path written by `Path.save`. ValueError for a damaged file, another format or version; methods that need the data take X=, y=."""
     file = FilePath(file)
     if not file.exists():

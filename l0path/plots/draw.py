@@ -1,14 +1,23 @@
 """`Path.plot`: one function per kind, all fed by `numbers.data`."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ..paths import Path
 from . import numbers, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LABELS = 12  # names in the margin, at most
 ROWS = 40  # features of the support map, at most
 XLABEL = {"k": "features in the model, k", "lambda0": r"$\lambda_0$ (log scale, falling)", "l1": "sum of |standardised coefficients|"}
 
 
-def plot(self, kind="coef", x="k", mark=None, slice=None, ax=None, standardized=True):
+def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | Callable | list | None = None, slice: int | None = None, ax: Axes | None = None, standardized: bool = True) -> Axes:
     """Plot the path and return the Axes.
 
     kind : "coef" coefficients (names at the right margin, the twelve largest of the last model; with groups one colour and label for each); "loss" mean loss and deviance ratio;

@@ -1,13 +1,17 @@
 """The numbers behind the plots, as DataFrames."""
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
+
+from ..paths import Path
 
 KINDS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
 AXES = ("k", "lambda0", "l1")
 CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
 
 
-def data(path, kind="coef", *, x="k", slice=None, standardized=True):
+def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = None, standardized: bool = True) -> pd.DataFrame:
     """The numbers of `path.plot(kind)`, a row per solution drawn, labelled by its index.
 
     coef       x, then a column per feature that ever enters: its coefficient (0 where it is not in); x = "lambda0" also gives low and high, the interval of lambda0 that the row holds for

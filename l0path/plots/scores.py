@@ -1,13 +1,22 @@
 """`plot_cv`: held-out scores of a path with their standard errors, and the choices they lead to."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ..cross_validation import CVPath
 from . import style
 from .draw import _axis, _shrinkage, _xlabel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NAMES = {"min": "best score", "1se": "one standard error"}
 
 
-def plot_cv(cv, ax=None, mark=("min", "1se"), *, x=None, slice=None):
+def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1se"), *, x: str | None = None, slice: int | None = None) -> Axes:
     """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark` labelled, those of other slices as thin lines.
 
     cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best score.

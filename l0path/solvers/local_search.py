@@ -3,8 +3,11 @@
 A *mover* (`exact_mover`, `confirmed_mover`) takes a fit one size up or down and polishes it by swaps until none improves.
 Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap inescapable minima, coefficients of the rest frozen); here the rest is refitted.
 """
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +40,7 @@ class LocalSearch:
         if (self.n_best is not None and self.n_best < 1) or self.max_swaps < 1:
             raise ValueError(f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1")
 
-    def check(self, data, lambda1, lambda2):
+    def check(self, data: Any, lambda1: float, lambda2: float) -> None:
         """Raise ValueError where exact exchanges would have no bounds."""
         if self.swap_size > 2 and not math.isfinite(smoothness(data.loss)):
             raise ValueError(f"swap_size={self.swap_size} searches exactly, which needs a loss of bounded curvature; use swap_size=2")
