@@ -161,5 +161,6 @@ class Docstrings(griffe.Extension):
         if obj.is_function:
             known = {parameter.name.lstrip("*") for parameter in obj.parameters}
         elif obj.is_class:
-            known = {*obj.members, *(parameter.name for parameter in getattr(obj, "parameters", ()))}
+            made = obj.members.get("__init__")
+            known = {*obj.members, *(parameter.name for parameter in (made.parameters if made is not None and not made.is_alias else ()))}
         obj.docstring.value = markdown(obj.docstring.value, known, links())

@@ -39,7 +39,9 @@ def vignettes():
 
 
 def on_config(config):
-    """The reference, news and contributing close the navigation."""
+    """Pages that the navigation does not list come last, before the reference, news and contributing."""
+    listed = {page for entry in config.nav for page in entry.values()} | {"news.md", "contributing.md"}
+    config.nav += sorted(file.name for file in (ROOT / "docs").glob("*.md") if file.name not in listed)
     config.nav += [{"Reference": ["reference/index.md", *({f"l0path.{name}": f"reference/{name}.md"} for name in reference())]}, {"News": "news.md"}, {"Contributing": "contributing.md"}]
     return config
 

@@ -10,7 +10,10 @@ from .paths import Model, Path, load
 from .warm import warm_up
 
 if TYPE_CHECKING:
-    from .estimators import L0Classifier, L0ClassifierCV, L0Regressor, L0RegressorCV
+    from .estimators import L0Classifier as L0Classifier
+    from .estimators import L0ClassifierCV as L0ClassifierCV
+    from .estimators import L0Regressor as L0Regressor
+    from .estimators import L0RegressorCV as L0RegressorCV
 
 Path.summary, Path.refit, Path.alternatives, Path.score = inspection.summary, inspection.refit, inspection.alternatives, inspection.score
 Path.certify = inspection.certify
