@@ -13,32 +13,34 @@ import l0path
 
 NAME = r"\*{0,2}[A-Za-z_]\w*"
 NAMES = rf"{NAME}(?:, {NAME})*"
-ITEM = re.compile(r"(?:\*{0,2}(?:[a-z_]\w*|[A-Z])(?:, \*{0,2}(?:[a-z_]\w*|[A-Z]))*) ?:(?= )")
 LATER = re.compile(rf"(?:(?<=[.;]) +|(?<=\S) {{3,}})(?={NAMES} ?: )")  # where a second name may begin within a line
 
 
 def markdown(text, known=(), links=None):
     """A docstring as Markdown. known: names of parameters and attributes, which begin an item wherever they stand after a stop; links: {name in backquotes: identifier to link to}."""
     out = []
-    for kind, lines in blocks(text.expandtabs().splitlines()):
+    for kind, lines in blocks(text.expandtabs().splitlines(), known):
         if kind == "title":
             out += ["", f"**{lines[0]}**", ""]
         elif kind in ("text", "pycon"):
-            out += ["", f"```{kind}", *lines, "```", ""]
+            table = sum("   " in line.strip() for line in lines) > max(len(lines) // 2, 2)  # columns: scrolled rather than wrapped
+            out += ["", "```{.text .table}" if kind == "text" and table else f"```{kind}", *lines, "```", ""]
         else:
             pieces = split(" ".join(line.strip() for line in lines), known)
-            items = [i for i, piece in enumerate(pieces) if begins(piece, known) or (i == 0 and kind == "item")]
+            if kind == "prose" and len(pieces) < 3:
+                pieces = [" ".join(pieces)]
             for i, piece in enumerate(pieces):
-                out.append(item(piece, links) if i in items else prose(piece, links))
-                if i not in items:
-                    out.append("")
-            if kind == "prose":
-                out.append("")
+                named = begins(piece, known) or (i == 0 and kind == "item")
+                out += [item(piece, links)] if named else ["", prose(piece, links), ""]
+            out += [""] if kind == "prose" else []
     return "\n".join(out)
 
 
-def blocks(lines):
-    """[(kind, lines)]: "title" (underlined), "pycon" (a session), "text" (to be kept as written), "item" (name : text, with indented lines that go on), "prose"."""
+def blocks(lines, known):
+    """[(kind, lines)]: "title" (underlined), "pycon" (a session), "text" (to be kept as written), "item" (name : text, up to the next or an empty line), "prose"."""
+    def is_item(line):
+        return bool(re.match(rf"{NAMES} : ", line)) or begins(line, known)
+
     out, i = [], 0
     while i < len(lines):
         line = lines[i]
@@ -54,16 +56,16 @@ def blocks(lines):
             while stop < len(lines) and lines[stop].strip():
                 stop += 1
             out.append(("pycon", dedent(lines[i:stop])))
-        elif line.startswith(" ") or ("    " in line.strip() and not ITEM.match(line)):
+        elif line.startswith(" ") or ("    " in line.strip() and not is_item(line)):
             while stop < len(lines) and lines[stop].strip() and (lines[stop].startswith(" ") or "    " in lines[stop].strip()):
                 stop += 1
             out.append(("text", dedent(lines[i:stop])))
-        elif ITEM.match(line):
-            while stop < len(lines) and lines[stop].startswith(" ") and lines[stop].strip():
+        elif is_item(line):
+            while stop < len(lines) and lines[stop].strip() and not is_item(lines[stop]):
                 stop += 1
             out.append(("item", lines[i:stop]))
         else:
-            while stop < len(lines) and lines[stop].strip() and not lines[stop].startswith(" ") and not ITEM.match(lines[stop]):
+            while stop < len(lines) and lines[stop].strip() and not lines[stop].startswith(" ") and not is_item(lines[stop]):
                 stop += 1
             out.append(("prose", lines[i:stop]))
         i = stop
@@ -101,7 +103,7 @@ def prose(text, links):
     out = []
     for i, part in enumerate(re.split(r"`([^`]+)`", text)):
         if i % 2 == 0:
-            out.append(re.sub(r"([\\*_\[\]#|~])", r"\\\1", part).replace("&", "&amp;").replace("<", "&lt;"))
+            out.append(re.sub(r"([\\*_\[\]#|])", r"\\\1", part).replace("&", "&amp;").replace("<", "&lt;"))
         else:
             name = part.removesuffix("()")
             out.append(f"[`{part}`][{links[name]}]" if links and name in links else f"`{part}`")
@@ -155,6 +157,9 @@ class Docstrings(griffe.Extension):
 
     def on_object(self, *, obj, **_):
         if obj.is_alias or obj.docstring is None or obj.extra.get("l0path", {}).get("rewritten"):
+            return
+        if obj.is_attribute and "property" not in obj.labels:  # its docstring is that of the number's or text's class
+            obj.docstring = None
             return
         obj.extra["l0path"]["rewritten"] = True
         known = set()

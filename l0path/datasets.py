@@ -42,6 +42,16 @@ def load_hitters() -> Dataset:
 
     The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by the level that is 1: `League_N`,
     `Division_W`, `NewLeague_N`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); data
+    Dataset(hitters: n=263, p=19, y='Salary')
+    >>> data.y.head(2)
+    0    475.0
+    1    480.0
+    Name: Salary, dtype: float64
     """
     table = pd.read_csv(_find("hitters.csv")).dropna(subset=["Salary"]).reset_index(drop=True)
     for factor, level in (("League", "N"), ("Division", "W"), ("NewLeague", "N")):
@@ -87,6 +97,12 @@ def load_diabetes(expansion: bool = False) -> Dataset:
     expansion: False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie, Johnstone and Tibshirani
         (2004): each column is centred and scaled to length 1; then come 9 squares (`bmi^2`; none for `sex`, which has two values) and
         45 products (`age:bmi`), themselves centred and scaled to length 1.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> l0path.datasets.load_diabetes(expansion=True)
+    Dataset(diabetes: n=442, p=64, y='y')
     """
     data = _dataset("diabetes", pd.read_csv(_find("diabetes.csv")), "y")
     if not expansion:

@@ -36,6 +36,16 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
     both are empty. With beta = 0 the estimation error is 0 for b = 0 and inf otherwise.
 
     Raises TypeError or ValueError when lengths or types do not fit, or a coefficient is NaN.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.linear(100, 20, 3, random_state=1); path = l0path.fit(data.X, data.y, max_k=4)
+    >>> l0path.diagnostics.support_recovery(path, data)[["k", "true_positives", "false_positives", "exact"]].loc[2:]
+       k  true_positives  false_positives  exact
+    2  2               2                0  False
+    3  3               3                0   True
+    4  4               3                1  False
     """
     labels, sizes, models = _models(path_or_coefficients)
     true, beta, rows = None, None, []

@@ -331,6 +331,13 @@ class L0Classifier(_Classifier, _OneModel):
     classes_ : (2,) sorted labels.    coef_ : (1, p).    intercept_ : (1,).    k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as of `L0Regressor`.
 
     More than two classes raise a ValueError: use sklearn.multiclass.OneVsRestClassifier(L0Classifier(...)).
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_wdbc(); model = l0path.L0Classifier(k=3).fit(data.X, data.y)
+    >>> list(model.get_feature_names_out()), round(model.score(data.X, data.y), 3)
+    (['worst_radius', 'worst_texture', 'worst_concave_points'], 0.968)
     """
 
     def __init__(self, k: int = 10, *, lambda0: float | None = None, lambda1: float = 0.0, lambda2: float = 1e-3, loss: str = "logistic", class_weight: str | dict | None = None,
@@ -356,6 +363,13 @@ class L0RegressorCV(_Regressor, _BestModel):
     Attributes
     ----------
     cv_ : the `CVPath` with scores and standard errors of every model.    path_ : its path on all rows.    model_, k_, coef_, intercept_, n_iter_ : as of `L0Regressor`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); model = l0path.L0RegressorCV(max_k=8, which="1se", random_state=1).fit(data.X, data.y)
+    >>> model.k_, model.transform(data.X).shape
+    (2, (263, 2))
     """
 
     def __init__(self, max_k: int | None = None, *, cv: int | Iterable | Any = 5, scoring: str | Callable | None = None, which: str | Callable = "min", n_repeats: int = 1, penalty: str = "L0",
@@ -375,6 +389,14 @@ class L0ClassifierCV(_Classifier, _BestModel):
     loss, class_weight, gamma : as of `L0Classifier`; class weights are computed within each training set.
 
     Attributes: those of `L0Classifier`, and cv_, the `CVPath`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_wdbc(); model = l0path.L0ClassifierCV(max_k=4, scoring="auc", random_state=1).fit(data.X, data.y)
+    >>> model.predict_proba(data.X)[:2].round(2)
+    array([[1., 0.],
+           [1., 0.]])
     """
 
     def __init__(self, max_k: int | None = None, *, cv: int | Iterable | Any = 5, scoring: str | Callable | None = None, which: str | Callable = "min", n_repeats: int = 1, penalty: str = "L0",

@@ -51,6 +51,18 @@ def score_table(self: Path, p_total: int | None = None, sigma2: float | None = N
     nonzero coefficients that were not forced.
 
     Raises ValueError for losses without a likelihood (hinges, huber): choose there by `l0path.cv_fit`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.score_table()[["df", "aic", "bic", "cp"]].loc[5:7].round(1)
+       df     aic     bic    cp
+    5   6  3794.6  3816.1  21.6
+    6   7  3787.2  3812.2  14.0
+    7   8  3786.3  3814.9  13.1
+    >>> path.score_table().attrs["n"]
+    263.0
     """
     meta = self.meta
     _has_likelihood(meta.loss)
@@ -88,6 +100,15 @@ def select(self: Path, rule: str, *, rows: Sequence[int] | None = None, p_total:
     Left out, because their likelihood has no finite maximum or says nothing: rows flagged "separated", rows of zero loss (up to rounding, squared loss), rows with df >= n.
 
     Raises ValueError for an unknown rule or a loss without likelihood, LookupError when no row is left.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.select("bic")
+    6
+    >>> path.select("aic")
+    10
     """
     if callable(rule):
         return self.index(rule)

@@ -85,6 +85,15 @@ def linear(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1"
     intercept: number added to every row.     random_state: None, an integer seed or a numpy Generator.
 
     Returns a `Simulation`. Raises TypeError or ValueError naming the argument. np.sign(y) is a two-class response with normal noise.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.linear(100, 20, 3, rho=0.5, snr=5, random_state=1)
+    >>> data
+    Simulation(linear: n=100, p=20, k=3, sigma=0.7827, intercept=0, support=[3, 9, 15])
+    >>> l0path.fit(data.X, data.y, max_k=5).support(k=3)
+    array([ 3,  9, 15])
     """
     snr = _number("snr", snr)
     if not snr > 0:
@@ -106,6 +115,13 @@ def logistic(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar
     The other arguments are those of `linear`; there is no `snr`.
 
     Returns a `Simulation` with integer y and sigma = NaN. Source of the design: Dedieu, Hazimeh and Mazumder (2021), section 5.1.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.logistic(200, 20, 2, scale=2, random_state=1)
+    >>> l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=4).model("bic").support, data.support
+    (array([ 5, 15]), array([ 5, 15]))
     """
     rng = _generator(random_state)
     scale = _scale(scale)
@@ -122,6 +138,13 @@ def poisson(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1
     The other arguments are those of `linear`; there is no `snr`.
 
     Returns a `Simulation` with integer y and sigma = NaN. A mean above 1e9 raises ValueError.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.poisson(200, 20, 2, scale=0.5, random_state=1)
+    >>> l0path.fit(data.X, data.y, loss="poisson", max_k=4).support(k=2), data.support
+    (array([ 5, 15]), array([ 5, 15]))
     """
     rng = _generator(random_state)
     scale = _scale(scale)

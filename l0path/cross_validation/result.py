@@ -55,6 +55,13 @@ class CVPath:
 
         "1se": of all solutions whose score is within one cv_se of the best, the fewest nonzeros, then the best score (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
         With "min" and "1se", slice=, lambda1= and lambda2= restrict the choice. Solutions with a NaN score are never chosen.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.index(), cv.index("1se"), cv.index(k=3)
+        (8, 2, 3)
         """
         if which is None and not selector.keys() & {"k", "lambda0", "index"}:
             which = "min"
@@ -96,6 +103,13 @@ class CVPath:
 
         type as in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over the linear predictors; "class" is the side on which the mean linear predictor lies.
         X, y : the data of the fit, needed after pickling only.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.held_out("1se")[:3].round(0)
+        array([ 509.,  550., 1024.])
         """
         if self.splits is None:
             raise ValueError("held_out belongs to cv_fit; for a validation set use path.predict(X, ...)")

@@ -21,6 +21,14 @@ def validate(self: Path, X: Matrix, y: ArrayLike, scoring: str | Callable | None
     scoring : as in `cv_fit`. For metrics that are means over rows (deviance, mse, mae, brier, misclassification) cv_sd is the weighted standard deviation over the rows and
     cv_se = cv_sd / sqrt(m), m the sum of whole-number weights, else the rows of positive weight; for other metrics both are NaN, and "1se" raises.
     offset : needed if the fit had one. Labels of y must be the classes of the fit; one of them alone will do where the metric allows.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); train, test = data.X.index[::2], data.X.index[1::2]
+    >>> path = l0path.fit(data.X.loc[train], data.y[train], max_k=8)
+    >>> path.validate(data.X.loc[test], data.y[test]).model("1se").features
+    ['Hits', 'CRBI']
     """
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)

@@ -59,6 +59,15 @@ def blocks(source: Any, memory_limit: int | str = "1GB") -> ColumnBlocks:
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "X.npy"; np.save(file, X)
     >>> l0path.fit(l0path.designs.blocks(file), y, max_k=2).support(k=2)
     array([2, 7])
+
+    Examples
+    --------
+    >>> import l0path, os, tempfile
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0); X = rng.standard_normal((200, 50)); y = X[:, 3] - X[:, 9] + 0.1 * rng.standard_normal(200)
+    >>> file = os.path.join(tempfile.mkdtemp(), "X.npy"); np.save(file, np.asfortranarray(X))
+    >>> l0path.fit(l0path.designs.blocks(file, memory_limit="10MB"), y, max_k=4).support(k=2)
+    array([3, 9])
     """
     return ColumnBlocks(open_source(source), _bytes_of(memory_limit))
 

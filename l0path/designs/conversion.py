@@ -21,6 +21,14 @@ def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", 
     file : path of the .npy file, replaced only once it is complete. Column names of a CSV, Parquet or BED file go to FILE.names.txt beside it, one a line: `blocks` reads them.
     dtype : "float32" (default: half the size and time, 7 digits; sums are float64) or "float64", or any NumPy real dtype. ValueError where a value does not fit an integer dtype.
     progress : a bar on stderr. memory_limit : as in `blocks`; more makes fewer, longer writes.
+
+    Examples
+    --------
+    >>> import l0path, os, tempfile
+    >>> import numpy as np
+    >>> file = l0path.designs.convert(np.arange(12.0).reshape(4, 3), os.path.join(tempfile.mkdtemp(), "X.npy"), progress=False)
+    >>> np.load(file).dtype, np.load(file).flags.f_contiguous
+    (dtype('float32'), True)
     """
     from l0path.designs.column_blocks import _bytes_of
 

@@ -79,6 +79,16 @@ def certify(self: Path, rule: str | Callable[[Path], int] | None = None, *, time
     the solution (as Bertsimas, King & Mazumder, Annals of Statistics 44, 2016, do in practice). It is assumed, not proved: stated in `assumptions`, and nothing is called proven under it.
 
     Raises ValueError for limits, n_best or a gap out of range and a box that is not positive or leaves the solution out, TypeError and LookupError for selectors.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> certificate = path.certify(k=3, n_best=2)
+    >>> certificate.status, certificate.proven
+    ('optimal', True)
+    >>> [model.features for model in certificate.best]
+    [['Hits', 'CRBI', 'PutOuts'], ['Hits', 'CRBI', 'Division_W']]
     """
     began = time.perf_counter()
     if isinstance(n_best, bool) or not isinstance(n_best, (int, np.integer)) or n_best < 1:

@@ -44,6 +44,19 @@ def refit(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: Mat
     selection". With new X and y (and their sample_weight and offset) they say "held-out rows", and the inference is honest as long as these rows had no part in the choice.
 
     A selector as in `Path.model`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> results = path.refit(k=2)
+    >>> results.bse.round(3).to_dict()
+    {'(Intercept)': 55.982, 'Hits': 0.482, 'CRBI': 0.067}
+    >>> results.selection[:24]
+    'conditional on selection'
+    >>> train, test = data.X.index[::2], data.X.index[1::2]
+    >>> l0path.fit(data.X.loc[train], data.y[train]).refit(k=2, X=data.X.loc[test], y=data.y[test]).selection[:13]
+    'held-out rows'
     """
     i = self.index(rule, **selector)
     loss = self.meta.loss

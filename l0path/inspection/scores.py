@@ -22,6 +22,13 @@ def score(self: Path, X: Matrix, y: ArrayLike, rule: str | Callable[[Path], int]
     classes                    deviance auc misclassification accuracy, and brier for loss="logistic"; auc is NaN where the rows hold one class only
 
     X as in `predict` (a DataFrame by column names); y in the units or labels of the fit; offset= is needed if the fit had one. A selector as in `Path.model`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.score(data.X, data.y, k=6).round(2).to_dict()
+    {'deviance': 99600.4, 'mse': 99600.4, 'rmse': 315.6, 'mae': 218.61, 'r2': 0.51}
     """
     s = self.solutions[self.index(rule, **selector)]
     if self.meta.has_offset and offset is None:

@@ -73,6 +73,16 @@ def summary(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: M
     of them where that is cheap.
 
     A selector as in `Path.model`. X, y: the data of the fit, needed after loading a path; an X or y that differs is refused.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.summary(k=2).table[["loss_if_dropped", "best_exchange"]].round(1)
+             loss_if_dropped best_exchange
+    feature
+    Hits             10519.2          Runs
+    CRBI             23597.1         CRuns
     """
     index = self.index(rule, **selector)
     model, near = self.model(index=index), Neighbours(self, index, X, y)
@@ -131,6 +141,15 @@ def alternatives(self: Path, rule: str | Callable[[Path], int] | None = None, *,
     Forced columns stay. One exchange only: nothing is searched beyond.
 
     A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed after loading a path.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.alternatives(k=2, n=2)[["dropped", "added", "relative", "proven"]].round(3)
+      dropped  added  relative  proven
+    0    Hits   Runs     0.012    True
+    1    CRBI  CRuns     0.018    True
     """
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")

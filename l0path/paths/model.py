@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """One solution. Attributes: index k n_nonzero slice lambda0 lambda1 lambda2 support features groups intercept coef objective loss deviance_ratio lower_bound gap flags optimality."""
+    """One solution. Attributes: index k n_nonzero slice lambda0 lambda1 lambda2 support features groups intercept coef objective loss deviance_ratio lower_bound gap flags optimality.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> model = path.model(k=6)
+    >>> model.k, model.optimality, round(model.deviance_ratio, 3)
+    (6, 'refit_swap', 0.509)
+    >>> model.features
+    ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
+    """
 
     k: int
     n_nonzero: int

@@ -116,6 +116,13 @@ class Path:
 
         rule: "aic", "bic", ... or a callable taking the path; k: size; lambda0: value on the grid (1e-8 relative), or on a support path any value inside a model's
         [lambda0_low, lambda0_high). Raises LookupError when none or several match (naming neighbours, or the slices), TypeError unless exactly one selector is given.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.index(k=6), path.index(lambda0=1500.0), path.index("bic")
+        (6, 6, 6)
         """
         given = [name for name, value in (("rule", rule), ("k", k), ("lambda0", lambda0), ("index", index)) if value is not None]
         if len(given) != 1:
@@ -185,17 +192,50 @@ class Path:
     # -- what a solution says
 
     def model(self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> Model:
-        """The `Model` that a selector names."""
+        """The `Model` that a selector names.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.model(k=6)
+        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, refit_swap; AtBat, Hits, Walks, CRBI, Division_W, PutOuts>
+        >>> path.model("bic").features
+        ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
+        """
         return Model(self, self.index(rule, **selector))
 
     def support(self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> np.ndarray:
-        """Column indices of a solution, ascending, forced ones included."""
+        """Column indices of a solution, ascending, forced ones included.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.support(k=6)
+        array([ 0,  1,  5, 11, 14, 15])
+        """
         return self.solutions[self.index(rule, **selector)].support.copy()
 
     def coef(self, rule: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series | pd.DataFrame:
         """Coefficients in the user's units: a Series with "(Intercept)" and the chosen columns (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever enter.
 
         standardized=True gives b_j = s_j beta_j and the intercept at the column means.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.coef(k=2).round(3)
+        feature
+        (Intercept)   -47.956
+        Hits            3.301
+        CRBI            0.690
+        Name: 2, dtype: float64
+        >>> path.coef(k=2, standardized=True).round(1).to_dict()
+        {'(Intercept)': 535.9, 'Hits': 148.7, 'CRBI': 222.7}
+        >>> path.coef().shape
+        (20, 20)
         """
         if rule is None and not selector:
             ever = np.arange(self.p) if full else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
@@ -222,6 +262,17 @@ class Path:
         """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.
 
         X (m, p), a DataFrame is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column per solution. `offset` is needed if the fit had one.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.predict(data.X.head(2), k=6).round(1)
+        0    573.4
+        1    746.7
+        Name: Salary, dtype: float64
+        >>> path.predict(data.X.head(2)).shape  # every model
+        (2, 20)
         """
         design, index = self._new_design(X)
         bare = rule is None and not selector
@@ -281,7 +332,15 @@ class Path:
         return design if pairs is None else Polynomial(design, pairs), index
 
     def objective(self, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> float:
-        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data."""
+        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> round(path.objective(k=6), 1), round(path.table.objective[6], 1)
+        (49800.2, 49800.2)
+        """
         s = self.solutions[self.index(rule, **selector)]
         data = self.data(X, y)
         from ..problem import row_weights
@@ -313,7 +372,17 @@ class Path:
         return data
 
     def slice(self, i: int) -> Path:
-        """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew."""
+        """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, lambda2=[0.1, 0.01], max_k=5)
+        >>> len(path), len(path.slice(1))
+        (12, 6)
+        >>> path.slice(1).table.lambda2.unique()
+        array([0.01])
+        """
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise TypeError(f"slice({i!r}): give the number of a slice, as in path.table")
         rows = self._rows(i, None, None)

@@ -66,7 +66,16 @@ def _plain(x):
 
 
 def load(file: str | PathLike) -> Path:
-    """Read a path written by `Path.save`. ValueError for a damaged file, another format or version; methods that need the data take X=, y=."""
+    """Read a path written by `Path.save`. ValueError for a damaged file, another format or version; methods that need the data take X=, y=.
+
+    Examples
+    --------
+    >>> import l0path, os, tempfile
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, max_k=3)
+    >>> file = os.path.join(tempfile.mkdtemp(), "path.npz"); path.save(file)
+    >>> l0path.load(file).coef(k=3).equals(path.coef(k=3))
+    True
+    """
     file = FilePath(file)
     if not file.exists():
         raise FileNotFoundError(f"no file {file}")

@@ -29,6 +29,13 @@ def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | 
     ax : Axes to draw into; None makes a figure. standardized : standardised coefficients, or those in the user's units.
 
     The numbers: `l0path.plots.data(path, kind, x=..., slice=...)`. Raises ValueError for an unknown kind or x, LookupError for a mark that is not drawn.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> ax = path.plot("coef", mark="bic")
+    >>> ax.figure.savefig("coefficients.png")  # doctest: +SKIP
     """
     marks = [(m, _index(self, m, slice)) for m in (mark if isinstance(mark, list) else [] if mark is None else [mark])]
     one = kind not in ("loss", "gap")

@@ -22,6 +22,16 @@ def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = No
     support    as coef over k; 0 marks features that are not in. With groups a column per group: the norm of its coefficients, 0 where it is not in
 
     slice: of a path with several; None takes `default_slice`, except for loss and gap.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> l0path.plots.data(path, "lambda0").head(2).round(1)
+           k      low     high
+    index
+    0      0  32584.5  58034.5
+    1      1  10519.2  32584.5
     """
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(KINDS)}")

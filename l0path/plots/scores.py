@@ -20,6 +20,14 @@ def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1
     """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark` labelled, those of other slices as thin lines.
 
     cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best score.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
+    >>> ax = cv.plot()
+    >>> ax.get_xlabel()
+    'features in the model, k'
     """
     table = cv.table
     path = cv.path

@@ -23,6 +23,13 @@ class LocalSearch:
     effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves, with an overshoot beyond max_k and back, and for the squared loss a few kicks (drop some, add
     the best, polish); "high" adds many kicks and double swaps, up to 50 times the work.
     tol: moves that lower F by less than tol / 100, relative, are not taken.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_diabetes(expansion=True)
+    >>> l0path.fit(data.X, data.y, algorithm=l0path.solvers.LocalSearch(effort="fast"), max_k=4).support(k=3)
+    array([2, 3, 8])
     """
 
     effort: str = "default"
