@@ -112,7 +112,7 @@ def logistic(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar
 
     scale: positive number that multiplies the coefficients; the larger, the closer the classes are to separable. The returned
         `beta` contains it: it is what a logistic regression estimates.
-    The other arguments are those of `linear`; there is no `snr`.
+    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`; there is no `snr`.
 
     Returns a `Simulation` with integer y and sigma = NaN. Source of the design: Dedieu, Hazimeh and Mazumder (2021), section 5.1.
 
@@ -135,7 +135,7 @@ def poisson(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1
 
     scale: positive number that multiplies the coefficients and is contained in the returned `beta`. With the default coefficients
         x_i'beta has standard deviation near scale * sqrt(k): take scale = 1 / sqrt(k) for moderate counts.
-    The other arguments are those of `linear`; there is no `snr`.
+    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`; there is no `snr`.
 
     Returns a `Simulation` with integer y and sigma = NaN. A mean above 1e9 raises ValueError.
 

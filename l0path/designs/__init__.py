@@ -32,7 +32,8 @@ SEED = 8128  # of the two random directions that `duplicates` looks along
 def as_design(X: Matrix, feature_names: Sequence[str] | None = None) -> tuple[Design, Sequence[str], pd.Index | None, list[str]]:
     """(design, names, index, notes) of X (n, p): an array, DataFrame, sparse matrix, nested lists or a design.
 
-    names: p strings; index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not copied where it can be read in place.
+    names: p strings, of the DataFrame or design, else feature_names, else x0, x1, ...
+    index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not copied where it can be read in place.
     """
     notes, index = [], None
     if all(hasattr(X, verb) for verb in VERBS):
@@ -201,7 +202,7 @@ def _is_real(dtype):
 
 
 def check_finite(design: Design, names: Sequence[str]) -> None:
-    """Refuse NaN and infinity, naming up to five columns and how many entries each has."""
+    """Raise ValueError where a design holds NaN or infinity, naming up to five columns (by names, p strings) and how many entries each has."""
     count = design.nonfinite()
     bad = np.flatnonzero(count)
     if bad.size:

@@ -338,8 +338,8 @@ class Path:
         --------
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-        >>> round(path.objective(k=6), 1), round(path.table.objective[6], 1)
-        (49800.2, 49800.2)
+        >>> round(path.objective(k=6), 1)
+        49800.2
         """
         s = self.solutions[self.index(rule, **selector)]
         data = self.data(X, y)
