@@ -29,8 +29,8 @@ def markdown(text, known=(), links=None):
             pieces = split(" ".join(line.strip() for line in lines), known)
             if kind == "prose" and len(pieces) < 3:
                 pieces = [" ".join(pieces)]
-            for i, piece in enumerate(pieces):
-                named = begins(piece, known) or (i == 0 and kind == "item")
+            for piece in pieces:
+                named = begins(piece, known) or re.match(rf"{NAMES} : ", piece)
                 out += [item(piece, links)] if named else ["", prose(piece, links), ""]
             out += [""] if kind == "prose" else []
     return "\n".join(out)
@@ -84,10 +84,10 @@ def begins(piece, known):
 
 
 def split(text, known):
-    """A text in pieces, a new one before each known name with a colon."""
+    """A text in pieces, a new one before each known name with a colon, or any name with a colon after a wide gap."""
     out, start = [], 0
     for gap in LATER.finditer(text):
-        if begins(text[gap.end() :], known):
+        if gap[0].startswith("   ") or begins(text[gap.end() :], known):
             out.append(text[start : gap.start()])
             start = gap.end()
     return [*out, text[start:]]

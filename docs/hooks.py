@@ -11,6 +11,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 from docstrings import found, home, l0path, links, markdown, prose, reference  # noqa: E402
 
+TYPES = """In signatures, `Matrix` is an array, DataFrame, SciPy sparse matrix or design (n, p); `ArrayLike` what NumPy makes an array of; `Columns` names, indices or a mask of columns; `Bound` a number, (p,)
+numbers or {name: number}; `Settings` a record of `l0path.solvers`; `Seed` a whole number, a NumPy Generator or None; `Selector` the keywords k, lambda0, index, slice, lambda1, lambda2
+([selectors](../paths.md))."""
+
 
 def page(name, identifiers):
     """Markdown of a page of the reference."""
@@ -48,7 +52,7 @@ def on_config(config):
 
 def on_files(files, config):
     """Add generated pages, and the vignettes as they were rendered."""
-    index = ["# Reference", "", "Every public name; the pages are made from the docstrings.", "", "| name | what it is |", "|---|---|"]
+    index = ["# Reference", "", "Every public name; the pages are made from the docstrings.", "", TYPES, "", "| name | what it is |", "|---|---|"]
     for name, identifiers in reference().items():
         files.append(File.generated(config, f"reference/{name}.md", content=page(name, identifiers)))
         index += [f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |" for identifier in identifiers]

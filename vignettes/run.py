@@ -48,6 +48,7 @@ def main():
     parser.add_argument("--html", action="store_true")
     options = parser.parse_args()
     os.environ.setdefault("L0PATH_QUIET", "1")
+    os.environ.pop("MPLBACKEND", None)  # the kernel's own backend puts figures into the page
     os.environ.setdefault("PYTHONPATH", str(FOLDER.parent))
     failed = 0
     for file in sorted(FOLDER.glob("*.py")):
