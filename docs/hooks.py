@@ -8,12 +8,13 @@ from types import ModuleType
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
+HTML = ROOT / "vignettes" / "html"
 sys.path.insert(0, str(ROOT / "docs"))
 from docstrings import found, home, l0path, links, markdown, prose, reference  # noqa: E402
 
-TYPES = """In signatures, `Matrix` is an array, DataFrame, SciPy sparse matrix or design (n, p); `ArrayLike` what NumPy makes an array of; `Columns` names, indices or a mask of columns; `Bound` a number, (p,)
-numbers or {name: number}; `Settings` a record of `l0path.solvers`; `Seed` a whole number, a NumPy Generator or None; `Selector` the keywords k, lambda0, index, slice, lambda1, lambda2
-([selectors](../paths.md))."""
+TYPES = """In signatures, `Matrix` is an array, DataFrame, SciPy sparse matrix or design (n, p); `ArrayLike` what NumPy makes an array of; `Columns` names, indices or a mask of columns;
+`Bound` a number, (p,) numbers or {name: number}; `Settings` a record of `l0path.solvers`; `Seed` a whole number, a NumPy Generator or None; `Selector` the keywords k, lambda0, index, slice,
+lambda1, lambda2 ([selectors](../paths.md))."""
 
 
 def page(name, identifiers):
@@ -42,6 +43,11 @@ def vignettes():
     return out
 
 
+def rendered():
+    """Names of the vignettes that `vignettes/run.py --html` has rendered."""
+    return [name for name, _, _ in vignettes() if (HTML / f"{name}.html").exists()]
+
+
 def on_config(config):
     """Pages that the navigation does not list come last, before the reference, news and contributing."""
     listed = {page for entry in config.nav for page in entry.values()} | {"news.md", "contributing.md"}
@@ -57,11 +63,17 @@ def on_files(files, config):
         files.append(File.generated(config, f"reference/{name}.md", content=page(name, identifiers)))
         index += [f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |" for identifier in identifiers]
     files.append(File.generated(config, "reference/index.md", content="\n".join(index)))
-    rendered = {file.stem: file for file in (ROOT / "vignettes" / "html").glob("*.html")}
-    lines = []
-    for name, title, words in vignettes():
-        if name in rendered:
-            files.append(File.generated(config, f"vignettes/{name}.html", abs_src_path=str(rendered[name])))
-        lines += [f"## {f'[{title}](vignettes/{name}.html)' if name in rendered else title}", "", words, "", f"`vignettes/{name}.py`" + ("" if name in rendered else ", not rendered here"), ""]
-    files.append(File.generated(config, "vignettes.md", content=(ROOT / "docs" / "vignettes_head.txt").read_text(encoding="utf-8") + "\n" + "\n".join(lines)))
+    for name in rendered():
+        files.append(File.generated(config, f"vignettes/{name}.html", abs_src_path=str(HTML / f"{name}.html")))
     return files
+
+
+def on_page_markdown(text, page, config, files):
+    """The page of the vignettes lists them, with links to those that are rendered."""
+    if page.file.src_uri != "vignettes.md":
+        return text
+    lines = [text]
+    for name, title, words in vignettes():
+        here = name in rendered()
+        lines += ["", f"## [{title}](vignettes/{name}.html)" if here else f"## {title}", "", words, "", f"`vignettes/{name}.py`" + ("" if here else ", not rendered here")]
+    return "\n".join(lines)

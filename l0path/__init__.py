@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from . import datasets, designs, diagnostics, errors, inspection, plots, report, selection, simulate, solvers
 from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_error, validate
 from .fit import fit
+from .inspection import Certificate, Summary
 from .paths import Model, Path, load
 from .warm import warm_up
 
@@ -28,8 +29,8 @@ except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
 LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV")  # from `estimators`, which imports scikit-learn: loaded at first use
-__all__ = ["CVPath", "Model", "NestedCV", "Path", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "one_standard_error", "plots", "simulate",
-           "solvers", "warm_up", *LAZY]
+__all__ = ["CVPath", "Certificate", "Model", "NestedCV", "Path", "Summary", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "one_standard_error", "plots",
+           "simulate", "solvers", "warm_up", *LAZY]
 
 
 def __getattr__(name: str) -> Any:
