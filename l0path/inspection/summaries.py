@@ -28,7 +28,7 @@ class Summary:
     table: pd.DataFrame
     header: dict
 
-    def lines(self):
+    def lines(self) -> list[str]:
         """The header as lines of text."""
         h = self.header
         first = f"{h['loss_name']} loss, penalty {h['penalty']}: k = {h['k']} of p = {h['p']} features, n = {h['n']} rows"
@@ -39,7 +39,7 @@ class Summary:
         flags = [f"flags: {h['flags']}"] if h["flags"] else []
         return [first, second, *([", ".join(shrink)] if shrink else []), *flags, f"intercept {h['intercept']:.6g}"]
 
-    def formatted(self):
+    def formatted(self) -> pd.DataFrame:
         """The table as short text."""
         out = self.table.copy().astype(object)
         for name in out.columns:

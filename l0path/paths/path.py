@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -217,6 +217,10 @@ class Path:
         """
         return self.solutions[self.index(rule, **selector)].support.copy()
 
+    @overload
+    def coef(self, rule: None = None, *, standardized: bool = False, full: bool = False) -> pd.DataFrame: ...
+    @overload
+    def coef(self, rule: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series: ...
     def coef(self, rule: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series | pd.DataFrame:
         """Coefficients in the user's units: a Series with "(Intercept)" and the chosen columns (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever enter.
 
@@ -257,6 +261,11 @@ class Path:
         name, parameter = self.meta.loss, self.meta.loss_parameter
         return make_loss(canonical_name(name, exact=True), *([parameter, 1.0] if name == "smoothed_hinge" else [0.25, parameter if parameter is not None else 1.0]))
 
+    @overload
+    def predict(self, X: Matrix, rule: None = None, *, type: str | None = None, offset: ArrayLike | None = None) -> np.ndarray | pd.DataFrame: ...
+    @overload
+    def predict(self, X: Matrix, rule: str | Callable[[Path], int] | None = None, *, type: str | None = None, offset: ArrayLike | None = None,
+                **selector: Unpack[Selector]) -> np.ndarray | pd.Series: ...
     def predict(self, X: Matrix, rule: str | Callable[[Path], int] | None = None, *, type: str | None = None, offset: ArrayLike | None = None,
                 **selector: Unpack[Selector]) -> np.ndarray | pd.Series | pd.DataFrame:
         """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.
