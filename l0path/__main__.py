@@ -6,6 +6,7 @@ from pathlib import Path as FilePath
 import numpy as np
 import pandas as pd
 
+from .formula import opened
 from .losses import ALIASES, CLASSIFICATION, NAMES, canonical_name
 
 CLASS_RIDGE = 1e-3  # without a little shrinkage a classification path ends at the first size that separates the classes
@@ -17,7 +18,9 @@ def parser():
     commands = main.add_subparsers(dest="command", required=True)
     fit = commands.add_parser("fit", help="fit a path on a data file and choose a model", description="Fit the path of best-subset models on a CSV or Parquet file.")
     fit.add_argument("file", type=FilePath, help="CSV (.csv, .csv.gz) or Parquet (.parquet) file with a header")
-    fit.add_argument("--response", required=True, help="name of the response column")
+    what = fit.add_mutually_exclusive_group(required=True)
+    what.add_argument("--response", help="name of the response column; all others are features")
+    what.add_argument("--formula", help='formula such as "y ~ a + C(b) + bs(c, df=4)"; a term of several columns is chosen as a whole')
     fit.add_argument("--loss", choices=[*NAMES, *ALIASES], help="default: squared for a numeric response, logistic for one of two text or true/false values")
     fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
     fit.add_argument("--lambda2", type=float, help=f"ridge on standardised coefficients (default 0; {CLASS_RIDGE:g} for classes)")
@@ -49,17 +52,23 @@ def read(file):
         raise ValueError(f"{file} is not a readable CSV file ({error}); pass a CSV with a header, or a .parquet file") from error
 
 
-def prepare(frame, options, say):
-    """(X, y, weights) from the file: named columns removed, incomplete rows dropped, text columns coded 0/1 against their first level; each step is said."""
-    def columns(text, option):
-        names = [c.strip() for c in text.split(",") if c.strip()]
-        for name in names:
-            if name not in frame.columns:
-                raise ValueError(f"{option}: there is no column {name!r}; the columns are {', '.join(map(str, frame.columns[:12]))}")
-        return names
+def listed(text):
+    """The names in a list with commas."""
+    return [c.strip() for c in text.split(",") if c.strip()]
 
-    columns(options.response, "--response")
-    drop = columns(options.drop, "--drop") + (columns(options.weights, "--weights") if options.weights else [])
+
+def columns(frame, text, option):
+    """Names of columns of the file from a list with commas."""
+    for name in listed(text):
+        if name not in frame.columns:
+            raise ValueError(f"{option}: there is no column {name!r}; the columns are {', '.join(map(str, frame.columns[:12]))}")
+    return listed(text)
+
+
+def prepare(frame, options, say):
+    """(X, y, arguments of `fit`) from the file: named columns removed, incomplete rows dropped, text columns coded 0/1 against their first level; each step is said."""
+    columns(frame, options.response, "--response")
+    drop = columns(frame, options.drop, "--drop") + (columns(frame, options.weights, "--weights") if options.weights else [])
     complete = frame.drop(columns=[c for c in drop if c != options.weights]).dropna()
     if len(complete) < len(frame):
         say(f"{len(frame) - len(complete)} of {len(frame)} rows have missing values and are left out")
@@ -73,7 +82,16 @@ def prepare(frame, options, say):
     if text:
         X = pd.get_dummies(X, columns=text, drop_first=True, dtype=float)
         say(f"text columns coded 0/1 against their first level: {', '.join(text)}")
-    return X, y, complete[options.weights].to_numpy() if options.weights else None
+    return X, y, {"sample_weight": complete[options.weights].to_numpy() if options.weights else None, "always_include": listed(options.include) or None}
+
+
+def from_formula(frame, options, say):
+    """(X, y, arguments of `fit`) by the formula; incomplete rows are dropped, which is said."""
+    frame = frame.drop(columns=columns(frame, options.drop, "--drop"))
+    X, y, encoded = opened(options.formula, frame, {"sample_weight": options.weights, "always_include": listed(options.include) or None})
+    if X.formula.n_dropped:
+        say(f"{X.formula.n_dropped} of {len(frame)} rows have missing values and are left out")
+    return X, y, encoded
 
 
 def choose_loss(options, y, say):
@@ -82,7 +100,7 @@ def choose_loss(options, y, say):
         return canonical_name(options.loss)
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
     if classes and y.nunique() != 2:
-        raise ValueError(f"--response {options.response} is text with {y.nunique()} different values; a classification needs two")
+        raise ValueError(f"the response {options.response or options.formula.split('~')[0].strip()} is text with {y.nunique()} different values; a classification needs two")
     say(f"loss: {'logistic' if classes else 'squared'}")
     return "logistic" if classes else "squared"
 
@@ -91,14 +109,13 @@ def run_fit(options, say=print):
     """Fit, choose, print and write; returns (path, index of the chosen model)."""
     import l0path
 
-    X, y, weights = prepare(read(options.file), options, say)
+    X, y, encoded = (from_formula if options.formula else prepare)(read(options.file), options, say)
     loss = choose_loss(options, y, say)
     lambda2 = options.lambda2
     if lambda2 is None and loss in CLASSIFICATION:
         lambda2 = CLASS_RIDGE
         say(f"lambda2 = {lambda2:g} (the command line's default for classes; --lambda2 0 switches it off)")
-    arguments = {"loss": loss, "max_k": options.max_k, "lambda2": lambda2, "lambda1": options.lambda1, "algorithm": options.algorithm, "sample_weight": weights,
-                 "always_include": [c.strip() for c in options.include.split(",") if c.strip()] or None}
+    arguments = {"loss": loss, "max_k": options.max_k, "lambda2": lambda2, "lambda1": options.lambda1, "algorithm": options.algorithm, **encoded}
     cv = None
     if options.cv:
         cv = l0path.cv_fit(X, y, cv=options.cv, random_state=options.seed, n_jobs=options.jobs, **arguments)

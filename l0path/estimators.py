@@ -26,13 +26,14 @@ from ._types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
 from .errors import ConvergenceWarning
 from .fit import fit
+from .groups import make_groups
 from .inputs import number, sample_weights
 from .losses import CLASSIFICATION, canonical_name
-from .plan import _numbers
+from .plan import _numbers, default_max_k
 from .problem import effective_rows
 
 PASSED = ("loss", "algorithm", "lambda1", "lambda2", "fit_intercept", "standardize", "lower", "upper", "always_include", "exclude", "penalty_factor", "gamma", "delta", "tol", "max_iter",
-          "time_limit", "class_weight")  # parameters that `fit` takes under the same name
+          "time_limit", "class_weight", "groups")  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
 SPARSE = ("csc", "csr")  # formats taken as they are
 
@@ -144,10 +145,14 @@ class _Selected(SelectorMixin, BaseEstimator):
         choice among them would be one of rounding. None stands for min(p, n_eff // 2, 100)."""
         n, p = X.shape
         weights = sample_weights(sample_weight, n)
+        if want is None and self.groups is not None:
+            return default_max_k(make_groups(self.groups, [str(name) for name in getattr(self, "feature_names_in_", (f"x{j}" for j in range(p)))]), p, effective_rows(weights))
         if want is None:
             want = int(min(p, effective_rows(weights) // 2, 100))
         elif isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)) or want < 0:
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
+        if self.groups is not None:
+            return int(want)
         named = getattr(self, "penalty", "L0")
         if any(name.replace("lambda", "L") in named if value is None else _numbers(value, name).min() > 0 for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))):
             return int(want)
@@ -222,7 +227,7 @@ class _BestModel(_Selected):
         """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names, fitted on all rows.
 
         X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,) >= 0, weighs training and held-out rows.
-        groups : (n,) labels of rows that stay in one fold.
+        groups : (n,) labels of rows that stay in one fold (the parameter `groups` of the estimator is about columns).
 
         Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy; TimeoutError where time_limit leaves fewer than two folds.
         """
@@ -290,7 +295,8 @@ class L0Regressor(_Regressor, _OneModel):
         its models are improved from both sides.
     memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k solves one path per training set, whatever the number of sizes. Each fit still reads its
         training set to recognise it, so where only k is searched `L0RegressorCV` is faster. A path from there has no data: methods of `path_` that need them take X=, y=.
-    algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`.
+    algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor, groups, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`.
+        With groups (of columns: labels, {label: columns} or lists) k is the number of chosen groups, and `model_.groups` names them.
         At the time_limit the largest model solved, up to k, is taken, with a ConvergenceWarning.
 
     Attributes
@@ -310,8 +316,8 @@ class L0Regressor(_Regressor, _OneModel):
 
     def __init__(self, k: int = 10, *, lambda0: float | None = None, lambda1: float = 0.0, lambda2: float = 0.0, loss: str = "squared", max_k: int | None = None,
                  memory: str | joblib.Memory | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf,
-                 always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, delta: float | None = None, tol: float = 1e-8, max_iter: int = 1000,
-                 time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
+                 always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, delta: float | None = None,
+                 tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
         _keep(self, locals())
 
 
@@ -342,8 +348,9 @@ class L0Classifier(_Classifier, _OneModel):
 
     def __init__(self, k: int = 10, *, lambda0: float | None = None, lambda1: float = 0.0, lambda2: float = 1e-3, loss: str = "logistic", class_weight: str | dict | None = None,
                  max_k: int | None = None, memory: str | joblib.Memory | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True,
-                 lower: Bound = -math.inf, upper: Bound = math.inf, always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, gamma: float = 0.25,
-                 tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
+                 lower: Bound = -math.inf, upper: Bound = math.inf, always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None,
+                 groups: Sequence | dict | None = None, gamma: float = 0.25, tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None,
+                 random_state: Seed = None) -> None:
         _keep(self, locals())
 
 
@@ -375,8 +382,8 @@ class L0RegressorCV(_Regressor, _BestModel):
     def __init__(self, max_k: int | None = None, *, cv: int | Iterable | Any = 5, scoring: str | Callable | None = None, which: str | Callable = "min", n_repeats: int = 1, penalty: str = "L0",
                  lambda1: float | Sequence[float] | None = None, lambda2: float | Sequence[float] | None = None, n_shrink: int = 10, grid: str = "support", loss: str = "squared",
                  algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf, always_include: Columns | None = None,
-                 exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, delta: float | None = None, tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None,
-                 n_jobs: int | None = None, random_state: Seed = None) -> None:
+                 exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, delta: float | None = None, tol: float = 1e-8, max_iter: int = 1000,
+                 time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
         _keep(self, locals())
 
 
@@ -402,6 +409,6 @@ class L0ClassifierCV(_Classifier, _BestModel):
     def __init__(self, max_k: int | None = None, *, cv: int | Iterable | Any = 5, scoring: str | Callable | None = None, which: str | Callable = "min", n_repeats: int = 1, penalty: str = "L0",
                  lambda1: float | Sequence[float] | None = None, lambda2: float | Sequence[float] = 1e-3, n_shrink: int = 10, grid: str = "support", loss: str = "logistic",
                  class_weight: str | dict | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf,
-                 always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, gamma: float = 0.25, tol: float = 1e-8, max_iter: int = 1000,
-                 time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
+                 always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, gamma: float = 0.25,
+                 tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
         _keep(self, locals())

@@ -9,7 +9,7 @@ from typing import ParamSpec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import inputs
+from . import formula, inputs
 from ._types import Bound, Columns, Matrix, Seed, Settings
 from .designs import threads
 from .losses import canonical_name
@@ -21,11 +21,13 @@ P = ParamSpec("P")
 
 
 def bare(fit: Callable[P, Path]) -> Callable[P, Path]:
-    """A fit whose path leaves the model on the working columns behind; `__wrapped__` keeps it."""
+    """A fit that takes formulas too, and whose path leaves the model on the working columns behind; `__wrapped__` keeps it."""
 
     @wraps(fit)
-    def call(*args: P.args, **arguments: P.kwargs) -> Path:
-        path = fit(*args, **arguments)
+    def call(X, y=None, *more, **arguments):
+        if isinstance(X, str):
+            X, y, arguments = formula.opened(X, y, arguments)
+        path = fit(X, y, *more, **arguments)
         path._source.extra.pop("model", None)
         return path
 
@@ -47,7 +49,7 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
 
     Parameters
     ----------
-    X : (n, p) array of numbers (any real dtype, C or F order), DataFrame, SciPy sparse matrix, or a design of `l0path.designs`. Never copied or changed.
+    X : (n, p) array of numbers (any real dtype, C or F order), DataFrame, SciPy sparse matrix, or a design of `l0path.designs`. Never copied or changed. Or a formula, with a DataFrame for y: below.
     y : (n,) response: real numbers, counts >= 0 (poisson), or two classes of any dtype (`path.classes` = (negative, positive)).
     loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber" (threshold `delta` in units of y, None: 1.345 x normalised MAD), "poisson".
     penalty : "L0", "L0L1", "L0L2", "L0L1L2": the terms that get a default grid of `n_shrink` values. lambda1 / lambda2 given (scalar or sequence) are always used; neither given nor named means 0.
@@ -58,18 +60,18 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
         "dual_iht", "stochastic_dual_iht": dual ascent for every size, with a `lower_bound` on the support grid (DualIHT). "primal_dual": dual ascent and coordinate descent for every lambda0
         (PrimalDual). These three need lambda2 > 0 and a loss of bounded curvature (not poisson). On a lambda0 grid the projected gradients and "dual_iht" give the models on the hull of
         their sizes; penalty factors must be even then.
-        "exact": the path of "swap", then branch and bound for every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a squared loss with n > p; not poisson.
+        "exact": the path of "swap", then branch and bound for every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a squared loss with n > p.
     grid : "support" (every size) or "lambda0" (each next lambda0 just below the value at which the support changes, at most `n_lambda0` values); `lambda0=` gives your own grid and implies "lambda0".
     k : a size or list of sizes to keep; max_k : largest size, default min(p, n_eff // 2, 100).
     fit_intercept, standardize : bool. The intercept is never penalised nor counted.
     sample_weight : (n,) >= 0; a weight of 2 is a row twice, 0 is no row. class_weight : "balanced" or {label: weight}. offset : (n,) added to the linear predictor.
     lower, upper : bounds in the user's units: scalar, (p,) or {name: bound}; must contain 0 except for forced columns.
-    always_include, exclude : columns (names, indices or mask) in every model, or in none. penalty_factor : (p,) f_j >= 0.
+    always_include, exclude : columns (names, indices or mask) in every model, or in none. penalty_factor : (p,) f_j >= 0, or {name: f_j} (1 else).
     groups : p labels (None: no group), {label: columns} or a list of lists of columns, by names or indices, in any order; a column in no group is one of its own. The penalty then counts groups:
         k is the number of chosen groups, `Model.groups` their labels, `n_nonzero` still counts coefficients. Groups may overlap: beta = sum of v^(g) over the chosen groups g, v^(g) zero off g, so a
         column may be used once one of its groups is chosen; lambda1, lambda2 and bounds are those of beta (Jacob, Obozinski & Vert, ICML 2009). max_k : largest number of groups, default
-        min(groups, 100, n_eff / 2 over their mean size). always_include, exclude : also labels of groups (a column that is included brings in its groups). penalty_factor : one per group, or (p,)
-        with equal values within a group. algorithm="swap" only; certify=, summaries and alternatives are not offered for groups.
+        min(groups, 100, n_eff / 2 over their mean size). always_include, exclude : also labels of groups (a column that is included brings in its groups). penalty_factor : one per group,
+        {label: factor}, or (p,) with equal values within a group. algorithm="swap" only; certify= is not offered for groups.
     feature_names : p names, of an array or sparse X; a DataFrame brings its own. Default x0, x1, ...
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
@@ -79,6 +81,16 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
         Solutions whose gap is closed to 1e-6 become "global". Needs lambda2 > 0, bounds on every column, or a squared loss with more rows than columns; else NaN, and `path.notes` says why.
         `Path.certify` searches for one solution until it is proved.
     on_solution : called with a Model each time a size is verified; returning True stops.
+
+    Formulas
+    --------
+    fit("y ~ a + C(b) + bs(c, df=4) + a:c", data, ...) : data is a DataFrame, the formula in the grammar of formulaic (Wilkinson & Rogers, Applied Statistics 22, 1973): + - : * ** / and "." for all
+        columns that are not on the left (nor named by sample_weight and the like), backticks around names with spaces; text and categories are factors, coded against their first level where the
+        formula has an intercept; C(), bs(), cs(), cc(), poly(), center(), scale(), np.log() and functions of your own. The left side is a column or an expression; two classes need no coding.
+    A term of several columns (a factor, a spline) is one group, so that k counts terms; groups=False counts columns, other `groups` are taken as they are. always_include, exclude, lower, upper,
+        penalty_factor name columns ("b[T.v]"), terms ("C(b)") or groups. Nothing keeps an interaction from entering without its parents: always_include= them where that matters.
+    Rows with missing values in columns that are used are dropped: `path.n_dropped`, `path.notes`. sample_weight, offset (groups_cv, fold ids) have one value per row of data before, or name a column.
+    "- 1" or "+ 0" means fit_intercept=False, and no other value is then taken. Levels, knots and centres are those of the rows used, and new rows are coded by them.
 
     Returns
     -------
@@ -95,8 +107,6 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
     >>> l0path.fit(X, y, max_k=4).support(k=2)
     array([2, 7])
     """
-    if isinstance(X, str):
-        raise ValueError("the formula interface is not in this version; build the columns with formulaic.model_matrix(formula, data) and pass them as X")
     if not isinstance(certify, (bool, np.bool_)):
         raise TypeError(f"certify={certify!r} must be True or False")
     if not isinstance(loss, str):
@@ -111,9 +121,12 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
                                                   gamma=gamma, delta=delta, groups=groups, read=False)
     plan = make_plan(algorithm=algorithm, penalty=penalty, grid=grid, k=k, max_k=max_k, n_lambda0=n_lambda0, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, n_shrink=n_shrink, tol=tol,
                      max_iter=max_iter, time_limit=time_limit, random_state=random_state)
+    encoding = X.formula if isinstance(X, formula.Encoded) else None
+    notes = [*formula.notes(encoding), *notes]
     refuse(plan, data)
     if certify and data.groups is not None:
-        raise ValueError("certify=True gives bounds on columns, not on groups; leave certify=False with groups=")
+        raise ValueError("certify=True gives bounds on columns, not on groups; leave certify=False with groups=, or, with a formula, pass groups=False, which counts columns")
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
-        return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify))
+        return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify),
+                     formula=encoding)

@@ -117,10 +117,7 @@ class GroupPath:
     def _slopes(self, fit, keys):
         """(slopes, curvatures, [right-hand side after the removal of the cheapest group, by the quadratic]) of a fit, by rows; nothing is removed where what is left is among the sets `keys`."""
         p, model = self.problem, self.model.model
-        if p.quadratic:
-            slopes, v = p.weights * (fit.b @ model.Z[model.where[fit.support]] - p.y), p.weights
-        else:
-            _, slopes, v = model.derivatives(fit)
+        slopes, v = self.model.slopes(fit)
         cheap = self.mover.drops(fit)[:1]
         if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []

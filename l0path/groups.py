@@ -171,10 +171,37 @@ def _split(value, groups):
     return [g for g in found if g >= 0], [v for v, g in zip(entries, found, strict=True) if g < 0]
 
 
-def group_factor(value, groups, p):
-    """(G,) penalty factors from p values that agree within every group, or one per group."""
+def by_label(value):
+    """Whether values come by name: a dict, or a Series that names labels it."""
+    return isinstance(value, dict) or (isinstance(value, pd.Series) and not pd.api.types.is_integer_dtype(value.index))
+
+
+def _named_factor(value, groups, names):
+    """(G,) penalty factors from {label of a group, or column: factor}, 1 for those not named; the columns of a group are named together or not at all."""
+    out, each = np.ones(len(groups.labels)), np.full(len(names), np.nan)
+    for key, factor in dict(value).items():
+        if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not factor >= 0:
+            raise ValueError(f"penalty_factor[{key!r}]={factor!r} must be a number >= 0 (0: always in, inf: never in)")
+        g = groups.named(key)
+        if g >= 0:
+            out[g] = factor
+        else:
+            each[_columns(key, names, "penalty_factor")] = factor
+    for g in groups.having(np.flatnonzero(~np.isnan(each))):
+        own = each[groups.of(g)]
+        if not (own == own[0]).all():
+            raise ValueError(f"penalty_factor differs among the columns of group {groups.labels[g]!r}; a group has one factor: name it by its label")
+        out[g] = own[0]
+    return out
+
+
+def group_factor(value, groups, names):
+    """(G,) penalty factors from p values that agree within every group, from one per group, or by label."""
+    p = len(names)
     if value is None:
         return np.ones(len(groups.labels))
+    if by_label(value):
+        return _named_factor(value, groups, names)
     try:
         out = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from .designs import Pairs, as_design, check_finite, duplicates
-from .groups import group_factor, make_groups, priced
+from .formula import Encoded
+from .groups import by_label, group_factor, make_groups, priced
 from .losses import CLASSIFICATION, Huber, make_loss
 from .problem import Data, default_delta, row_weights
 
@@ -172,7 +173,7 @@ def _places(wanted, names):
 def bound(value, names, name, default):
     """Bounds (p,) from a scalar, a vector, or a dict / Series by column name; NaN is refused."""
     p = len(names)
-    if isinstance(value, dict) or (isinstance(value, pd.Series) and not pd.api.types.is_integer_dtype(value.index)):
+    if by_label(value):
         out = np.full(p, default)
         for key, v in dict(value).items():
             out[which(key, names, name)] = number(v, f"{name}[{key!r}]")
@@ -218,6 +219,7 @@ def class_weights(value, classes, loss):
 
 def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight, offset, lower, upper, always_include, exclude, penalty_factor, feature_names, gamma, delta, groups=None, read=True):
     """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0."""
+    X = X.X if isinstance(X, Encoded) else X
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)
     if feature_names is not None and (isinstance(feature_names, (str, bytes)) or not np.iterable(feature_names)):
@@ -236,7 +238,7 @@ def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight
         factor, forced, out = _priced(penalty_factor, always_include, exclude, names)
     else:
         groups = make_groups(groups, names)
-        groups, factor, forced, out = priced(groups, group_factor(penalty_factor, groups, design.p), always_include, exclude, lambda value, name: which(value, names, name))
+        groups, factor, forced, out = priced(groups, group_factor(penalty_factor, groups, names), always_include, exclude, lambda value, name: which(value, names, name))
     excluded = np.zeros(design.p, dtype=bool)
     excluded[out] = True
     low, high = bound(lower, names, "lower", -np.inf), bound(upper, names, "upper", np.inf)
@@ -258,7 +260,12 @@ def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight
 def _priced(penalty_factor, always_include, exclude, names):
     """(factor (p,), forced, excluded) of single columns: indices from names, masks and factors of 0 and inf."""
     p = len(names)
-    factor = np.ones(p) if penalty_factor is None else vector(penalty_factor, p, "penalty_factor", "column of X").copy()
+    if by_label(penalty_factor):
+        factor = np.ones(p)
+        for key, value in dict(penalty_factor).items():
+            factor[which(key, names, "penalty_factor")] = number(value, f"penalty_factor[{key!r}]")
+    else:
+        factor = np.ones(p) if penalty_factor is None else vector(penalty_factor, p, "penalty_factor", "column of X").copy()
     if np.isnan(factor).any() or (factor < 0).any():
         raise ValueError("penalty_factor must be >= 0 (0: always in, inf: never in), got NaN or negative values")
     forced = np.union1d(which(always_include, names, "always_include"), np.flatnonzero(factor == 0)).astype(np.int64)
@@ -319,7 +326,7 @@ def checksum(data):
 def again(path, X, y):
     """Data for a loaded path from X and y given anew; weights and offset of the fit are not stored, so such paths need a new fit."""
     meta = path.meta
-    if isinstance(meta.names, Pairs):
+    if isinstance(meta.names, Pairs) or meta.formula is not None:
         X, _ = path._new_design(X)
     if meta.has_offset or meta.weighted:
         raise ValueError("the path was fitted with an offset or weights, which a path file does not hold; fit again to use this method")

@@ -117,7 +117,8 @@ def _settings(algorithm, tol):
 def refuse(plan, data):
     """Raise ValueError where the algorithm lacks what the data or the shrinkage need, before X is read: its `check` at the least lambda1 and lambda2 that will be asked for."""
     if data.groups is not None and not (isinstance(plan.settings, LocalSearch) and plan.settings.refit and plan.settings.swap_size == 1):
-        raise ValueError(f"groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1): {plan.settings!r} chooses single columns; leave groups=None, or change algorithm=")
+        raise ValueError(f"groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1): {plan.settings!r} chooses single columns; leave groups=None "
+                         "(with a formula, where terms of several columns are groups: groups=False), or change algorithm=")
     if hasattr(plan.settings, "check"):
         named = PENALTIES[plan.penalty]
         plan.settings.check(data, *(float(given.min()) if given is not None else 1.0 if term in named else 0.0 for term, given in ((1, plan.lambda1), (2, plan.lambda2))))
@@ -137,9 +138,9 @@ def scaled(plan, data, lambda_scale, sample_weight):
     return plan, [f"lambda_scale='l0learn': lambda0 was multiplied by {f0:.6g}, lambda1 by {f1:.6g}; the table shows the mean-loss scale"]
 
 
-def default_max_k(data, n_eff):
-    """min(p, n_eff // 2, 100); with groups their number for p, and n_eff // 2 over their mean size."""
-    if data.groups is not None:
-        count = len(data.groups.labels)
-        return int(min(count, max(1, n_eff // 2 * count // data.groups.columns.size), 100))
-    return int(min(data.design.p, n_eff // 2, 100))
+def default_max_k(groups, p, n_eff):
+    """min(p, n_eff // 2, 100); with groups (`Groups`, else None) their number for p, and n_eff // 2 over their mean size."""
+    if groups is not None:
+        count = len(groups.labels)
+        return int(min(count, max(1, n_eff // 2 * count // groups.columns.size), 100))
+    return int(min(p, n_eff // 2, 100))

@@ -8,7 +8,7 @@ import numpy as np
 from . import duality
 from .bounding import CLOSED, DENSE, REMEDY, bounded, divided, relative_gap, standardized, starting_points, targets, why_unbounded
 from .designs import Dense, Standardized
-from .losses import Hinge, smoothness
+from .losses import Hinge
 from .paths.records import in_user_units
 from .screening import fix_cardinality, fix_penalised
 from .solvers.branch_and_bound import BranchAndBound, Tree
@@ -95,7 +95,7 @@ class Proof:
             self.reason = f"{why_unbounded(self.problem)}; {REMEDY}"
             return False
         fit, goal = standardized(self.problem, s), np.array([s.objective - self.paid])
-        reads, patience = (READS, PATIENCE) if self.unsearchable(dual) else (GLANCES, 1) if not searchable(dual) else (LOOKS, 2)
+        reads, patience = (READS, PATIENCE) if dual.open.any() else (GLANCES, 1) if not searchable(dual) else (LOOKS, 2)
         if self.penalised:
             target = targets([s])
         else:
@@ -149,19 +149,10 @@ class Proof:
             self.paid = self.solution.lambda0 * float(self.whole.factor[self.into].sum())
         return True
 
-    def unsearchable(self, dual):
-        """Why no search can follow, or ""."""
-        if dual.open.any():
-            return "columns without ridge and without a box leave a search no bounds"
-        if isinstance(self.whole.loss, Hinge) or math.isfinite(smoothness(self.whole.loss)):
-            return ""
-        return f"a search needs a loss of bounded curvature, which {type(self.whole.loss).__name__.lower()} is not"
-
     def search(self, dual):
         """Branch and bound on what is left of the problem."""
-        if searchable(dual):
-            self.ended = self.unsearchable(dual)
-        if self.ended:
+        if searchable(dual) and dual.open.any():
+            self.ended = "columns without ridge and without a box leave a search no bounds"
             return
         s = self.solution
         if self.n_best > 1 and not self.models:
@@ -196,7 +187,7 @@ class Proof:
                 out.append(Leaps(dual, **options))
             except ValueError:  # too many collinear columns
                 pass
-        if not self.unsearchable(dual):
+        if not dual.open.any():
             out.append((HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options))
         return out
 

@@ -114,6 +114,8 @@ def summary_html(summary):
 
     lines = "<br>".join(escape(line) for line in summary.lines())
     body = _table(summary.formatted()) if len(summary.table) else "<p>intercept only</p>"
+    if summary.coef is not None and len(summary.coef):
+        body = _side_by_side(body, _table(summary.coef))
     return f'<p>{lines}</p>{body}<p style="font-size:85%;max-width:60em">{escape(NOTE)}</p>'
 
 

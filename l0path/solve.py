@@ -50,8 +50,10 @@ def bound_of(engine, k):
     return engine.bound(k) if hasattr(engine, "bound") else float("nan")
 
 
-def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None, certify=False):
+def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None, certify=False,
+          formula=None):
     """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit; known: AllRows of it; certify: lower bounds too.
+    formula: what X was made by.
 
     The model on the working columns stays in the path's source for who wants its products; who does not takes it off, because it holds Gram rows over all columns.
     """
@@ -67,6 +69,7 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
                 excluded[equal] = True
                 data, problem = replace(data, excluded=excluded), replace(problem, usable=problem.usable & ~excluded)
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
+        run.formula = formula
         run.prepare(slices)
         if certify and hasattr(run.model, "seen"):
             run.model.seen = {}
@@ -102,12 +105,13 @@ class _Run:
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
         self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
+        self.formula = None
         self.weights = row_weights(data, keep)
 
     def prepare(self, slices):
         p, plan = self.problem, self.plan
         free = self.free = units(p)
-        want = default_max_k(self.data, p.n_eff) if plan.max_k is None else plan.max_k
+        want = default_max_k(self.data.groups, p.X.p, p.n_eff) if plan.max_k is None else plan.max_k
         self.max_k = max(min(want, free), 0)
         if plan.max_k is not None and self.max_k < want:
             self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable {'columns' if p.groups is None else 'groups'}")
@@ -316,7 +320,8 @@ class _Run:
                          intercept=data.intercept, standardize=data.standardize, null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale,
                          forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
                          algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
-                         by_name=by_name, response=response, groups=data.groups, random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
+                         by_name=by_name, response=response, groups=data.groups, formula=self.formula,
+                         random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
                          checksum=inputs.checksum(data) if self.keep is None else "",
                          log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0)
         return self.meta

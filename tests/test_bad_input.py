@@ -52,7 +52,7 @@ WRONG = {
     "X is None": (dict(X=None), TypeError, "X has"),
     "X is a dict": (dict(X={"a": [1]}), TypeError, "X has"),
     "ragged rows": (dict(X=[[1, 2], [3]], y=[1, 2]), ValueError, "rows of equal length"),
-    "formula": (dict(X="y ~ a", y=FRAME), ValueError, "formula.*model_matrix"),
+    "formula": (dict(X="y ~ a", y=FRAME.to_numpy()), TypeError, "with a formula pass a pandas DataFrame"),
     "huge X": (dict(X=X * 1e200), ValueError, "X.*rescale"),
     # y
     "nan in y": (dict(y=with_entry(Y, 4, np.nan)), ValueError, "y has 1 missing.*position 4"),

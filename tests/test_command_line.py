@@ -105,3 +105,16 @@ def test_warm_up_reports_each_loss(capsys):
     assert "kernels for squared ready" in capsys.readouterr().err
     with pytest.raises(ValueError, match="not known"):
         l0path.warm_up(["cubic"])
+
+
+def test_formulas_choose_whole_terms(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    frame.loc[4, "b"] = np.nan
+    frame.to_csv(table, index=False)
+    code, out, _ = run(capsys, "fit", table, "--formula", "y ~ . - sick + a:c", "--k", "3", "--include", "b", "--out", tmp_path / "o", "--no-plots")
+    assert code == 0 and "1 of 80 rows have missing values" in out and "79, p = 8" in out
+    assert set(pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0).index) == {"(Intercept)", "a", "b", "c", "colour[T.green]", "colour[T.red]"}
+    assert np.isfinite(l0path.load(tmp_path / "o" / "path.npz").predict(frame.drop(index=4), k=2)).all()
+    code, out, _ = run(capsys, "fit", table, "--formula", "sick ~ a + colour", "--cv", "3", "--out", tmp_path / "o", "--no-plots")
+    assert code == 0 and "loss: logistic" in out
+    assert "no column 'zz'" in run(capsys, "fit", table, "--formula", "y ~ zz")[2]

@@ -333,3 +333,32 @@ def test_names_are_there_without_loading_scikit_learn_first():
     assert l0path.estimators is estimators
     with pytest.raises(AttributeError, match="no attribute 'L0Nothing'"):
         _ = l0path.L0Nothing
+
+
+def test_estimators_choose_groups_of_columns():
+    rng = np.random.default_rng(4)
+    labels = np.repeat(["a", "b", "c", "d", "e"], [1, 3, 2, 3, 2])
+    X = pd.DataFrame(rng.standard_normal((120, 11)), columns=[f"v{j}" for j in range(11)])
+    y = X.loc[:, labels == "b"].sum(axis=1) + 0.7 * X.loc[:, labels == "e"].sum(axis=1) + rng.standard_normal(120)
+    path = l0path.fit(X, y, groups=labels)
+    one = l0path.L0Regressor(k=2, groups=labels).fit(X, y)
+    assert one.model_.groups == ["b", "e"] and one.k_ == 2 and one.get_support().tolist() == np.isin(labels, ["b", "e"]).tolist()
+    np.testing.assert_allclose(one.predict(X), path.predict(X, k=2), rtol=1e-9)
+    by_name = {"first": ["v1", "v2", "v3"], "second": ["v9", "v10"]}
+    assert clone(l0path.L0Regressor(k=2, groups=by_name)).fit(X, y).model_.groups == ["first", "second"]
+    search = GridSearchCV(l0path.L0Regressor(groups=labels), {"k": range(5)}, cv=4, scoring="neg_mean_squared_error").fit(X, y)
+    cv = l0path.L0RegressorCV(groups=labels, cv=KFold(4)).fit(X, y)
+    assert search.best_params_["k"] == cv.k_ == 2 and cv.path_.table.k.max() == 5
+    two = l0path.L0ClassifierCV(groups=labels, cv=3, random_state=0).fit(X, y > 0)
+    assert {"b", "e"} <= set(two.model_.groups)
+    assert l0path.L0Classifier(k=1, groups=labels).fit(X, y > 0).model_.groups == ["b"]
+    with pytest.raises(ValueError, match="groups has 2 labels"):
+        l0path.L0Regressor(k=1, groups=["a", "b"]).fit(X, y)
+
+
+def test_groups_share_a_path_for_every_k(tmp_path):
+    rng = np.random.default_rng(4)
+    X, labels = rng.standard_normal((80, 12)), np.repeat(range(4), 3)
+    y = X[:, 3:6].sum(axis=1) + rng.standard_normal(80)
+    stored = [l0path.L0Regressor(k=k, groups=labels, memory=str(tmp_path)).fit(X, y) for k in (1, 2)]
+    assert [s.k_ for s in stored] == [1, 2] and stored[0].model_.groups == [1] and len(stored[0].path_) == len(stored[1].path_) == 5

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from .. import formula
 from .._types import Matrix, Seed
-from ..designs import as_design
 from ..inputs import finite, parse, vector
 from ..losses import canonical_name
 from ..paths import Model
@@ -69,7 +69,7 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
 
     Parameters
     ----------
-    X : (n, p) array, DataFrame or sparse matrix (its rows are copied, an outer fold at a time).    y : (n,) response.
+    X : (n, p) array, DataFrame or sparse matrix (its rows are copied, an outer fold at a time).    y : (n,) response. Or a formula and a DataFrame, encoded on all rows (levels, knots, centres).
     outer : the outer folds, in the forms of `cv` in `cv_fit` (default 5; shuffled, stratified for classes); n_repeats : repeats of an integer outer.
     cv : the inner folds: a number (default 10), or a scikit-learn splitter.    groups_cv : (n,) labels of rows that stay together, outside and inside.
     which : "min" (default), "1se", or a rule such as "bic".
@@ -87,6 +87,9 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     >>> l0path.nested_cv(X, y, outer=3, cv=5, which="1se", max_k=4, random_state=1).table.k.tolist()
     [2, 2, 3]
     """
+    if isinstance(X, str):
+        X, y, arguments = formula.opened(X, y, {**arguments, "outer": outer, "groups_cv": groups_cv, "sample_weight": sample_weight, "offset": offset})
+        outer, groups_cv, sample_weight, offset = (arguments.pop(name) for name in ("outer", "groups_cv", "sample_weight", "offset"))
     loss = canonical_name(arguments.get("loss", "squared"))
     metric = metric_of(scoring, loss)
     _check_inner(cv)
@@ -96,13 +99,13 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
                      exclude=None, penalty_factor=None, feature_names=arguments.get("feature_names"), gamma=0.25, delta=None, read=False)
     rows_of = _rows_of(X)
     by_row = {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")}
-    splits = _named_outer(make_splits, outer, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    splits = _named_outer(make_splits, outer, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     table, models, total, times = [], [], np.zeros(data.y.size), np.zeros(data.y.size)
     for train, test in splits:
         inner = cv_fit(rows_of(train), **{name: _take(value, train, name) for name, value in by_row.items()}, cv=cv, scoring=scoring, random_state=seed, **arguments)
         i = inner.index(which)
         row, path = inner.table.iloc[i], inner.path
-        eta = linear_predictor(as_design(rows_of(test))[0], None if data.offset is None else data.offset[test], path.solutions[i])
+        eta = linear_predictor(path._new_design(rows_of(test))[0], None if data.offset is None else data.offset[test], path.solutions[i])
         value = score(metric, Held(data.y[test], eta, data.weights[test], path))
         table.append({**row[CHOICE], "inner_mean": row["cv_mean"], "score": value, "n_train": train.size, "n_test": test.size})
         np.add.at(total, test, path._transform(eta, None))
@@ -132,6 +135,9 @@ def _named_outer(call, *arguments, **more):
 
 def _rows_of(X):
     """A function rows -> X at these rows (a copy), for an array, DataFrame, sparse matrix or nested lists."""
+    if isinstance(X, formula.Encoded):
+        inner = _rows_of(X.X)
+        return lambda rows: X._replace(X=inner(rows), index=X.index[rows])
     if isinstance(X, pd.DataFrame):
         return lambda rows: X.iloc[rows]
     if hasattr(X, "tocsr"):

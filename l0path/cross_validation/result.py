@@ -102,7 +102,7 @@ class CVPath:
         """(n,) predictions of each row by the folds that left it out, for the solution that `index` names; NaN for a row in no fold.
 
         type as in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over the linear predictors; "class" is the side on which the mean linear predictor lies.
-        X, y : the data of the fit, needed after pickling only.
+        X, y : the data of the fit, needed after pickling only. After a fit by a formula a Series with the labels of the rows that were used.
 
         Examples
         --------
@@ -123,8 +123,13 @@ class CVPath:
         if type == "class":
             if not times.all():
                 raise ValueError(f"type='class': {np.count_nonzero(times == 0)} rows are in no fold, so they have no held-out class; use type='link', which is NaN there")
-            return self.path._transform(total, "class")
-        return np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
+            return self._labelled(self.path._transform(total, "class"))
+        return self._labelled(np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0))
+
+    def _labelled(self, values):
+        """Values by row, with the row labels of a formula's data where they are at hand."""
+        formula = self.path.meta.formula
+        return values if formula is None or formula.index is None else pd.Series(values, index=formula.index, name=self.path.meta.response)
 
     def _edges(self):
         """Notes where the best solution lies at an edge of what was tried."""
@@ -139,7 +144,9 @@ class CVPath:
             if len(tried) > 1 and at in (tried[0], tried[-1]):
                 notes.append(f"the best score is at the {'smallest' if at == tried[0] else 'largest'} {name} tried, {at:.4g}; widen the grid")
         sizes = {s.k for s in self.path.solutions}
-        if len(sizes) > 1 and best.k == max(sizes) and best.k < self.path.p - len(self.path.meta.forced):
+        groups = self.path.meta.groups
+        free = self.path.p - len(self.path.meta.forced) if groups is None else int((groups.factor > 0).sum())
+        if len(sizes) > 1 and best.k == max(sizes) and best.k < free:
             notes.append(f"the best score is at the largest size tried, k = {best.k}; raise max_k")
         return notes
 

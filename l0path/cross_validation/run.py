@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from .. import formula
 from .._types import Matrix, Seed
 from ..designs import threads
 from ..errors import ConvergenceWarning, SeparationWarning
@@ -66,12 +67,12 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
 
     Parameters
     ----------
-    X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows.
+    X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows. A formula and a DataFrame too: levels, knots and centres are then those of all rows, in every fold.
     cv : number of folds (shuffled, stratified for classes; as many folds as rows is leave-one-out), a scikit-learn splitter, an iterable of (train, test) row indices or masks
         (repeated training rows count as often as they appear), or fold ids, one label per row.
     scoring : "deviance" (default: mean of 2 (loss - loss of a perfect prediction), so "mse" for the squared loss and -2 mean loglik for logistic; the mean loss itself for hinges), "mse",
         "mae", "r2", "auc", "misclassification", "brier", a name or scorer of scikit-learn, or f(y, prediction, sample_weight), a loss unless `f.greater_is_better = True`.
-    groups_cv : (n,) labels of rows that stay together. n_repeats : repeats of an integer cv; repeat r shuffles with random_state + r.
+    groups_cv : (n,) labels of rows that stay together (with a formula, here and for cv: also the name of a column). n_repeats : repeats of an integer cv; repeat r shuffles with random_state + r.
     sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every fold counts the same in cv_mean.
     n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.
     random_state : seed or Generator for the folds; None draws a seed. `cv.random_state` holds it.
@@ -89,6 +90,9 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     >>> l0path.cv_fit(X, y, cv=5, max_k=4, random_state=1).model("1se").support
     array([2, 7])
     """
+    if isinstance(X, str):
+        X, y, arguments = formula.opened(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
+        cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
     check_arguments(cv, n_repeats, groups_cv)
     metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared")))
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
@@ -104,7 +108,7 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     if path.status.startswith("interrupted"):
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
-    splits = make_splits(cv, data, X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    splits = make_splits(cv, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     outcomes, end = _run_folds(data, tasks(path), splits, model, n_jobs, None if time_limit is None else started + time_limit, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
@@ -131,7 +135,7 @@ def tasks(path):
     if plan.grid != "lambda0":
         plan = replace(plan, sizes=None, max_k=max(s.k for s in path.solutions))
         return [Task(tuple(pairs), list(pairs.values()), plan)]
-    plan = replace(plan, max_k=default_max_k(path._source.data, path.meta.n_eff) if plan.max_k is None else plan.max_k)
+    plan = replace(plan, max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff) if plan.max_k is None else plan.max_k)
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)

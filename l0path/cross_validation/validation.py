@@ -15,11 +15,12 @@ from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 
 
-def validate(self: Path, X: Matrix, y: ArrayLike, scoring: str | Callable | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> CVPath:
+def validate(self: Path, X: Matrix, y: ArrayLike | None = None, scoring: str | Callable | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> CVPath:
     """Score every solution on validation rows X (m, p), y (m,): a CVPath with one column "validation" and n_folds = 1.
 
     scoring : as in `cv_fit`. For metrics that are means over rows (deviance, mse, mae, brier, misclassification) cv_sd is the weighted standard deviation over the rows and
     cv_se = cv_sd / sqrt(m), m the sum of whole-number weights, else the rows of positive weight; for other metrics both are NaN, and "1se" raises.
+    y : after a fit by a formula None takes the left side of the DataFrame X, and leaves incomplete rows out.
     offset : needed if the fit had one. Labels of y must be the classes of the fit; one of them alone will do where the metric allows.
 
     Examples
@@ -32,6 +33,10 @@ def validate(self: Path, X: Matrix, y: ArrayLike, scoring: str | Callable | None
     """
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)
+    X, y, by_row = self._given(X, y, sample_weight=sample_weight, offset=offset)
+    sample_weight, offset = by_row["sample_weight"], by_row["offset"]
+    if y is None:
+        raise ValueError("y is missing: pass the responses of the validation rows")
     metric = metric_of(scoring, self.loss)
     design, _ = self._new_design(X)
     target = _target(self, y, design.n)

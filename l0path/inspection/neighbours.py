@@ -38,15 +38,19 @@ def fit_data(path, X=None, y=None):
     return replace(data, excluded=excluded)
 
 
+def check_refitted(path, data, fit, value):
+    """Refuse the solution of a loaded path that its refit lies below."""
+    if data is not path._source.data and fit.value < value - 1e-6 * max(abs(value), 1e-6 * path.meta.null_loss):
+        raise ValueError("the path was fitted with bounds that a path file does not hold; fit again to use this method")
+
+
 class Neighbours:
-    """The exchanges around solution `index` of a path. `exact`: the table decides by itself; `value`: objective of the solution; `fit`: its restricted optimum."""
+    """The exchanges around solution `index` of a path. `exact`: the table decides by itself; `value`: objective of the solution; `fit`: its restricted optimum; `units`: its columns, of `names`."""
 
     def __init__(self, path, index, X=None, y=None):
-        if path.meta.groups is not None:
-            raise ValueError("the path has groups=: exchanges of single columns say nothing about it, so summaries and alternatives are not offered; see path.coef, Model.groups and path.refit")
         data = fit_data(path, X, y)
         self.solution = s = path.solutions[index]
-        self.problem = pose(data)
+        self.problem, self.names = pose(data), path.meta.names
         self.model = make_model(self.problem)
         self.model.grow(s.support)
         self.lambda0 = s.lambda0 if path.meta.grid == "lambda0" else 0.0
@@ -55,8 +59,8 @@ class Neighbours:
         center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)
         here = Fit(s.support, s.beta * self.problem.X.scale[s.support], float(s.intercept + center @ s.beta), self.value, s.flags)
         self.fit = here if "separated" in s.flags else self.refit(s.support, here)
-        if data is not path._source.data and self.fit.value < self.value - 1e-6 * max(abs(self.value), 1e-6 * path.meta.null_loss):
-            raise ValueError("the path was fitted with bounds that a path file does not hold; fit again to use this method")
+        check_refitted(path, data, self.fit, self.value)
+        self.units = s.support
         self.locked = np.isin(s.support, self.problem.forced)
 
     @property
@@ -65,6 +69,16 @@ class Neighbours:
         outside = self.problem.usable.copy()
         outside[self.fit.support] = False
         return int((~self.locked).sum()) * int(outside.sum())
+
+    @property
+    def cost(self):
+        """Operations of all exchanges."""
+        return self.total * self.problem.X.n * (self.fit.support.size + 2.0) ** 2
+
+    def without(self, i):
+        """The Fit without member i; None where its box leaves out 0."""
+        j = self.units[i]
+        return None if self.problem.lower[j] > 0 or self.problem.upper[j] < 0 else self.refit(np.delete(self.units, i))
 
     def every(self):
         """All exchanges, unranked: Pairs with a change of 0."""

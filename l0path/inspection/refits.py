@@ -42,6 +42,7 @@ def refit(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: Mat
 
     Without X and y (or with those of the fit, as a loaded path needs) the rows have also chosen the columns: the results say so, in `results.selection` and in `results.summary()`, "conditional on
     selection". With new X and y (and their sample_weight and offset) they say "held-out rows", and the inference is honest as long as these rows had no part in the choice.
+    After a fit by a formula X is a DataFrame, and y may be left out: it is the left side then.
 
     A selector as in `Path.model`.
 
@@ -122,10 +123,12 @@ def coded(path, y, n):
 
 def new_rows(path, X, y, sample_weight, offset):
     """Rows of X and y given anew, checked as `fit` checks them."""
-    if X is None or y is None:
-        raise ValueError("pass X= and y= together")
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)
+    X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset)
+    if X is None or y is None:
+        raise ValueError("pass X= and y= together")
+    sample_weight, offset = by_row["sample_weight"], by_row["offset"]
     design, index = path._new_design(X)
     weights = None if sample_weight is None else sample_weights(sample_weight, design.n)
     shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")

@@ -14,14 +14,15 @@ from ..paths import Path
 from .refits import new_rows
 
 
-def score(self: Path, X: Matrix, y: ArrayLike, rule: str | Callable[[Path], int] | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None,
+def score(self: Path, X: Matrix, y: ArrayLike | None = None, rule: str | Callable[[Path], int] | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None,
           **selector: Unpack[Selector]) -> pd.Series:
     """Every metric of one solution on the rows X, y, as a Series; the metrics are those of `cv_fit` (see `l0path.cross_validation.scoring`), weighted by sample_weight.
 
     squared, huber, poisson    deviance mse rmse mae r2
     classes                    deviance auc misclassification accuracy, and brier for loss="logistic"; auc is NaN where the rows hold one class only
 
-    X as in `predict` (a DataFrame by column names); y in the units or labels of the fit; offset= is needed if the fit had one. A selector as in `Path.model`.
+    X as in `predict` (a DataFrame by column names); y in the units or labels of the fit (after a fit by a formula None takes the left side of X); offset= is needed if the fit had
+    one. A selector as in `Path.model`.
 
     Examples
     --------

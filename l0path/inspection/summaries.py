@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
 from ..paths import Path
+from .group_neighbours import GroupNeighbours
 from .neighbours import Neighbours, Pairs
 
 FEW = 20  # exchanges of a feature that refits decide where the table only ranks
@@ -23,15 +24,18 @@ NOTE = ("loss_if_dropped: increase of loss + shrinkage when the feature is left 
 
 @dataclass(frozen=True)
 class Summary:
-    """One model in a table. `table`: a row per feature (coef, standardized, loss_if_dropped, best_exchange, exchange_change); `header`: {name: value} of the model."""
+    """One model in a table. `table`: a row per feature (coef, standardized, loss_if_dropped, best_exchange, exchange_change), with groups a row per group (columns, norm in the place of the first
+    two); `header`: {name: value} of the model; `coef`: with groups a row per feature (group, coef, standardized), else None."""
 
     table: pd.DataFrame
     header: dict
+    coef: pd.DataFrame | None = None
 
     def lines(self) -> list[str]:
         """The header as lines of text."""
         h = self.header
-        first = f"{h['loss_name']} loss, penalty {h['penalty']}: k = {h['k']} of p = {h['p']} features, n = {h['n']} rows"
+        size = f"k = {h['k']} of p = {h['p']} features" if self.coef is None else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
+        first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} rows"
         second = f"loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality {h['optimality']}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
         shrink = [f"{name} = {h[name]:.4g}" for name in ("lambda0", "lambda1", "lambda2") if np.isfinite(h[name]) and h[name] > 0]
         if np.isfinite(h["lambda0_high"]) or h["lambda0_low"] > 0:
@@ -43,14 +47,17 @@ class Summary:
         """The table as short text."""
         out = self.table.copy().astype(object)
         for name in out.columns:
-            if name != "best_exchange":
+            if name not in ("best_exchange", "columns"):
                 out[name] = [f"{x:.4g}" if np.isfinite(x) else "" for x in self.table[name]]
-        out["best_exchange"] = [_cut(x) if isinstance(x, str) else "" for x in self.table["best_exchange"]]
-        out.index = [_cut(name) for name in self.table.index]
+        out["best_exchange"] = ["" if x is None else _cut(str(x)) for x in self.table["best_exchange"]]
+        out.index = [_cut(str(name)) for name in self.table.index]
         return out
 
     def __repr__(self):
         body = self.formatted().to_string() if len(self.table) else "(intercept only)"
+        if self.coef is not None and len(self.coef):
+            own = self.coef.set_axis([_cut(name) for name in self.coef.index])
+            body += "\n\n" + own.to_string(float_format=lambda x: f"{x:.4g}")
         return "\n".join([*self.lines(), "", body])
 
     __str__ = __repr__
@@ -62,15 +69,17 @@ def _cut(name, longest=40):
 
 
 def summary(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> Summary:
-    """`Summary` of one solution: what each of its features is worth, and which column could stand in for it.
+    """`Summary` of one solution: what each of its features (with groups: each of its groups) is worth, and which column (group) could stand in for it.
 
     `.table`, a row per feature of the support:
         coef, standardized    coefficient in the user's units, and b_j = s_j beta_j
         loss_if_dropped       increase of loss + shrinkage when the feature is left out and all others are fitted again. Also for forced columns (what forcing is worth); NaN if its box leaves out 0
         best_exchange         the column outside whose exchange for the feature, all others fitted again, gives the least objective; None for forced columns, or when no column is left
         exchange_change       what that exchange does to the objective: > 0 worse, < 0 it would improve the model
+    With groups the rows are the groups that are chosen, best_exchange is the label of a group, and in the place of the first two columns are
+        columns, norm         how many of its coefficients are not zero, and the norm of its b_j; a column of several chosen groups counts in each, its coefficient is in `.coef` once
     The exchanges are those of all p columns. Squared loss without lambda1 and box: exact. Else the local quadratic ranks them and refits decide among the best 20 of each feature, or all
-    of them where that is cheap.
+    of them where that is cheap. Exchanges of groups: all refitted where that is cheap, else the best 20 of each group by score.
 
     A selector as in `Path.model`. X, y: the data of the fit, needed after loading a path; an X or y that differs is refused.
 
@@ -85,27 +94,37 @@ def summary(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: M
     CRBI             23597.1         CRuns
     """
     index = self.index(rule, **selector)
-    model, near = self.model(index=index), Neighbours(self, index, X, y)
-    support = near.fit.support
+    model, near = self.model(index=index), _around(self, index, X, y)
+    s, groups, coef = near.solution, self.meta.groups, None
     exchange, change = _best_exchanges(near)
-    table = pd.DataFrame({"coef": near.solution.beta, "standardized": near.solution.beta * self.meta.scale[support], "loss_if_dropped": [_dropped(near, i) for i in range(support.size)],
-                          "best_exchange": pd.Series([None if j < 0 else self.meta.names[j] for j in exchange], dtype=object), "exchange_change": np.asarray(change, dtype=float)})
-    table.index = pd.Index([self.meta.names[j] for j in support], name="feature", dtype=object)
+    features, own = [self.meta.names[j] for j in s.support], {"coef": s.beta, "standardized": s.beta * self.meta.scale[s.support]}
+    if groups is not None:
+        inside = [np.isin(s.support, groups.of(g)) for g in s.groups]
+        chosen = [", ".join(str(groups.labels[g]) for g, having in zip(s.groups, inside, strict=True) if having[i]) for i in range(s.support.size)]
+        coef = pd.DataFrame({"group": pd.Series(chosen, dtype=object), **own}).set_axis(pd.Index(features, name="feature", dtype=object))
+        own = {"columns": [int(np.count_nonzero(s.beta[having])) for having in inside], "norm": [float(np.linalg.norm(own["standardized"][having])) for having in inside]}
+    table = pd.DataFrame({**own, "loss_if_dropped": [_dropped(near, i) for i in range(near.units.size)],
+                          "best_exchange": pd.Series([None if j < 0 else near.names[j] for j in exchange], dtype=object), "exchange_change": np.asarray(change, dtype=float)})
+    table.index = pd.Index([near.names[j] for j in near.units], name="feature" if groups is None else "group", dtype=object)
     keys = ("k", "n_nonzero", "loss", "objective", "deviance_ratio", "optimality", "gap", "intercept", "lambda0", "lambda1", "lambda2", "lambda0_low", "lambda0_high", "flags")
-    return Summary(table, {"loss_name": self.meta.loss, "penalty": self.penalty, "n": self.n, "p": self.p, **{key: getattr(model, key) for key in keys}})
+    header = {"loss_name": self.meta.loss, "penalty": self.penalty, "n": self.n, "p": self.p, "groups": None if groups is None else len(groups.labels)}
+    return Summary(table, {**header, **{key: getattr(model, key) for key in keys}}, coef)
+
+
+def _around(path, index, X, y):
+    """The exchanges around a solution, of columns or of groups."""
+    return (Neighbours if path.meta.groups is None else GroupNeighbours)(path, index, X, y)
 
 
 def _all_refitted(near):
     """Whether the exchanges, where a table only ranks them, are so few and cheap that each is refitted."""
-    return not near.exact and near.total <= EVERY and near.total * near.problem.X.n * (near.fit.support.size + 2.0) ** 2 <= COST
+    return not near.exact and near.total <= EVERY and near.cost <= COST
 
 
 def _dropped(near, i):
     """Increase of loss + shrinkage without member i."""
-    j = near.fit.support[i]
-    if near.problem.lower[j] > 0 or near.problem.upper[j] < 0:
-        return np.nan
-    return near.refit(np.delete(near.fit.support, i)).value - near.value
+    fit = near.without(i)
+    return np.nan if fit is None else fit.value - near.value
 
 
 def _best_exchanges(near):
@@ -113,9 +132,9 @@ def _best_exchanges(near):
     exchange, change = [], []
     if _all_refitted(near):
         pairs = near.every()
-        each = [Pairs(*(part[pairs.out == j] for part in pairs)) for j in near.fit.support]
+        each = [Pairs(*(part[pairs.out == j] for part in pairs)) for j in near.units]
     else:
-        each = near.ranked_each(1 if near.exact else FEW) if near.fit.support.size else []
+        each = near.ranked_each(1 if near.exact else FEW) if near.units.size else []
     for pairs in each:
         best, into = np.inf, -1
         for out, j, foretold in zip(*pairs, strict=True):
@@ -133,11 +152,11 @@ def _best_exchanges(near):
 
 
 def alternatives(self: Path, rule: str | Callable[[Path], int] | None = None, *, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> pd.DataFrame:
-    """The nearest models: of all exchanges of one feature for one of the p columns the `n` that give the least objective, the best first.
+    """The nearest models: of all exchanges of one feature for one of the p columns (with groups: of a chosen group for another) the `n` that give the least objective, the best first.
 
-    A DataFrame: dropped, added (names); loss: the objective after the exchange, all coefficients fitted again; relative: its difference to the model's objective, divided by that (negative: better
-    than the model); proven: True where no single exchange better than those listed was missed: squared loss without lambda1 and box, where the table of exchanges is exact, or where every exchange
-    was refitted (20 000 or fewer, on few rows). Else the local quadratic ranks all exchanges, n + 100 are refitted, and proven is False.
+    A DataFrame: dropped, added (names, or labels of groups); loss: the objective after the exchange, all coefficients fitted again; relative: its difference to the model's objective, divided by
+    that (negative: better than the model); proven: True where no single exchange better than those listed was missed: squared loss without lambda1 and box, where the table of exchanges is exact, or
+    where every exchange was refitted (20 000 or fewer, on few rows). Else the local quadratic (for groups: their scores) ranks all exchanges, n + 100 are refitted, and proven is False.
     Forced columns stay. One exchange only: nothing is searched beyond.
 
     A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed after loading a path.
@@ -154,7 +173,7 @@ def alternatives(self: Path, rule: str | Callable[[Path], int] | None = None, *,
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
     index = self.index(rule, **selector)
-    near = Neighbours(self, index, X, y)
+    near = _around(self, index, X, y)
     base = self.solutions[index].objective
     every = _all_refitted(near)
     rows, kept, sound = [], [], True
@@ -167,7 +186,7 @@ def alternatives(self: Path, rule: str | Callable[[Path], int] | None = None, *,
             continue
         sound &= "not_converged" not in fit.flags
         kept.append(fit.value)
-        rows.append((self.meta.names[out], self.meta.names[into], base + (fit.value - near.value) + price, into))
+        rows.append((near.names[out], near.names[into], base + (fit.value - near.value) + price, into))
     rows = sorted(rows, key=lambda row: (row[2], row[3]))[:n]
     frame = pd.DataFrame([row[:3] for row in rows], columns=["dropped", "added", "loss"]).astype({"dropped": object, "added": object, "loss": float})
     frame["relative"] = (frame["loss"] - base) / max(abs(base), 1e-12)

@@ -104,7 +104,7 @@ class Model:
         """See `Path.certify`; options: all but the selector."""
         return self.path.certify(index=self.index, **options)
 
-    def score(self, X: Matrix, y: ArrayLike, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> pd.Series:
+    def score(self, X: Matrix, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> pd.Series:
         """See `Path.score`."""
         return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
 from ..designs import Pairs, Polynomial, as_design
+from ..formula import Encoded
 from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_loss
 from ..problem import Data
 from .model import Model
@@ -69,7 +70,7 @@ class Path:
     @property
     def n_dropped(self) -> int:
         """Rows dropped by a formula because of missing values."""
-        return self.meta.n_dropped
+        return 0 if self.meta.formula is None else self.meta.formula.n_dropped
 
     @property
     def loss(self) -> str:
@@ -271,6 +272,7 @@ class Path:
         """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.
 
         X (m, p), a DataFrame is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column per solution. `offset` is needed if the fit had one.
+        After a fit by a formula X is a DataFrame of the columns on its right side, in any order; missing values and levels that the fit did not know are refused (ValueError), never guessed.
 
         Examples
         --------
@@ -319,7 +321,12 @@ class Path:
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
     def _new_design(self, X):
-        """X for prediction, columns in the order of the fit: by name for a DataFrame (of a fit to an array: one that has all names), by position else. A polynomial fit takes X's own columns."""
+        """X for prediction, columns in the order of the fit: by name for a DataFrame (of a fit to an array: one that has all names), by position else. A polynomial fit takes X's own
+        columns, a formula's a DataFrame of the columns it names (or the p encoded columns of an array)."""
+        encoding = self.meta.formula
+        if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
+            X = X if isinstance(X, Encoded) else encoding.encode(X)
+            return as_design(X.X)[0], X.index
         pairs = self.meta.names if isinstance(self.meta.names, Pairs) else None
         if pairs is not None and isinstance(X, Polynomial):
             if X.names != pairs:
@@ -340,16 +347,14 @@ class Path:
             raise ValueError(f"X has {design.p} columns, the fit had {p}; pass the same columns in the same order")
         return design if pairs is None else Polynomial(design, pairs), index
 
-    def objective(self, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> float:
-        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data.
+    def _given(self, X, y, **by_row):
+        """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None, which takes the left side of the DataFrame X and leaves incomplete rows out."""
+        if self.meta.formula is None or not isinstance(X, pd.DataFrame):
+            return X, y, by_row
+        return self.meta.formula.rows(X, y, **by_row)
 
-        Examples
-        --------
-        >>> import l0path
-        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-        >>> round(path.objective(k=6), 1)
-        49800.2
-        """
+    def objective(self, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> float:
+        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data."""
         s = self.solutions[self.index(rule, **selector)]
         data = self.data(X, y)
         from ..problem import row_weights
@@ -366,6 +371,7 @@ class Path:
         """The data of the fit; after loading a path they must be passed again. An X or y that is not the one of the fit is refused (by a checksum of some columns)."""
         data = self._source.data
         if X is not None:
+            X, y, _ = self._given(X, y)
             if y is None:
                 raise ValueError("pass y= together with X=")
             from ..inputs import again

@@ -35,10 +35,10 @@ class Meta:
     weighted: bool = False
     by_name: bool = False
     response: str | None = None
-    n_dropped: int = 0
     random_state: int | None = None
     checksum: str = ""
     groups: Any = None  # `l0path.groups.Groups`
+    formula: Any = None  # `l0path.formula.Formula`
     log_constant: float = 0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
 
 

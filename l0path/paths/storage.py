@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 import numpy as np
 
 from ..designs import Pairs
+from ..formula import Formula
 from ..groups import Groups
 from .path import Path
 from .records import Meta, Solution
@@ -35,7 +36,8 @@ def _unlabel(x):
 
 def save(self: Path, file: str | PathLike) -> None:
     """Write the path to `file` (any name; .npz is customary). The data are left out. Reading back: `l0path.load(file)`."""
-    meta = dataclasses.asdict(self.meta)
+    formula = self.meta.formula
+    meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {"formula": None if formula is None else formula.stored()}
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
     meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
     if isinstance(self.meta.names, Pairs):
@@ -99,8 +101,11 @@ def _assemble(header, arrays):
     meta["classes"] = None if meta["classes"] is None else tuple(_unlabel(c) for c in meta["classes"])
     grouped = meta.get("groups") is not None
     meta["groups"] = Groups([_unlabel(label) for label in meta["groups"]], arrays["groups_columns"], arrays["groups_start"], arrays["groups_factor"]) if grouped else None
+    if meta.get("formula") is not None:
+        meta["formula"] = Formula.restored(meta["formula"])
     if isinstance(meta["names"], dict):
         meta["names"] = Pairs(**meta["names"], **{name: arrays[f"pairs_{name}"] for name in PAIRS})
+    meta.pop("n_dropped", None)  # of files written before formulas
     meta = Meta(**meta, **{name: arrays[f"meta_{name}"] for name in ARRAYS})
     numbers = [f for f in Solution._fields if f not in ("support", "beta", "status", "optimality", "flags", "groups")]
     support, sizes = arrays["support"], arrays["sizes"]

@@ -18,17 +18,15 @@ import numpy as np
 
 from ..designs.threads import one_blas_thread
 from ..duality.bounds import base, gains, largest, points_at
-from ..duality.conjugates import smooth, tangents
-from ..losses import smoothness
+from ..duality.conjugates import smooth
 from ..problem import EPS
 from .local_search import LocalSearch
+from .node_newton import NodeNewton
 from .node_relaxation import relax
 
 BATCH = 16  # nodes split at a time, at most: their children share a read of X
 TURNS = 60  # Newton steps of a relaxation
-INNER = 6  # Newton steps of a majorising model
-CLOSE = 1e-5  # relative change of the coefficients at which majorising ends
-STEPS = 60  # majorising steps of a loss that is not quadratic
+LATER = 10  # of those below the root, for losses that are not quadratic
 ROUNDS = 8  # times a node is solved again with more working columns
 ENTERING = 30  # columns that become working ones for a node at a time
 ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is rounded to a model
@@ -72,23 +70,19 @@ class Node(NamedTuple):
 
 
 class Working:
-    """The working columns W (w,), positions in them are for ever: Z (n, w), the majorant's Gram matrix G (w, w) = curvature Z'diag(w)Z less the split, q = Z'diag(w)y, and the dual's terms."""
+    """The working columns W (w,), positions in them are for ever: Z (n, w), q = Z'diag(w)y, the dual's terms, and for the squared loss G (w, w) = Z'diag(w)Z less the split."""
 
-    def __init__(self, dual, curvature):
-        self.dual, self.curvature, self.W = dual, curvature, np.empty(0, dtype=np.int64)
-        n = dual.problem.X.n
+    def __init__(self, dual):
+        self.dual, self.W = dual, np.empty(0, dtype=np.int64)
         self.position = np.full(dual.problem.X.p, -1)
-        self.Z, self.G, self.space = np.empty((n, 0), order="F"), np.empty((0, 0)), np.empty((0, 0))
+        self.Z, self.G, self.q, self.space = np.empty((dual.problem.X.n, 0), order="F"), np.empty((0, 0)), np.empty(0), np.empty((0, 0))
         self.take()
 
     def take(self):
         dual, W = self.dual, self.W
         self.ridge, self.lower, self.upper = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper))
         self.factor = np.where(dual.counted[W], dual.problem.factor[W], 0.0)  # forced columns cost nothing
-        self.q = self.Z.T @ (dual.problem.weights * dual.problem.y)
         self.counted = dual.counted[W]
-        if self.space.shape[0] < W.size:
-            self.space = np.empty((2 * W.size, 2 * W.size))
 
     def grow(self, J):
         """Let columns J, in this order, become working ones."""
@@ -101,14 +95,24 @@ class Working:
         self.position[J] = np.arange(old, self.W.size)
         Z = np.empty((self.Z.shape[0], self.W.size), order="F")
         Z[:, :old], Z[:, old:] = self.Z, problem.X.columns(J)
-        G = np.empty((self.W.size, self.W.size))
+        weighted = problem.weights[:, None] * Z[:, old:]
+        self.Z, self.q = Z, np.concatenate([self.q, weighted.T @ problem.y])
+        self.take()
+        if problem.quadratic:
+            self._gram(old, weighted)
+
+    def _gram(self, old, weighted):
+        """G with the working columns from position `old` on, which times the weights are `weighted`."""
+        w = self.W.size
+        G = np.empty((w, w))
         G[:old, :old] = self.G
-        G[old:] = self.curvature * ((problem.weights[:, None] * Z[:, old:]).T @ Z)
+        G[old:] = weighted.T @ self.Z
         G[:, old:] = G[old:].T
         if self.dual.split is not None:
-            G[np.arange(old, self.W.size), np.arange(old, self.W.size)] -= self.dual.split[J]
-        self.Z, self.G = Z, G
-        self.take()
+            G[np.arange(old, w), np.arange(old, w)] -= self.dual.split[self.W[old:]]
+        self.G = G
+        if self.space.shape[0] < w:
+            self.space = np.empty((2 * w, 2 * w))
 
 
 class Contest:
@@ -146,11 +150,14 @@ class Tree(Contest):
     best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
     """
 
+    width = 0.0  # of a smoothed hinge, if there is one
+    poll = None  # asked before the relaxation of a node that is not quadratic: True leaves it the bound it has
+
     def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)):
         problem = dual.problem
         self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
         self.loss = smooth(problem.loss)
-        self.work = Working(dual, 1.0 if problem.quadratic else smoothness(self.loss))
+        self.work = Working(dual)
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
         self.columns = int(dual.counted.sum())
         self.best, self.seen, self.allowed = [], set(), None
@@ -174,6 +181,7 @@ class Tree(Contest):
         """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"),
         or the lowest node may not be split ("resting")."""
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
+        self.poll = poll if self.nodes else None  # the root is solved at any rate
         with one_blas_thread():
             if not self.nodes:
                 empty = np.empty(0, dtype=np.int64)
@@ -312,7 +320,7 @@ class Tree(Contest):
                     free = states[m] == 0
                     fixed.append(self._fixed(bounds[m], gain, free, None if self.size is None else largest(gain[free], self._left(node) + 1)))
         else:
-            self._majorise(out, states, B, s, shift)
+            self._newton(out, states, B, s, shift)
         done = []
         for m, node in enumerate(out):
             at = np.flatnonzero(B[:, m])
@@ -346,32 +354,15 @@ class Tree(Contest):
             node = self._near(node._replace(out=np.concatenate([node.out, np.flatnonzero(out)]), into=np.concatenate([node.into, np.flatnonzero(into)])))
         return node
 
-    def _majorise(self, nodes, states, B, s, shift):
-        """Relaxations of a loss with bounded curvature, in place: the quadratic model of that curvature at an extrapolated point lies above the loss, and its relaxation is the next point (accelerated
-        proximal gradient in the metric of the Gram matrix, Beck & Teboulle 2009, started anew where the step turns back)."""
-        problem, work = self.dual.problem, self.work
-        last, t = B.copy(), np.ones(len(nodes))
-        live = np.arange(len(nodes))
-        for _ in range(STEPS):
-            after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t[live] ** 2))
-            V = B[:, live] + (t[live] - 1.0) / after * (B[:, live] - last[:, live])
-            rows = np.flatnonzero(V.any(axis=1))
-            eta = np.asfortranarray(work.Z[:, rows] @ V[rows] + problem.offset[:, None])
-            a, _, shift[live] = tangents(problem.loss, problem.y, problem.weights, eta, problem.intercept, shift[live])
-            Q = work.G[:, rows] @ V[rows] - work.Z.T @ a
-            going = []
-            for i, m in enumerate(live):
-                before, b = B[:, m].copy(), V[:, i].copy()
-                s[m] = self._solve(states[m], self._left(nodes[m]), s[m], np.ascontiguousarray(Q[:, i]), 0.0, math.inf, INNER, b)[1]
-                step = b - before
-                last[:, m], B[:, m] = before, b
-                back = (V[:, i] - b) @ step > 0
-                t[m] = 1.0 if back else after[i]
-                if np.abs(step).max(initial=0.0) > CLOSE * np.abs(b).max(initial=0.0):
-                    going.append(m)
-            live = np.array(going, dtype=np.int64)
-            if not live.size:
-                return
+    def _newton(self, nodes, states, B, s, shift):
+        """Relaxations of a loss that is not quadratic, in place, on the working columns; for the hinge: whether its width is what some bound lacks."""
+        coarse = False
+        for m, node in enumerate(nodes):
+            if self.poll is not None and self.poll():
+                return False
+            s[m], shift[m], lack = NodeNewton(self, states[m], self._left(node), B[:, m]).run(s[m], shift[m], LATER if node.into.size + node.out.size else TURNS)
+            coarse |= lack
+        return coarse
 
     def _read(self, nodes):
         """[(node with its bound over all columns, columns that should become working ones)]: one read of X."""

@@ -274,6 +274,13 @@ class GroupModel:
             self.every = at, blocks
         return self.every
 
+    def slopes(self, fit):
+        """(dF, curvatures) of a fit by rows, (n,) each."""
+        p = self.problem
+        if p.quadratic:
+            return p.weights * (fit.b @ self.model.Z[self.model.where[fit.support]] - p.y), p.weights
+        return self.model.derivatives(fit)[1:]
+
     def scores(self, R, mass, known=None):
         """(m, G) c' (mass G_gg + 2 lambda2 I)^-1 c of every group for the right-hand sides R (n, m), c = X_g'R; mass (m,): curvature in units of the weights. -1 for groups that may not be chosen.
         known (p, m): X'R, where it is at hand."""
