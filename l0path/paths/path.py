@@ -354,7 +354,15 @@ class Path:
         return self.meta.formula.rows(X, y, **by_row)
 
     def objective(self, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> float:
-        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data."""
+        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> round(path.objective(k=6), 1)
+        49800.2
+        """
         s = self.solutions[self.index(rule, **selector)]
         data = self.data(X, y)
         from ..problem import row_weights
