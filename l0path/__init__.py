@@ -21,7 +21,10 @@ Path.certify = inspection.certify
 Path.select, Path.score_table, Path.validate = selection.select, selection.score_table, validate
 Path.plot = plots.plot
 CVPath.plot = plots.plot_cv
-Path._repr_html_, CVPath._repr_html_, inspection.Summary._repr_html_ = report.path_html, report.cv_html, report.summary_html
+Path.explore, CVPath.explore = report.explore, report.explore_cv
+Path.plot_roc, Path.plot_calibration, CVPath.plot_roc, CVPath.plot_calibration = plots.plot_roc, plots.plot_calibration, plots.plot_cv_roc, plots.plot_cv_calibration
+diagnostics.plot_recovery = plots.plot_recovery
+Path._repr_html_, CVPath._repr_html_, inspection.Summary._repr_html_, inspection.Certificate._repr_html_ = report.path_html, report.cv_html, report.summary_html, report.certificate_html
 
 try:
     __version__ = version("l0path")

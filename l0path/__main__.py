@@ -1,4 +1,4 @@
-"""Command line: `python -m l0path fit FILE --response NAME` fits the path on a CSV or Parquet file, chooses a model, prints it and writes coefficients, table, path file and plots."""
+"""Command line: `python -m l0path fit FILE --response NAME` fits the path on a CSV or Parquet file, chooses a model, prints it and writes coefficients, table, path file, plots and a page."""
 import argparse
 import sys
 from pathlib import Path as FilePath
@@ -36,7 +36,8 @@ def parser():
     fit.add_argument("--seed", type=int, default=0, help="seed of the folds (default 0)")
     fit.add_argument("--jobs", type=int, default=None, help="processes for cross-validation")
     fit.add_argument("--out", type=FilePath, default=FilePath("l0path-out"), help="folder for the results (default l0path-out)")
-    fit.add_argument("--no-plots", action="store_true", help="write no plots")
+    fit.add_argument("--no-plots", action="store_true", help="write no plots and no page")
+    fit.add_argument("--progress", action="store_true", help="show progress bars on stderr")
     return main
 
 
@@ -115,7 +116,7 @@ def run_fit(options, say=print):
     if lambda2 is None and loss in CLASSIFICATION:
         lambda2 = CLASS_RIDGE
         say(f"lambda2 = {lambda2:g} (the command line's default for classes; --lambda2 0 switches it off)")
-    arguments = {"loss": loss, "max_k": options.max_k, "lambda2": lambda2, "lambda1": options.lambda1, "algorithm": options.algorithm, **encoded}
+    arguments = {"loss": loss, "max_k": options.max_k, "lambda2": lambda2, "lambda1": options.lambda1, "algorithm": options.algorithm, "progress": options.progress, **encoded}
     cv = None
     if options.cv:
         cv = l0path.cv_fit(X, y, cv=options.cv, random_state=options.seed, n_jobs=options.jobs, **arguments)
@@ -148,7 +149,7 @@ def show(path, cv, index, why, say):
 
 
 def write(path, cv, index, options, say):
-    """Coefficients of all models, the table, the path file and the plots."""
+    """Coefficients of all models, the table, the path file, the plots and the page."""
     options.out.mkdir(parents=True, exist_ok=True)
     path.coef(index=index).rename("coefficient").to_csv(options.out / "chosen.csv")
     path.coef().to_csv(options.out / "coefficients.csv")
@@ -166,6 +167,8 @@ def write(path, cv, index, options, say):
             ax = axes()
             ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")
             files.append(name)
+        (path if cv is None else cv).explore(options.out / "explore.html", title=f"{options.response}: {options.file.name}", time_limit=10)
+        files.append("explore.html")
     say(f"\nwritten to {options.out}: {', '.join(files)}")
 
 

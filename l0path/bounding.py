@@ -73,13 +73,15 @@ def bound_solutions(problem, solutions, *, steps=READS, poll=None, model=None):
 def bound_by_slopes(problem, solutions, a, model=None):
     """The solutions of one slice with the lower bounds that dual points a (n, m) give, each point for all of them: one read of X, so that the bounds hold over all columns.
 
-    model: as in `bound_solutions`; slopes that it knows compete. Nothing is done for m = 0.
+    model: as in `bound_solutions`; slopes that it knows compete. Nothing is done for m = 0, or where no dual point says anything.
     """
     rows = [i for i, s in enumerate(solutions) if s.status != "separated"]
     if not rows or not a.shape[1]:
         return solutions
     few, out = [solutions[i] for i in rows], list(solutions)
     dual = duality.dual_problem(problem, few[0].lambda1, few[0].lambda2)
+    if not dual.bounded:
+        return solutions
     step = max(1, ENTRIES // (problem.X.n + problem.X.p))
     bounds = np.full(len(few), -math.inf)
     for left in range(0, max(a.shape[1], len(few)), step):

@@ -1,9 +1,11 @@
 """Which engine serves a plan: the support path for refit swaps, the sparse path for k-sparse solvers, the lambda0 path for penalised ones (a support grid is filled from it)."""
 import numpy as np
 
+from .generated_groups import GeneratedGroups
 from .group_path import GroupPath
 from .penalised_path import PenalisedPath
 from .solvers.coordinate_descent import CoordinateDescent
+from .solvers.feature_generating import FeatureGenerating
 from .solvers.local_search import LocalSearch, Store
 from .solvers.sparse_path import SparsePath
 from .working_set import SupportPath
@@ -19,7 +21,8 @@ def make_engine(model, plan, *, lambda1, lambda2, max_k, clock, rng, supports, l
         factor = problem.groups.factor[np.isfinite(problem.groups.factor) & (problem.groups.factor > 0)]
         if plan.grid == "lambda0" and np.unique(factor).size > 1:
             raise ValueError("penalty_factor= differs among the groups: they are chosen by their number, so lambda0 values cannot be served; use grid='support'")
-        engine = GroupPath(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock, rng=rng, supports=supports)
+        path = GeneratedGroups if isinstance(settings, FeatureGenerating) else GroupPath
+        engine = path(model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock, rng=rng, supports=supports)
         engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
         return engine
     if isinstance(settings, LocalSearch) and settings.refit and (plan.grid == "support" or even):

@@ -53,13 +53,15 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
     y : (n,) response: real numbers, counts >= 0 (poisson), or two classes of any dtype (`path.classes` = (negative, positive)).
     loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber" (threshold `delta` in units of y, None: 1.345 x normalised MAD), "poisson".
     penalty : "L0", "L0L1", "L0L2", "L0L1L2": the terms that get a default grid of `n_shrink` values. lambda1 / lambda2 given (scalar or sequence) are always used; neither given nor named means 0.
-    algorithm : a name, or a settings record of `l0path.solvers` such as LocalSearch(effort="fast" | "default" | "high", refit=True, swap_size=1). Every one serves both grids, weights, offsets, boxes,
-        forced columns, lambda1 and lambda2 (README.md has the table). Most models are best under "swap"; the others are there for speed, for comparison and for bounds.
+    algorithm : a name, or a settings record of `l0path.solvers` such as LocalSearch(effort="fast" | "default" | "high", refit=True, swap_size=1). Every one serves both grids, weights, offsets, forced
+        columns, lambda1, lambda2, and all but "feature_generating" boxes (README.md has the table). Most models are best under "swap"; the others are there for speed, for comparison and for bounds.
         "swap" (default): coordinate moves and swaps with refit. "cd": coordinate descent. "CDPSI": with partial swaps.
         "pg", "apg", "pg+", "apg+", "pg_ll", "htp": projected gradients for every size, plain, extrapolated, with solves on a support that rests, by Nesterov's points, with refits (ProjectedGradient).
         "dual_iht", "stochastic_dual_iht": dual ascent for every size, with a `lower_bound` on the support grid (DualIHT). "primal_dual": dual ascent and coordinate descent for every lambda0
-        (PrimalDual). These three need lambda2 > 0 and a loss of bounded curvature (not poisson). On a lambda0 grid the projected gradients and "dual_iht" give the models on the hull of
-        their sizes; penalty factors must be even then.
+        (PrimalDual). These three need lambda2 > 0 and a loss of bounded curvature (not poisson).
+        "feature_generating": cutting planes on the convex relaxation of every size, refits of what they generate, with polish=True the search by swaps on it (FeatureGenerating); columns or
+        groups, not poisson, no boxes; bounds where lambda2 > 0. On a lambda0 grid the projected gradients, "dual_iht" and "feature_generating" give the models on the hull of their sizes;
+        penalty factors must be even then.
         "exact": the path of "swap", then branch and bound for every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a squared loss with n > p.
     grid : "support" (every size) or "lambda0" (each next lambda0 just below the value at which the support changes, at most `n_lambda0` values); `lambda0=` gives your own grid and implies "lambda0".
     k : a size or list of sizes to keep; max_k : largest size, default min(p, n_eff // 2, 100).
@@ -71,12 +73,13 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
         k is the number of chosen groups, `Model.groups` their labels, `n_nonzero` still counts coefficients. Groups may overlap: beta = sum of v^(g) over the chosen groups g, v^(g) zero off g, so a
         column may be used once one of its groups is chosen; lambda1, lambda2 and bounds are those of beta (Jacob, Obozinski & Vert, ICML 2009). max_k : largest number of groups, default
         min(groups, 100, n_eff / 2 over their mean size). always_include, exclude : also labels of groups (a column that is included brings in its groups). penalty_factor : one per group,
-        {label: factor}, or (p,) with equal values within a group. algorithm="swap" only; certify= is not offered for groups.
+        {label: factor}, or (p,) with equal values within a group. algorithm="swap" or "feature_generating"; certify= is not offered for groups.
     feature_names : p names, of an array or sparse X; a DataFrame brings its own. Default x0, x1, ...
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
     max_iter : Newton steps or sweeps per solve.
-    time_limit : seconds; what is solved by then is returned. n_jobs : threads (default all). random_state : seed of effort="high". progress : bar on stderr.
+    time_limit : seconds; what is solved by then is returned. n_jobs : threads (default all). random_state : seed of effort="high".
+    progress : bars on stderr (in a notebook below the cell) over models, bounds and proofs.
     certify : True gives every solution a `lower_bound` and `gap` by weak duality: no model of at most k unforced columns (on a lambda0 grid: none at all) has an objective below it.
         Solutions whose gap is closed to 1e-6 become "global". Needs lambda2 > 0, bounds on every column, or a squared loss with more rows than columns; else NaN, and `path.notes` says why.
         `Path.certify` searches for one solution until it is proved.

@@ -9,15 +9,15 @@ import pandas as pd
 from .solvers.branch_and_bound import BranchAndBound
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.dual_iht import DualIHT
+from .solvers.feature_generating import FeatureGenerating
 from .solvers.integrality_generation import IntegralityGeneration
 from .solvers.local_search import LocalSearch
 from .solvers.primal_dual import PrimalDual
 from .solvers.projected_gradient import VARIANTS, ProjectedGradient
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
-RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, PrimalDual, BranchAndBound, IntegralityGeneration)
-NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual", "exact")
-LATER = {"feature_generating"}
+RECORDS = (LocalSearch, CoordinateDescent, ProjectedGradient, DualIHT, FeatureGenerating, PrimalDual, BranchAndBound, IntegralityGeneration)
+NAMES = ("swap", "cd", "CDPSI", *VARIANTS, "dual_iht", "stochastic_dual_iht", "primal_dual", "feature_generating", "exact")
 BLOCKS = 10  # row blocks of "stochastic_dual_iht"
 
 
@@ -107,17 +107,18 @@ def _settings(algorithm, tol):
         return DualIHT(blocks=1 if algorithm == "dual_iht" else BLOCKS)
     if algorithm == "primal_dual":
         return PrimalDual()
+    if algorithm == "feature_generating":
+        return FeatureGenerating()
     if algorithm == "exact":
         return BranchAndBound()
-    if algorithm in LATER:
-        raise ValueError(f"algorithm={algorithm!r} is not in this version; choose 'swap' or 'cd'")
     raise ValueError(f"algorithm={algorithm!r} is not known; choose {', '.join(map(repr, NAMES))} or a settings record of l0path.solvers")
 
 
 def refuse(plan, data):
     """Raise ValueError where the algorithm lacks what the data or the shrinkage need, before X is read: its `check` at the least lambda1 and lambda2 that will be asked for."""
-    if data.groups is not None and not (isinstance(plan.settings, LocalSearch) and plan.settings.refit and plan.settings.swap_size == 1):
-        raise ValueError(f"groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1): {plan.settings!r} chooses single columns; leave groups=None "
+    swaps = isinstance(plan.settings, LocalSearch) and plan.settings.refit and plan.settings.swap_size == 1
+    if data.groups is not None and not (swaps or isinstance(plan.settings, FeatureGenerating)):
+        raise ValueError(f"groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1) or 'feature_generating': {plan.settings!r} chooses single columns; leave groups=None "
                          "(with a formula, where terms of several columns are groups: groups=False), or change algorithm=")
     if hasattr(plan.settings, "check"):
         named = PENALTIES[plan.penalty]

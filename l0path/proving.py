@@ -10,6 +10,7 @@ from .bounding import CLOSED, DENSE, REMEDY, bounded, divided, relative_gap, sta
 from .designs import Dense, Standardized
 from .losses import Hinge
 from .paths.records import in_user_units
+from .progress import Bar
 from .screening import fix_cardinality, fix_penalised
 from .solvers.branch_and_bound import BranchAndBound, Tree
 from .solvers.hinge_tree import HingeTree
@@ -43,10 +44,10 @@ def compact(problem):
 class Proof:
     """Bounds and fixings of one solution so far. `problem` loses the columns that were fixed: those out are not usable any more, those in are forced, at the price `paid`."""
 
-    def __init__(self, problem, data, weights, solution, *, clock, box=None, settings=None, n_best=1, progress=False):
+    def __init__(self, problem, data, weights, solution, *, clock, box=None, settings=None, n_best=1, bar=None):
         self.whole = self.problem = problem
         self.data, self.weights, self.solution, self.clock = data, weights, solution, clock
-        self.settings, self.n_best, self.progress = BranchAndBound() if settings is None else settings, n_best, progress
+        self.settings, self.n_best, self.bar = BranchAndBound() if settings is None else settings, n_best, Bar(False, "") if bar is None else bar
         self.penalised = not math.isnan(solution.lambda0)
         self.into, self.out = np.zeros(problem.X.p, dtype=bool), np.zeros(problem.X.p, dtype=bool)
         self.given, self.box, self.conditional = box, self.checked(box), False
@@ -214,7 +215,7 @@ class Proof:
         """Integrality generation in place of the tree."""
         s = self.solution
         fits = [np.searchsorted(J, s.support)] if np.isin(s.support, J).all() else []
-        found = generate(problem, lambda1=s.lambda1, lambda2=s.lambda2, box=box, fits=fits, settings=self.settings, poll=self.clock.over, **target)
+        found = generate(problem, lambda1=s.lambda1, lambda2=s.lambda2, box=box, fits=fits, settings=self.settings, poll=self.poll([]), **target)
         self.ended = found.status
         self.take_over(J, found.nodes, found.lower, [found.fit] if found.fit is not None else [])
 
@@ -236,16 +237,13 @@ class Proof:
 
     def poll(self, searches):
         """Whether to stop, asked by the searches at every batch of nodes; shows their progress."""
-        if not self.progress:
+        if self.bar.bar is None:
             return self.clock.over
-        from tqdm.auto import tqdm
-
-        bar = tqdm(desc="l0path", unit="node", bar_format="{desc}")
 
         def poll():
-            upper, lower = (best(getattr(one, side) for one in searches) for best, side in ((min, "upper"), (max, "lower")))
-            nodes = sum(one.nodes for one in searches)
-            bar.set_description_str(f"l0path: objective {upper + self.paid:.6g}, bound {lower + self.paid:.6g}, gap {relative_gap(upper, lower):.2g}, {nodes} nodes")
+            upper = min((one.upper + self.paid for one in searches), default=self.solution.objective)
+            lower = max((one.lower + self.paid for one in searches), default=self.lower)
+            self.bar.say(f"k = {self.solution.k}, objective {upper:.6g}, bound {lower:.6g}, gap {relative_gap(upper, lower):.2g}, {sum(one.nodes for one in searches)} nodes")
             return self.clock.over()
 
         return poll

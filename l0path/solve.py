@@ -17,6 +17,7 @@ from .paths import Model, Path
 from .paths.records import Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
+from .progress import Bar
 from .proving import Proof
 from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
@@ -126,25 +127,18 @@ class _Run:
         self.meta = None
 
     def all_slices(self):
-        bar = None
-        if self.progress:
-            from tqdm.auto import tqdm
-
-            bar = tqdm(total=len(self.slices) * (self.max_k + 1), desc="l0path", unit="model")
         supports = []
-        try:
+        with Bar(self.progress, "l0path", len(self.slices) * (self.max_k + 1), "model") as bar:
             for number, (lambda1, lambda2) in enumerate(self.slices):
                 supports = self.one_slice(number, lambda1, lambda2, supports, bar)
                 if self.end:
                     break
-        finally:
-            if bar is not None:
-                bar.close()
 
     def bounds(self):
         """Lower bounds for every solution; those that are not reached in time stay NaN."""
         try:
-            self.notes += bound_solutions(self.problem, self.solutions, poll=self.clock.over, model=None if self.keep is not None or self.torn else self.model)
+            with Bar(self.progress, "l0path lower bounds") as bar:
+                self.notes += bound_solutions(self.problem, self.solutions, poll=lambda: bar.say("") or self.clock.over(), model=None if self.keep is not None or self.torn else self.model)
             self.clock.poll()
         except Stop as stop:
             self.end = self.end or f"{stop} while bounds were computed"
@@ -156,14 +150,16 @@ class _Run:
         if self.end:
             return
         try:
-            for i, s in enumerate(self.solutions):
-                left = None if self.clock.limit is None else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
-                proof = Proof(self.problem, self.data, self.weights, s, clock=self.clock.within(left), settings=self.plan.settings, progress=self.progress)
-                proof.run()
-                self.solutions[i] = proof.row()
-                self.clock.poll()
-                if self.on_solution is not None and self.on_solution(Model(Path(self.describe(), [self.solutions[i]], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
-                    raise Stop("stopped by on_solution")
+            with Bar(self.progress, "l0path proofs", len(self.solutions), "model") as bar:
+                for i, s in enumerate(self.solutions):
+                    left = None if self.clock.limit is None else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
+                    proof = Proof(self.problem, self.data, self.weights, s, clock=self.clock.within(left), settings=self.plan.settings, bar=bar)
+                    proof.run()
+                    self.solutions[i] = proof.row()
+                    bar.update()
+                    self.clock.poll()
+                    if self.on_solution is not None and self.on_solution(Model(Path(self.describe(), [self.solutions[i]], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
+                        raise Stop("stopped by on_solution")
         except Stop as stop:
             self.end = f"{stop} while models were proved"
         except KeyboardInterrupt:
@@ -179,8 +175,8 @@ class _Run:
         seen = set()
 
         def listener(k, fit, optimality, lambda0):
-            if bar is not None and k not in seen:
-                bar.update(1)
+            if k not in seen:
+                bar.update()
             seen.add(k)
             if self.on_solution is not None:
                 point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0, bound_of(engine, k))
@@ -197,6 +193,8 @@ class _Run:
             self.end, self.torn = "interrupted (Ctrl-C)", True
         if engine is None:
             return supports
+        if not self.end:
+            bar.shorten(self.max_k + 1 - len(seen))  # sizes that this slice does not have
         if hasattr(engine, "points"):
             self.collect_points(number, engine, lambda1, lambda2)
         else:

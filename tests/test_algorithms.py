@@ -10,13 +10,13 @@ from scipy import sparse
 
 import l0path
 from l0path.plan import NAMES
-from l0path.solvers import DualIHT, PrimalDual, ProjectedGradient
+from l0path.solvers import DualIHT, FeatureGenerating, PrimalDual, ProjectedGradient
 
 DUAL = ("dual_iht", "stochastic_dual_iht", "primal_dual")
-SPARSE = ("pg", "apg", "pg+", "apg+", "pg_ll", "htp", "dual_iht", "stochastic_dual_iht")
+SPARSE = ("pg", "apg", "pg+", "apg+", "pg_ll", "htp", "dual_iht", "stochastic_dual_iht", "feature_generating")
 NEW = (*SPARSE, "primal_dual")
-PAIRS = [(name, loss) for name in NEW for loss in oracles.LOSSES if not (loss == "poisson" and name in DUAL)]
-POLISHED = {"pg": ProjectedGradient(polish=True), "htp": ProjectedGradient(variant="htp", polish=True), "dual_iht": DualIHT(polish=True)}
+PAIRS = [(name, loss) for name in NEW for loss in oracles.LOSSES if not (loss == "poisson" and name in (*DUAL, "feature_generating"))]
+POLISHED = {"pg": ProjectedGradient(polish=True), "htp": ProjectedGradient(variant="htp", polish=True), "dual_iht": DualIHT(polish=True), "feature_generating": FeatureGenerating(polish=True)}
 MAX_K = 4
 
 
@@ -32,6 +32,11 @@ def shrunk(loss, name, value=0.05):
     """Arguments of a fit: a ridge where the method or the classes need one."""
     out = {"loss": loss, "lambda2": value if name in DUAL or loss in oracles.CLASSES else 0.0}
     return out | ({"delta": 1.345} if loss == "huber" else {})
+
+
+def bounds(name, arguments):
+    """Whether an algorithm brings bounds along."""
+    return name in DUAL or (name == "feature_generating" and arguments["lambda2"] > 0)
 
 
 @cache
@@ -65,7 +70,7 @@ def test_support_grid_against_enumeration(name, loss):
     assert [s.support.tolist() for s in thin.solutions] == [s.support.tolist() for s in dense.solutions]
     assert thin.table.objective.to_numpy() == pytest.approx(dense.table.objective.to_numpy(), rel=1e-9)
     has_bound = dense.table.lower_bound.notna()[1:]
-    assert has_bound.all() if name in DUAL else not has_bound.any()
+    assert has_bound.all() if bounds(name, arguments) else not has_bound.any()
 
 
 @pytest.mark.parametrize(("name", "loss"), PAIRS)
@@ -77,7 +82,7 @@ def test_lambda0_grid_against_enumeration(name, loss):
     assert path.table.k.iloc[0] == 0 and 2 <= path.table.k.iloc[-1] <= MAX_K and path.table.k.is_monotonic_increasing and path.table.lambda0.is_monotonic_decreasing
     check_rows(path, X, y, best, same=arguments)
     assert set(path.table.optimality) <= {"stationary", "cd", "global"}
-    assert (path.table.lower_bound.notna() & (path.table.gap < 1.0)).all() if name in DUAL else path.table.lower_bound.isna().all()
+    assert (path.table.lower_bound.notna() & (path.table.gap < 1.0)).all() if bounds(name, arguments) else path.table.lower_bound.isna().all()
     given = l0path.fit(X, y, algorithm=name, max_k=X.shape[1], lambda0=path.table.lambda0.to_numpy(), **arguments)
     for s in given.solutions:
         beta = np.zeros(X.shape[1])
@@ -118,6 +123,10 @@ def test_random_options(name):
         same = oracles.restricted_keywords(d)
         best = oracles.best_subsets(d["X"], d["y"], 3, forced=d["forced"], **same)
         options = oracles.fit_keywords(d)
+        if name == "feature_generating" and (np.isfinite(d["lower"]).any() or np.isfinite(d["upper"]).any()):
+            with pytest.raises(ValueError, match=r"lower= and upper= bound coefficients, which feature_generating takes apart"):
+                l0path.fit(d["X"], d["y"], algorithm=name, max_k=3, **options)
+            continue
         path = l0path.fit(d["X"], d["y"], algorithm=name, max_k=3, **options)
         assert path.table.k.tolist() == sorted(best)
         check_rows(path, d["X"], d["y"], {k: value for k, (value, _) in best.items()}, same=same)
@@ -188,7 +197,7 @@ def test_bounds_of_a_fit_that_was_stopped_are_none_or_hold():
 
 def test_names_and_records_are_the_same():
     X, y = data("squared")
-    for name, record in (("apg+", ProjectedGradient(variant="apg+")), ("stochastic_dual_iht", DualIHT(blocks=10)), ("primal_dual", PrimalDual())):
+    for name, record in (("apg+", ProjectedGradient(variant="apg+")), ("stochastic_dual_iht", DualIHT(blocks=10)), ("primal_dual", PrimalDual()), ("feature_generating", FeatureGenerating())):
         a, b = (l0path.fit(X, y, algorithm=algorithm, lambda2=0.1, max_k=3) for algorithm in (name, record))
         assert a.table.equals(b.table) and a.meta.algorithm == type(record).__name__
     paper = l0path.fit(X, y, algorithm=ProjectedGradient(variant="apg+", paper_defaults=True), max_k=3)
@@ -269,7 +278,7 @@ def test_time_limit_and_on_solution_end_a_fit(name, loss):
     assert path.status.startswith("stopped by on_solution") and len(heard) == 2
 
 
-@pytest.mark.parametrize("name", ["apg+", "dual_iht", "primal_dual"])
+@pytest.mark.parametrize("name", ["apg+", "dual_iht", "primal_dual", "feature_generating"])
 def test_ctrl_c_keeps_what_is_solved(name):
     X, y = wide("logistic")
     polls = []

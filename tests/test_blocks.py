@@ -205,7 +205,8 @@ def test_paths_are_those_of_the_matrix_in_memory(tmp_path, loss, dtype):
 
 
 @pytest.mark.parametrize("options", [{"grid": "lambda0", "max_k": 5}, {"algorithm": "cd", "max_k": 5}, {"algorithm": "apg", "max_k": 4}, {"algorithm": "dual_iht", "max_k": 4, "lambda2": 0.01},
-                                     {"algorithm": "primal_dual", "max_k": 4, "lambda2": 0.01}, {"lower": -1.0, "upper": 1.0, "max_k": 5}, {"penalty": "L0L2", "n_shrink": 3, "max_k": 4},
+                                     {"algorithm": "primal_dual", "max_k": 4, "lambda2": 0.01}, {"algorithm": "feature_generating", "max_k": 4, "lambda2": 0.01},
+                                     {"lower": -1.0, "upper": 1.0, "max_k": 5}, {"penalty": "L0L2", "n_shrink": 3, "max_k": 4},
                                      {"always_include": [3], "exclude": [0, 5], "max_k": 5}, {"fit_intercept": False, "max_k": 5}, {"standardize": False, "max_k": 5}], ids=str)
 def test_options_work_on_blocks(tmp_path, options):
     X, y = problem(8, 100, 40, "squared")
@@ -358,7 +359,7 @@ def test_convert_csv_and_parquet(tmp_path, dtype, capsys):
         frame.to_parquet(tmp_path / "X.parquet")
         sources.append(tmp_path / "X.parquet")
     for source in sources:
-        file = convert(source, tmp_path / "new" / "X.npy", dtype=dtype)
+        file = convert(source, tmp_path / "new" / "X.npy", dtype=dtype, progress=True)
         stored = np.load(file)
         assert stored.flags.f_contiguous and stored.dtype == dtype
         np.testing.assert_allclose(stored, frame.to_numpy(dtype=float), rtol=1e-7 if dtype == "float32" else 1e-15)

@@ -32,13 +32,14 @@ def run(capsys, *arguments):
 
 
 def test_hitters_end_to_end_as_a_module(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "l0path", "fit", str(HITTERS), "--response", "Salary", "--max-k", "8", "--cv", "5", "--out", str(tmp_path / "out")],
+    done = subprocess.run([sys.executable, "-m", "l0path", "fit", str(HITTERS), "--response", "Salary", "--max-k", "8", "--cv", "5", "--progress", "--out", str(tmp_path / "out")],
                           capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "59 of 322 rows have missing values" in done.stdout
     assert "chosen: k =" in done.stdout
     written = {p.name for p in (tmp_path / "out").iterdir()}
-    assert written == {"chosen.csv", "coefficients.csv", "table.csv", "path.npz", "coefficients.png", "loss.png", "cv.png"}
+    assert written == {"chosen.csv", "coefficients.csv", "table.csv", "path.npz", "coefficients.png", "loss.png", "cv.png", "explore.html"}
+    assert "l0path folds: 100%" in done.stderr and "Salary: hitters.csv" in (tmp_path / "out" / "explore.html").read_text(encoding="utf-8")
     path = l0path.load(tmp_path / "out" / "path.npz")
     assert path.n == 263
     assert len(path) == 9

@@ -8,11 +8,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
-    {"_generic", "_types", "errors"},
+    {"_generic", "_types", "errors", "progress"},
     {"losses", "penalties", "designs", "formula", "groups"},
     {"problem", "screening", "duality"},
     {"solvers"},
-    {"bounding", "proving", "grids", "group_path", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
+    {"bounding", "proving", "grids", "group_path", "generated_groups", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
     {"inspection", "selection", "cross_validation", "diagnostics", "stability"},
     {"plots", "simulate", "datasets", "estimators", "report", "warm", "__main__"},
 ]

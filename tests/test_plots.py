@@ -1,9 +1,11 @@
 """The numbers behind the plots, labels that keep clear of each other, every kind on awkward paths, and the pictures of notebooks."""
 import itertools
 import math
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -249,6 +251,179 @@ def test_the_real_cross_validation_is_drawn(X):
     assert "<svg" in cv._repr_html_() and "cv_mean" in cv._repr_html_()
 
 
+# ------------------------------------------------------------------------------------------------------------------ ranges of sizes
+
+
+def test_a_range_of_sizes(path, paths):
+    whole = plots.data(path, "coef")
+    for k, low, high in ((5, 0, 5), ((3, 7), 3, 7), (range(2, 9), 2, 8)):
+        frame = plots.data(path, "coef", k=k)
+        assert frame["k"].tolist() == list(range(low, high + 1))
+        pd.testing.assert_frame_equal(frame.iloc[:, 1:], whole.loc[frame.index, frame.columns[1:]])
+        assert (frame.iloc[:, 1:] != 0).any().all()
+    texts, _ = label_boxes(path.plot(k=4))
+    assert {text.get_text() for text in texts} == set(path.coef(k=4).index[1:])
+    for kind in KINDS:
+        assert set(plots.data(path, kind, k=(2, 6)).index) <= {2, 3, 4, 5, 6}
+        for name in ("slices", "null", "one"):  # "one" has no size in the range
+            assert paths[name].plot(kind, k=(0, 2), ax=plt.figure().subplots()).get_xlabel()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_path_whose_only_size_is_best_for_no_lambda0(path, kind):
+    alone = l0path.Path(path.meta, [path.solutions[3]._replace(lambda0_low=math.nan, lambda0_high=math.nan)], "", [], [], path._source)
+    for x in ("k", "lambda0", "l1"):
+        assert len(plots.data(alone, kind, x=x)) == (0 if "lambda0" in (kind, x) and kind != "support" else 1)
+        alone.plot(kind, x=x).get_figure().draw_without_rendering()
+
+
+def test_minima_of_criteria_are_those_of_the_whole_path(path):
+    frame = plots.data(path, "criteria", k=3)
+    pd.testing.assert_frame_equal(frame, plots.data(path, "criteria").loc[:3])
+    assert path.model("bic").k > 3 and "bic" in {text.get_text() for text in path.plot("criteria", k=3).texts}
+    assert f"bic, least at k = {path.model('bic').k}" in {text.get_text() for text in path.plot("criteria", k=12).texts}
+
+
+@pytest.mark.parametrize("k", [-1, (5, 2), "5", True, (1, 2, 3), 2.5, range(0)])
+def test_a_range_that_is_none_is_refused(path, k):
+    with pytest.raises(ValueError, match="k="):
+        path.plot(k=k)
+
+
+def test_scores_on_a_logarithmic_axis_and_in_a_range(path):
+    fake = fake_cv(path, 7, 5)
+    fake.table = fake.table.assign(cv_mean=np.linspace(8.0, 0.1, len(path)), cv_se=0.2)
+    ax = plots.plot_cv(fake, log=True)
+    low, high = ax.get_ylim()
+    assert ax.get_yscale() == "log" and 0.1 / 4.5 < low < 0.1 and 8.2 < high < 12
+    short = plots.plot_cv(fake, k=(6, 9))
+    curve = max(short.lines, key=lambda line: len(line.get_xdata()))
+    assert list(curve.get_xdata()) == [6, 7, 8, 9]
+    assert [text.get_text() for text in short.texts] == ["best score: k = 7"]
+    fake.table["cv_mean"] -= 1.0
+    with pytest.raises(ValueError, match="log=True"):
+        plots.plot_cv(fake, log=True)
+    with pytest.raises(LookupError, match="sizes 0 to 16"):
+        plots.plot_cv(fake, k=(90, 95))
+
+
+def luminance(color):
+    rgb = np.array(color)
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ np.array([0.2126, 0.7152, 0.0722])
+
+
+def test_labels_stand_out_from_white(path):
+    texts, _ = label_boxes(path.plot())
+    assert all(1.05 / (luminance(plt.matplotlib.colors.to_rgb(text.get_color())) + 0.05) >= 4.5 for text in texts)
+
+
+# ------------------------------------------------------------------------------------------------------------------ classes
+
+
+@pytest.fixture(scope="module")
+def classes(X):
+    y = np.where(response(X) + 2 * np.random.default_rng(5).standard_normal(len(X)) > 0, "sick", "well")
+    return l0path.cv_fit(X, y, loss="logistic", lambda2=1e-2, max_k=5, cv=4, random_state=0), X, y
+
+
+def rank_area(score, positive, weight):
+    """The share of pairs (weighted) that are in order: the definition of the area."""
+    more, same = score[positive][:, None] > score[~positive], score[positive][:, None] == score[~positive]
+    return (weight[positive] @ (more + 0.5 * same) @ weight[~positive]) / (weight[positive].sum() * weight[~positive].sum())
+
+
+def test_roc_of_new_rows_and_of_the_fit(classes):
+    cv, X, y = classes
+    weight = np.random.default_rng(1).uniform(0.5, 2, 50)
+    ax = cv.path.plot_roc(X[:50], y[:50], k=3, sample_weight=weight)
+    line = next(line for line in ax.lines if line.get_gid() == "l0path-roc")
+    area = np.trapezoid(line.get_ydata(), line.get_xdata())
+    assert math.isclose(area, rank_area(cv.path.predict(X[:50], k=3, type="link"), y[:50] == "well", weight), rel_tol=1e-9)
+    assert ax.get_legend().get_texts()[0].get_text() == f"k = 3: area {area:.3f}"
+    again = cv.path.plot_roc(k=1, ax=ax, label="one")
+    assert again is ax and len({line.get_color() for line in ax.lines if line.get_gid()}) == 2
+    assert [text.get_text().split(":")[0] for text in ax.get_legend().get_texts()] == ["k = 3", "one"]
+    line = [line for line in ax.lines if line.get_gid() == "l0path-roc"][-1]
+    assert math.isclose(np.trapezoid(line.get_ydata(), line.get_xdata()), rank_area(cv.path.predict(X, k=1, type="link"), y == "well", np.ones(len(y))), rel_tol=1e-9)
+
+
+def test_roc_of_held_out_rows(classes):
+    cv, _, y = classes
+    ax = cv.plot_roc("1se")
+    line = next(line for line in ax.lines if line.get_gid())
+    assert math.isclose(np.trapezoid(line.get_ydata(), line.get_xdata()), rank_area(cv.held_out("1se", type="link"), y == "well", np.ones(len(y))), rel_tol=1e-9)
+    assert "held-out" in ax.get_legend().get_texts()[0].get_text()
+
+
+def test_calibration_is_scikit_learns_and_weights_are_repeats(classes):
+    from sklearn.calibration import calibration_curve
+    from statsmodels.stats.proportion import proportion_confint
+
+    rng = np.random.default_rng(0)
+    p = rng.permutation(np.linspace(0.01, 0.99, 200))
+    z = rng.uniform(size=200) < p
+    table = plots.calibration(z, p, 8)
+    share, mean = calibration_curve(z, p, n_bins=8, strategy="quantile")
+    np.testing.assert_allclose(table[["share", "probability"]], np.column_stack([share, mean]))
+    np.testing.assert_allclose(table[["low", "high"]], np.column_stack(proportion_confint(table.share * table.n, table.n, method="wilson")))
+    pd.testing.assert_frame_equal(table, plots.calibration(np.where(z, 1, -1), p, 8, np.full(200, 3.0)))
+    twice = rng.integers(0, 3, 200)
+    weighted, repeated = plots.calibration(z, p, 5, twice), plots.calibration(np.repeat(z, twice), np.repeat(p, twice), 5)
+    np.testing.assert_allclose(weighted[["probability", "share"]], repeated[["probability", "share"]])
+    assert len(plots.calibration(z, np.full(200, 0.5), 10)) == 1
+    cv, X, y = classes
+    ax = cv.plot_calibration(k=3, bins=6)
+    line = next(line for line in ax.lines if line.get_gid())
+    np.testing.assert_allclose(line.get_xydata(), plots.calibration(y == "well", cv.held_out(k=3), 6)[["probability", "share"]])
+    assert ax.get_xlabel() == "predicted probability of well"
+    ax = cv.path.plot_calibration(X[:60], y[:60], "bic", bins=4)
+    np.testing.assert_allclose(next(line for line in ax.lines if line.get_gid()).get_xydata(), plots.calibration(y[:60] == "well", cv.path.predict(X[:60], "bic"), 4)[["probability", "share"]])
+
+
+def test_what_has_no_roc_or_calibration_is_refused(classes, path, X):
+    cv, _, y = classes
+    with pytest.raises(ValueError, match="loss='squared'"):
+        path.plot_roc(k=2)
+    hinge = l0path.Path(replace(cv.path.meta, loss="squared_hinge"), cv.path.solutions, "", [], [], cv.path._source)
+    hinge.plot_roc(k=2)
+    with pytest.raises(ValueError, match="no probabilities"):
+        hinge.plot_calibration(k=2)
+    with pytest.raises(ValueError, match="only one class"):
+        cv.path.plot_roc(X[y == "well"], y[y == "well"], k=2)
+    with pytest.raises(ValueError, match="X= and y="):
+        cv.path.plot_roc(X, k=2)
+    with pytest.raises(ValueError, match="those of the fit"):
+        cv.path.plot_roc(k=2, sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="bins=0"):
+        cv.plot_calibration(bins=0)
+    with pytest.raises(TypeError, match="choose a solution"):
+        cv.path.plot_roc(X, y)
+
+
+# ------------------------------------------------------------------------------------------------------------------ recovery
+
+
+def test_recovery_draws_its_table(path):
+    table = l0path.diagnostics.support_recovery(path, np.arange(8))
+    ax = l0path.diagnostics.plot_recovery(table)
+    curves = [line for line in ax.lines if line.get_linestyle() != "None"]
+    for line, name in zip(curves, ("precision", "recall", "f1"), strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), table[["k", name]])
+    rings = [line for line in ax.lines if line.get_linestyle() == "None"]
+    assert all(line.get_xdata().tolist() == table["k"][table["exact"]].tolist() for line in rings) and table["exact"].sum() == 1
+    assert {text.get_text() for text in ax.texts} == {"precision", "recall", "f1"} and "k = 8" in ax.get_title(loc="left")
+    both = l0path.diagnostics.plot_recovery({"a": table, "b": table.iloc[:9]}, "true_positives", k=(2, 12))
+    assert {text.get_text() for text in both.texts} == {"a", "b"} and [len(line.get_xdata()) for line in both.lines if line.get_linestyle() != "None"] == [11, 7]
+    with pytest.raises(ValueError, match="estimation_error has no values"):
+        l0path.diagnostics.plot_recovery(table, "error")
+    with pytest.raises(ValueError, match="compare tables by one"):
+        l0path.diagnostics.plot_recovery({"a": table, "b": table})
+    with pytest.raises(ValueError, match="kind='speed'"):
+        l0path.diagnostics.plot_recovery(table, "speed")
+    with pytest.raises(TypeError, match="support_recovery"):
+        l0path.diagnostics.plot_recovery(path)
+
+
 # ------------------------------------------------------------------------------------------------------------------ notebooks
 
 
@@ -275,7 +450,40 @@ def test_html_never_fails():
         assert render(Broken()) == "<pre>&lt;Broken&gt;</pre>"
 
 
-def test_html_does_not_import_matplotlib():
-    code = ("import sys, numpy as np, l0path; X = np.random.default_rng(0).standard_normal((30, 3)); p = l0path.fit(X, X[:, 0]); p._repr_html_(); p.summary(k=1)._repr_html_(); "
-            "assert not {'matplotlib', 'statsmodels', 'sklearn'} & set(sys.modules)")
+def test_pictures_are_small_and_keep_to_themselves(path, paths, X):
+    certificate = l0path.fit(X, response(X), lambda2=0.01, max_k=3).certify(k=2, n_best=3)
+    cv = l0path.CVPath(path, pd.DataFrame({0: np.arange(17.0), 1: np.ones(17)}), None, scoring="mse", greater_is_better=False)
+    for thing in (path, paths["slices"], cv, certificate):
+        html = thing._repr_html_()
+        svg = ET.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
+        assert svg.get("role") == "img" and svg.get("aria-label") and len(html) < 40_000
+        assert not {"script", "style", "image"} & {node.tag.split("}")[1] for node in svg.iter()}
+        assert "currentColor" in html and report.html.INK not in html and "http" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", html)
+        ids = [node.get("id") for node in svg.iter() if node.get("id")]
+        assert all(f"#{i}" in html for i in ids), ids
+    assert "λ₂ 0.1" in paths["slices"]._repr_html_()
+    assert dict(plt.rcParams)["svg.fonttype"] == plt.rcParamsDefault["svg.fonttype"]
+
+
+def test_html_of_certificates(X):
+    path = l0path.fit(X, response(X), lambda2=0.01, max_k=4, feature_names=["a<b>", *(f"x{j}" for j in range(1, 20))])
+    c = path.certify(k=3, n_best=4)
+    html = c._repr_html_()
+    assert "proven optimal" in html and "the 4 best" in html and f"{c.incumbent:.4g}" in html and "<svg" in html and "a<b>" not in html
+    assert [", ".join(m.features).replace("<", "&lt;").replace(">", "&gt;") in html for m in c.best] == [True] * 4
+    unbounded = replace(c, lower_bound=math.nan, gap=math.inf, proven=False, status="gap_not_closed", assumptions=["no lower bound <here>"])._repr_html_()
+    assert "<svg" not in unbounded and "no lower bound &lt;here&gt;" in unbounded and "gap not closed" in unbounded
+    alone = path.certify(k=3)
+    assert "<svg" not in alone._repr_html_()  # a closed gap of one model shows nothing
+
+
+def test_html_without_pictures_where_matplotlib_fails(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    html = path._repr_html_()
+    assert "<svg" not in html and "deviance_ratio" in html and html.startswith("<p>")
+
+
+def test_html_imports_neither_statsmodels_nor_scikit_learn():
+    code = ("import sys, numpy as np, l0path; X = np.random.default_rng(0).standard_normal((30, 3)); p = l0path.fit(X, X[:, 0]); p._repr_html_(); p.summary(k=1)._repr_html_(); p.explore(); "
+            "assert not {'statsmodels', 'sklearn', 'matplotlib.pyplot'} & set(sys.modules)")
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

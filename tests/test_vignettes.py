@@ -17,3 +17,9 @@ def test_vignette_is_a_text_notebook_without_output(file):
     for cell in code:
         assert not cell.outputs
         compile(cell.source, file.name, "exec")
+
+
+def test_the_readme_names_every_vignette():
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    assert FILES
+    assert [file.name for file in FILES if f"`{file.name}`" not in readme] == []

@@ -88,19 +88,16 @@ print("sizes up to 20 among them: ", {int(path.table.k[i]): f"{g:.2%}" for i, g 
 #
 # ## Look
 #
-# The coefficients against the size. Best-subset paths jump: a column may enter, leave, and change its coefficient when another comes in. First the sizes up to 9
-# (`k=range(10)` keeps these of the same whole path):
+# The coefficients against the size. Best-subset paths jump: a column may enter, leave, and change its coefficient when another comes in. First the sizes up to 9:
 
 # %%
-largest = int(path.table.k.max())
-l0path.fit(X, y, k=range(10), max_k=largest).plot("coef", mark="bic");
+path.plot("coef", k=9, mark="bic");
 
 # %% [markdown]
 # Calm: each new column leaves most others nearly as they were. Now twice as far:
 
 # %%
-small = l0path.fit(X, y, k=range(21), max_k=largest)
-small.plot("coef", mark="bic");
+path.plot("coef", k=20, mark="bic");
 
 # %% [markdown]
 # Some blood values jump to coefficients many times as large, of opposite signs. They were nearly the same information all along:
@@ -121,7 +118,7 @@ for k in (9, 10, 11):
 # Which columns are in, size by size:
 
 # %%
-small.plot("support");
+path.plot("support", k=20);
 
 # %% [markdown]
 # A column of the map is one model. Read along a row to see whether a feature, once in, stays in; where a row breaks off, others have taken its place. A path of best subsets need not be nested.
@@ -161,7 +158,7 @@ for rule in ("aic", "bic", "ebic", "mbic"):
 pd.DataFrame(rows).set_index("rule")
 
 # %%
-small.plot("criteria");
+path.plot("criteria", k=20);
 
 # %% [markdown]
 # **By cross-validation.** In each of ten folds the whole path is solved anew on nine tenths of the rows, the selection included, and scored on the rest. Two choices come out: `"min"`, the best
@@ -420,8 +417,7 @@ print(f"least share of wrong classes {errors.cv_mean.min():.3f}, reached by {len
 cv2 = l0path.cv_fit(G, t, loss="logistic", lambda2=1e-3, max_k=15, cv=10, random_state=1)
 few, least = cv2.model("1se"), cv2.model("min")
 fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
-cv2.plot(ax=ax)
-ax.set(yscale="log", ylim=(cv2.table.cv_mean.min() / 4, 2 * cv2.table.cv_mean.max()))
+cv2.plot(ax=ax, log=True)
 print(f"min: k = {least.k}, 1se: k = {few.k}")
 
 # %% [markdown]

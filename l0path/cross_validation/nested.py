@@ -14,6 +14,7 @@ from ..inputs import finite, parse, vector
 from ..losses import canonical_name
 from ..paths import Model
 from ..paths.records import Source
+from ..progress import Bar
 from .result import linear_predictor
 from .run import _seed, cv_fit
 from .scoring import Held, metric_of, score
@@ -61,7 +62,8 @@ class NestedCV:
 
 
 def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | Any = 5, which: str | Callable = "min", cv: int | Iterable | Any = 10, scoring: str | Callable | None = None,
-              groups_cv: ArrayLike | None = None, n_repeats: int = 1, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None, random_state: Seed = None, **arguments: Any) -> NestedCV:
+              groups_cv: ArrayLike | None = None, n_repeats: int = 1, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None, random_state: Seed = None, progress: bool = False,
+              **arguments: Any) -> NestedCV:
     """Score the choice of a model by cross-validation on rows that the choice has not seen (Varma & Simon, BMC Bioinformatics 7:91, 2006).
 
     For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the inner scores, and that model, fitted on all of these rows, is scored on the rows left out.
@@ -75,7 +77,7 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     which : "min" (default), "1se", or a rule such as "bic".
     scoring : as in `cv_fit`, for the inner choice and the outer score (the `delta` of a Huber deviance is that of the outer training rows, unless given).
     sample_weight, offset : (n,), as in `l0path.fit`; held-out scores are weighted.
-    random_state : seed of the outer folds, and of the inner folds of each; None draws one.
+    random_state : seed of the outer folds, and of the inner folds of each; None draws one. progress : a bar over the outer folds on stderr.
     **arguments : of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, n_jobs (processes for the inner folds); time_limit is for each outer fold.
 
     Returns a `NestedCV`. Raises ValueError or TypeError naming the argument, its value and the remedy, and what `cv_fit` raises.
@@ -101,17 +103,19 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     by_row = {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")}
     splits = _named_outer(make_splits, outer, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     table, models, total, times = [], [], np.zeros(data.y.size), np.zeros(data.y.size)
-    for train, test in splits:
-        inner = cv_fit(rows_of(train), **{name: _take(value, train, name) for name, value in by_row.items()}, cv=cv, scoring=scoring, random_state=seed, **arguments)
-        i = inner.index(which)
-        row, path = inner.table.iloc[i], inner.path
-        eta = linear_predictor(path._new_design(rows_of(test))[0], None if data.offset is None else data.offset[test], path.solutions[i])
-        value = score(metric, Held(data.y[test], eta, data.weights[test], path))
-        table.append({**row[CHOICE], "inner_mean": row["cv_mean"], "score": value, "n_train": train.size, "n_test": test.size})
-        np.add.at(total, test, path._transform(eta, None))
-        np.add.at(times, test, 1.0)
-        path._source = Source()
-        models.append(path.model(index=i))
+    with Bar(progress, "l0path outer folds", len(splits), "fold") as bar:
+        for train, test in splits:
+            inner = cv_fit(rows_of(train), **{name: _take(value, train, name) for name, value in by_row.items()}, cv=cv, scoring=scoring, random_state=seed, **arguments)
+            i = inner.index(which)
+            row, path = inner.table.iloc[i], inner.path
+            eta = linear_predictor(path._new_design(rows_of(test))[0], None if data.offset is None else data.offset[test], path.solutions[i])
+            value = score(metric, Held(data.y[test], eta, data.weights[test], path))
+            table.append({**row[CHOICE], "inner_mean": row["cv_mean"], "score": value, "n_train": train.size, "n_test": test.size})
+            np.add.at(total, test, path._transform(eta, None))
+            np.add.at(times, test, 1.0)
+            path._source = Source()
+            models.append(path.model(index=i))
+            bar.update()
     table = pd.DataFrame(table, index=pd.RangeIndex(len(table), name="fold")).astype({"k": np.int64, "n_nonzero": np.int64})
     held_out = np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
     return NestedCV(table, models, splits, held_out, metric=metric, which=which, random_state=seed)

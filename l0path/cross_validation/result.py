@@ -26,7 +26,11 @@ class CVPath:
         (n_folds - 1 below the root), cv_se = cv_sd / sqrt(n_folds); folds share training rows, so cv_se is a guide, not an exact standard error.
     """
 
-    plot: Callable[..., Any]  # bound in `l0path/__init__`
+    # bound in `l0path/__init__`
+    explore: Callable[..., Any]
+    plot: Callable[..., Any]
+    plot_calibration: Callable[..., Any]
+    plot_roc: Callable[..., Any]
 
     def __init__(self, path: Path, folds: pd.DataFrame, repeated: pd.DataFrame, *, scoring: str, greater_is_better: bool, splits: list | None = None, fits: list | None = None,
                  random_state: int | None = None, status: str = "", notes: Sequence[str] = (), spread: tuple | None = None) -> None:

@@ -23,6 +23,7 @@ from ..fit import fit
 from ..losses import canonical_name
 from ..plan import default_max_k
 from ..problem import known_of
+from ..progress import Bar
 from ..solve import solve
 from ..working_set import Clock
 from .result import CVPath, linear_predictor
@@ -77,7 +78,7 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.
     random_state : seed or Generator for the folds; None draws a seed. `cv.random_state` holds it.
     time_limit : seconds for everything: the full fit, then the folds. At the limit, or at Ctrl-C, folds not finished are left out; with fewer than two finished, TimeoutError
-        (its `.path` is the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance at a time. progress : bars for the full fit and for the folds.
+        (its `.path` is the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance at a time. progress : bars on stderr for the full fit and for the folds.
 
     Raises
     ------
@@ -188,30 +189,23 @@ def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
     single = n_jobs is not None
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
-    outcomes, end, bar = [], "", None
+    outcomes, end = [], ""
     known = known_of(model, jobs) if SHARE else None
     todo = [task._replace(known=known) for task in todo]
     groups = groups_of(len(splits), known if deadline is None else None, jobs, max(test.size for _, test in splits) / data.y.size)
-    if progress:
-        from tqdm.auto import tqdm
-
-        bar = tqdm(total=len(splits), desc="l0path folds", unit="fold")
     arguments = ((group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1) for group in groups)
     try:
-        for outcome in chain.from_iterable((fit_group(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments)):
-            if outcome.end:
-                end = outcome.end
-                if end.startswith("interrupted"):
-                    break
-                continue
-            outcomes.append(outcome)
-            if bar is not None:
-                bar.update(1)
+        with Bar(progress, "l0path folds", len(splits), "fold") as bar:
+            for outcome in chain.from_iterable((fit_group(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments)):
+                if outcome.end:
+                    end = outcome.end
+                    if end.startswith("interrupted"):
+                        break
+                    continue
+                outcomes.append(outcome)
+                bar.update()
     except KeyboardInterrupt:
         end = "interrupted (Ctrl-C)"
-    finally:
-        if bar is not None:
-            bar.close()
     return sorted(outcomes, key=lambda outcome: outcome.number), end
 
 

@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from l0path.designs.sources import open_source, shape_of
+from l0path.progress import Bar
 
 LINES = 1 << 22  # entries of a CSV file parsed at a time
 
 
-def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", progress: bool = True, memory_limit: int | str = "256MB") -> Path:
+def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", progress: bool = False, memory_limit: int | str = "256MB") -> Path:
     """Write X as a column-major .npy file, block by block, and return its path: `blocks(convert("X.csv", "X.npy"))`.
 
     source : what `blocks` takes, an array, or a path to a .csv / .csv.gz file with one line of column names, all columns numbers (an empty field becomes NaN).
     file : path of the .npy file, replaced only once it is complete. Column names of a CSV, Parquet or BED file go to FILE.names.txt beside it, one a line: `blocks` reads them.
     dtype : "float32" (default: half the size and time, 7 digits; sums are float64) or "float64", or any NumPy real dtype. ValueError where a value does not fit an integer dtype.
-    progress : a bar on stderr. memory_limit : as in `blocks`; more makes fewer, longer writes.
+    progress : a bar on stderr (default: none). memory_limit : as in `blocks`; more makes fewer, longer writes.
 
     Examples
     --------
@@ -39,16 +40,11 @@ def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", 
     pieces, n, p, names = _csv(source, room) if csv else _source(open_source(source), room)
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(file.name + ".part")
-    bar = None
-    if progress:
-        from tqdm.auto import tqdm
-
-        bar = tqdm(total=n * p, desc="l0path convert", unit="entries", unit_scale=True)
     try:
         out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=(n, p), fortran_order=True)
-        for rows, cols, values in pieces:
-            _write(out, rows, cols, values)
-            if bar is not None:
+        with Bar(progress, "l0path convert", n * p, "entries", unit_scale=True) as bar:
+            for rows, cols, values in pieces:
+                _write(out, rows, cols, values)
                 bar.update(values.size)
         out.flush()
         del out
@@ -56,8 +52,6 @@ def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", 
     finally:
         pieces.close()
         part.unlink(missing_ok=True)
-        if bar is not None:
-            bar.close()
     beside = Path(f"{file}.names.txt")
     if names is not None:
         beside.write_text("\n".join(names) + "\n", encoding="utf-8")

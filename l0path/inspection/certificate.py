@@ -14,6 +14,7 @@ from .._types import Matrix, Selector, Settings
 from ..bounding import CLOSED, relative_gap
 from ..paths import Model, Path
 from ..problem import pose, row_weights
+from ..progress import Bar
 from ..proving import Proof
 from ..solvers.branch_and_bound import BranchAndBound
 from ..solvers.integrality_generation import IntegralityGeneration
@@ -73,7 +74,8 @@ def certify(self: Path, rule: str | Callable[[Path], int] | None = None, *, time
     time_limit: seconds, None for no limit. node_limit: nodes of the search, None for no limit. gap: relative gap at which the search ends, 1e-6. n_best: how many of the best supports are wanted,
     all of the size of the solution (`leaps::regsubsets(nbest=)` of R); `certificate.best` lists them, and "optimal" then says that no other support is better than the last of them.
     algorithm: `BranchAndBound` (gap=, node_limit=) or `IntegralityGeneration` of `l0path.solvers`, None for the first with the gap and node_limit given here.
-    progress: a line on stderr with objective, bound, gap and nodes. X, y: those of the fit, for a path read from a file. A selector as in `Path.model`. `path` does not change: `certificate.path` is a
+    progress: a line on stderr (in a notebook below the cell) with seconds, objective, bound, gap and nodes.
+    X, y: those of the fit, for a path read from a file. A selector as in `Path.model`. `path` does not change: `certificate.path` is a
     copy with the row bounded and, where a better subset was found, replaced; where the gap is closed to 1e-6 its optimality is "global".
     box: M > 0, a bound on |b_j| in standardised units, for problems with lambda2 = 0 that have no other bound (a squared loss with more rows than columns has); "auto" takes twice the largest |b_j| of
     the solution (as Bertsimas, King & Mazumder, Annals of Statistics 44, 2016, do in practice). It is assumed, not proved: stated in `assumptions`, and nothing is called proven under it.
@@ -106,11 +108,12 @@ def certify(self: Path, rule: str | Callable[[Path], int] | None = None, *, time
     with deferred_interrupts(clock):
         data = fit_data(self, X, y)
         data = replace(data, excluded=data.excluded | self.meta.excluded)
-        proof = Proof(pose(data), data, row_weights(data), self.solutions[index], clock=clock, box=box, settings=settings, n_best=int(n_best), progress=progress)
-        try:
-            proof.run()
-        except KeyboardInterrupt:
-            clock.pressed = True
+        with Bar(progress, "l0path certify") as bar:
+            proof = Proof(pose(data), data, row_weights(data), self.solutions[index], clock=clock, box=box, settings=settings, n_best=int(n_best), bar=bar)
+            try:
+                proof.run()
+            except KeyboardInterrupt:
+                clock.pressed = True
     return _certificate(proof, self, index, time.perf_counter() - began)
 
 

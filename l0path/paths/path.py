@@ -26,7 +26,10 @@ class Path:
     # bound in `l0path/__init__`, from modules that stand above this one
     alternatives: Callable[..., pd.DataFrame]
     certify: Callable[..., Any]
+    explore: Callable[..., Any]
     plot: Callable[..., Any]
+    plot_calibration: Callable[..., Any]
+    plot_roc: Callable[..., Any]
     refit: Callable[..., Any]
     save: Callable[..., None]
     score: Callable[..., pd.Series]

@@ -1,7 +1,7 @@
 """`Path.plot`: one function per kind, all fed by `numbers.data`."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,8 @@ ROWS = 40  # features of the support map, at most
 XLABEL = {"k": "features in the model, k", "lambda0": r"$\lambda_0$ (log scale, falling)", "l1": "sum of |standardised coefficients|"}
 
 
-def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | Callable | list | None = None, slice: int | None = None, ax: Axes | None = None, standardized: bool = True) -> Axes:
+def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | Callable | list | None = None, slice: int | None = None, ax: Axes | None = None, standardized: bool = True, *,
+         k: int | Sequence[int] | None = None) -> Axes:
     """Plot the path and return the Axes.
 
     kind : "coef" coefficients (names at the right margin, the twelve largest of the last model; with groups one colour and label for each); "loss" mean loss and deviance ratio;
@@ -27,8 +28,9 @@ def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | 
     mark : a selector as a dict ({"k": 5}), an index, or a rule ("bic", a callable), or a list of these: vertical lines.
     slice : of a path with several; None takes that of `mark`, else the one with most solutions and least shrinkage (the title says which). loss and gap show all.
     ax : Axes to draw into; None makes a figure. standardized : standardised coefficients, or those in the user's units.
+    k : the largest size to draw, (smallest, largest) or a range; None: all. Colours and labels are then those of the largest size drawn; minima of criteria are those of the whole path.
 
-    The numbers: `l0path.plots.data(path, kind, x=..., slice=...)`. Raises ValueError for an unknown kind or x, LookupError for a mark that is not drawn.
+    The numbers: `l0path.plots.data(path, kind, x=..., slice=..., k=...)`. Raises ValueError for an unknown kind or x or a k that is no range, LookupError for a mark that is not drawn.
 
     Examples
     --------
@@ -41,14 +43,14 @@ def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | 
     one = kind not in ("loss", "gap")
     if slice is None and one:
         slice = self.solutions[marks[0][1]].slice if marks else numbers.default_slice(self)
-    frame = numbers.data(self, kind, x=x, slice=slice, standardized=standardized)
+    frame = numbers.data(self, kind, x=x, slice=slice, k=k, standardized=standardized)
     x = "k" if kind == "support" else "lambda0" if kind == "lambda0" else x
-    size = (7.2, min(1.6 + 0.24 * min(frame.shape[1] - 1, ROWS), 11.0)) if kind == "support" else (7.2, 4.4)
+    size = (7.2, min(max(1.6 + 0.24 * min(frame.shape[1] - 1, ROWS), 2.6), 11.0)) if kind == "support" else (7.2, 4.4)
     ax, new = style.new_axes(ax, size)
     title = _title(self, slice) if one else None
     if frame.empty or (x == "k" and kind in ("coef", "support") and frame.shape[1] == 1):
         style.tidy(ax, _xlabel(self, x), "")
-        style.message(ax, "no feature is in any model" if len(frame) else "no solution")
+        style.message(ax, "no feature is in any model" if len(frame) else r"no model is best for any $\lambda_0$" if x == "lambda0" and len(self) else "no solution")
         return ax
     DRAW[kind](self, ax, frame, x, title, new, standardized)
     axis = _split(frame, x)[0] if kind in ("coef", "support") else frame
@@ -184,15 +186,16 @@ def _criteria(path, ax, frame, x, title, new, standardized):
     for name in names:
         at, value = _curve(frame, x, frame[name].to_numpy())
         ax.plot(at, value, color=colors[name], linewidth=1.5)
-        best = frame[name].idxmin()
-        ax.plot(_position(frame, best, x), frame.loc[best, name], "o", color=colors[name], markersize=7, markeredgecolor="white", zorder=5, clip_on=False)
+        for best in frame.index[frame[name] == 0.0][:1]:
+            ax.plot(_position(frame, best, x), 0.0, "o", color=colors[name], markersize=7, markeredgecolor="white", zorder=5, clip_on=False)
         known = np.flatnonzero(np.isfinite(value))
         ends.append((at[known[-1]], value[known[-1]]))
         top = max(top, value[known[-1]], np.nanmedian(value))
     ax.set_ylim(-0.04 * top, 1.1 * top if top > 0 else 1.0)
     _axis(ax, x)
     style.tidy(ax, _xlabel(path, x), "criterion less its minimum", title)
-    texts = [f"{name}, least at k = {path.solutions[frame[name].idxmin()].k}" for name in names]
+    least = {name: path.solutions[frame[name].idxmin()].k if (frame[name] == 0.0).any() else None for name in names}
+    texts = [name if k is None else f"{name}, least at k = {k}" for name, k in least.items()]  # None: least at a size that is not drawn
     style.end_labels(ax, [e[0] for e in ends], [e[1] for e in ends], texts, [colors[name] for name in names], new)
 
 
@@ -228,7 +231,7 @@ def _gap(path, ax, frame, x, title, new, standardized):
     style.tidy(ax, _xlabel(path, x), "objective: loss + penalties")
     missing = int(frame["gap"].isna().sum())
     if missing:
-        style.message(ax, f"{missing} of {len(frame)} models carry no lower bound")
+        style.message(ax, f"{missing} of {len(frame)} models carry no lower bound", 0.92)
         return
     if len(groups) > 1:
         kept = sorted(set(np.linspace(0, len(groups) - 1, min(len(groups), LABELS)).round().astype(int).tolist()))
@@ -245,6 +248,7 @@ def _support(path, ax, frame, x, title, new, standardized):
     b = b.iloc[:, np.lexsort((-count[b.columns].to_numpy(), first))]
     relative = b.T.to_numpy() / np.maximum(b.abs().max(axis=1).to_numpy(), 1e-300)
     shade = np.sign(relative) * (0.25 + 0.75 * np.abs(relative))  # small ones stay visible
+    signed = path.meta.groups is None  # a group has a norm, no sign
     mesh = ax.imshow(np.where(relative == 0, np.nan, shade), cmap="PuOr_r", vmin=-1, vmax=1, aspect="auto", interpolation="nearest", extent=(-0.5, len(b) - 0.5, b.shape[1] - 0.5, -0.5))
     step = max(1, -(-len(b) // 20))
     ax.set_xticks(np.arange(0, len(b), step), frame["k"].to_numpy()[::step])
@@ -257,10 +261,12 @@ def _support(path, ax, frame, x, title, new, standardized):
     ax.tick_params(which="minor", length=0)
     if b.shape[1] < count.size:
         what = "features" if path.meta.groups is None else "groups"
-        ax.text(0, -0.01, f"{count.size - b.shape[1]} more {what} are in fewer models", transform=ax.transAxes, ha="right", va="top", fontsize=style.SMALL - 1, color=style.GREY)
-    bar = ax.get_figure().colorbar(mesh, ax=ax, fraction=0.03, pad=0.02, ticks=[-1, 0, 1])
-    bar.ax.set_yticklabels(["−", "0", "+"])
-    bar.set_label("size relative to the model's largest", fontsize=style.SMALL)
+        ax.text(0.01, 0.01, f"{count.size - b.shape[1]} more {what}\nare in fewer models", transform=ax.transAxes, ha="left", va="bottom", fontsize=style.SMALL, color=style.GREY)
+    bar = ax.get_figure().colorbar(mesh, ax=ax, fraction=0.03, pad=0.02, ticks=[-1, 0, 1] if signed else [0, 1])
+    bar.ax.set_yticklabels(["−", "0", "+"] if signed else ["0", "1"])
+    if not signed:
+        bar.ax.set_ylim(0, 1)
+    bar.set_label("relative to the\nmodel's largest", fontsize=style.SMALL)
     bar.outline.set_visible(False)
 
 

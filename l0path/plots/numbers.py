@@ -1,6 +1,8 @@
 """The numbers behind the plots, as DataFrames."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -11,7 +13,7 @@ AXES = ("k", "lambda0", "l1")
 CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
 
 
-def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = None, standardized: bool = True) -> pd.DataFrame:
+def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = None, k: int | Sequence[int] | None = None, standardized: bool = True) -> pd.DataFrame:
     """The numbers of `path.plot(kind)`, a row per solution drawn, labelled by its index.
 
     coef       x, then a column per feature that ever enters: its coefficient (0 where it is not in); x = "lambda0" also gives low and high, the interval of lambda0 that the row holds for
@@ -21,7 +23,7 @@ def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = No
     gap        x, slice, objective, lower_bound, gap
     support    as coef over k; 0 marks features that are not in. With groups a column per group: the norm of its coefficients, 0 where it is not in
 
-    standardized: coefficients of columns with standard deviation 1, or those in the user's units. slice: of a path with several; None takes `default_slice`, except for loss and gap.
+    slice: of a path with several; None takes `default_slice`, except for loss and gap. k: the largest size, or (smallest, largest), to be shown; None: all.
 
     Examples
     --------
@@ -39,12 +41,14 @@ def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = No
         raise ValueError(f"x={x!r} is not known; choose one of {', '.join(AXES)}")
     if kind in ("lambda0", "support"):
         x = "k"
+    low, high = sizes(k)
     if slice is None and kind not in ("loss", "gap"):
         slice = default_slice(path)
     rows = path._rows(slice, None, None)
+    frame = _lambda0(path, rows) if kind == "lambda0" else _axis(path, rows, x)
+    shown = np.array([low <= path.solutions[i].k <= high for i in frame.index], dtype=bool)
     if kind == "lambda0":
-        return _lambda0(path, rows)
-    frame = _axis(path, rows, x)
+        return frame.loc[shown]
     table = path.table.loc[frame.index]
     if kind in ("loss", "gap"):
         for name in ("slice", *(("loss", "deviance_ratio") if kind == "loss" else ("objective", "lower_bound", "gap"))):
@@ -56,9 +60,18 @@ def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = No
             frame[name] = value - value.min()
     else:
         coef = path.coef(standardized=standardized).iloc[1:].T.loc[frame.index]
-        coef = coef.loc[:, (coef != 0).any()]
+        coef = coef.loc[:, (coef.loc[shown] != 0).any()]
         frame = pd.concat([frame, _norms(path, coef) if kind == "support" and path.meta.groups is not None else coef], axis=1)
-    return frame
+    return frame.loc[shown]
+
+
+def sizes(k):
+    """(smallest, largest) size to be shown, of k: None, a largest size or a pair."""
+    pair = (0, np.inf) if k is None else (0, k) if isinstance(k, (int, np.integer)) else tuple(k) if isinstance(k, (tuple, list, range)) else ()
+    pair = (pair[0], pair[-1]) if isinstance(k, range) and len(k) else pair
+    if isinstance(k, bool) or len(pair) != 2 or not all(isinstance(v, (int, np.integer)) or v == np.inf for v in pair) or not 0 <= pair[0] <= pair[1]:
+        raise ValueError(f"k={k!r} must be the largest size to draw, or (smallest, largest), or a range")
+    return pair
 
 
 def families(path, names):

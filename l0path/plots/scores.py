@@ -9,6 +9,7 @@ import numpy as np
 from ..cross_validation import CVPath
 from . import style
 from .draw import _axis, _shrinkage, _xlabel
+from .numbers import sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,18 +17,14 @@ if TYPE_CHECKING:
 NAMES = {"min": "best score", "1se": "one standard error"}
 
 
-def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1se"), *, x: str | None = None, slice: int | None = None) -> Axes:
+def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1se"), *, x: str | None = None, slice: int | None = None, k: int | Sequence[int] | None = None,
+            log: bool = False) -> Axes:
     """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark` labelled, those of other slices as thin lines.
 
     cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best score.
+    k : the largest size to draw, (smallest, largest) or a range; None: all. log : scores on a logarithmic axis, which shows the floor of a curve that falls far; they must be positive.
 
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
-    >>> ax = cv.plot()
-    >>> ax.get_xlabel()
-    'features in the model, k'
+    Raises ValueError for an x, k or log that does not fit, LookupError for a slice that the path does not have.
     """
     table = cv.table
     path = cv.path
@@ -37,19 +34,21 @@ def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1
         raise ValueError(f"x={x!r} is not known; choose 'k' or 'lambda0'")
     if x == "lambda0" and table["lambda0"].isna().any():
         raise ValueError("x='lambda0' needs a path on a lambda0 grid; use x='k'")
+    low, high = sizes(k)
     chosen = {which: index for which in mark if (index := _index(cv, which)) is not None}
     number = np.array([s.slice for s in path.solutions])
     if slice is None:
         slice = number[table.index.get_loc(next(iter(chosen.values())))] if chosen else number[0]
     ax, _ = style.new_axes(ax)
-    drawn = table[number == slice]
+    inside = table["k"].between(low, high).to_numpy()
+    drawn = table[(number == slice) & inside]
     if drawn.empty:
-        raise LookupError(f"slice={slice!r} is not on the path; it has slices {sorted(set(number.tolist()))}")
+        raise LookupError(f"slice={slice!r}, k={k!r}: no such solution on the path; it has slices {sorted(set(number.tolist()))}, sizes {table['k'].min()} to {table['k'].max()}")
     for other in sorted(set(number.tolist()) - {slice}):
-        part = table[number == other]
+        part = table[(number == other) & inside]
         ax.plot(part[x], part["cv_mean"], color=style.FAINT, linewidth=0.9, zorder=1)
     _main(ax, drawn, x)
-    _limits(ax, drawn)
+    _limits(ax, drawn, log)
     _axis(ax, x)
     many = len(set(number.tolist())) > 1
     shown = path.solutions[np.flatnonzero(number == slice)[0]]
@@ -57,7 +56,7 @@ def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1
     scoring = getattr(cv, "scoring", "score")
     squared = scoring == "deviance" and getattr(getattr(cv, "path", None), "loss", "") == "squared"
     style.tidy(ax, _xlabel(path, x), "held-out mean squared error" if squared else f"held-out {scoring}", title)
-    _choices(ax, table, chosen, x)
+    _choices(ax, table, {which: i for which, i in chosen.items() if low <= table.loc[i, "k"] <= high}, x)
     return ax
 
 
@@ -77,13 +76,23 @@ def _main(ax, drawn, x):
         ax.errorbar(drawn[x], drawn["cv_mean"], yerr=np.where(np.isfinite(se), se, 0.0), fmt="none", ecolor=color, alpha=0.45, elinewidth=1.1, capsize=2, zorder=2)
 
 
-def _limits(ax, drawn):
-    """Keep the neighbourhood of the best score in view when a few solutions are far off."""
+def _limits(ax, drawn, log):
+    """All scores with their bars in view; on a logarithmic axis bars that reach below a third of the least score are cut."""
     mean, se = drawn["cv_mean"].to_numpy(), np.nan_to_num(drawn["cv_se"].to_numpy())
     finite = np.isfinite(mean)
     if not finite.any():
         return
     low, high = (mean - se)[finite].min(), (mean + se)[finite].max()
+    if log:
+        least = mean[finite].min()
+        if least <= 0:
+            raise ValueError(f"log=True needs positive scores, the least is {least:.4g}; leave log=False")
+        low = max(low, least / 3.0)
+        ax.set_yscale("log")
+        room = max(high / low, 1.01) ** 0.05
+        style.log_labels(ax.yaxis, low, high)
+        ax.set_ylim(low / room, high * room)
+        return
     room = 0.05 * (high - low) or 0.5
     ax.set_ylim(low - room, high + room)
 

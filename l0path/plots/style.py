@@ -18,6 +18,16 @@ def new_axes(ax, size=(7.2, 4.4)):
     return ax, True
 
 
+def ink(color):
+    """The colour, darkened until text in it stands out from white by 4.5 : 1 (relative luminances, WCAG 2.1)."""
+    from matplotlib.colors import to_rgb
+
+    rgb = np.array(to_rgb(color))
+    while 1.05 / (np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ (0.2126, 0.7152, 0.0722) + 0.05) < 4.5:
+        rgb = 0.95 * rgb
+    return tuple(rgb.tolist())
+
+
 def tidy(ax, xlabel, ylabel, title=None):
     """Thin spines on two sides, outward ticks, labels."""
     for side in ("top", "right"):
@@ -40,16 +50,21 @@ def whole_ticks(axis):
 
 
 def log_ticks(ax):
-    """A logarithmic x axis that falls to the right, so that models grow to the right; short ranges get plain numbers as labels."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
+    """A logarithmic x axis that falls to the right, so that models grow to the right."""
     ax.set_xscale("log")
     low, high = sorted(ax.get_xlim())
-    if high / low < 50:
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.3g}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
+    log_labels(ax.xaxis, low, high)
     ax.set_xlim(high, low)
+
+
+def log_labels(axis, low, high):
+    """Plain numbers as labels of a logarithmic axis with a short range."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if high / low < 50:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.3g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _begin(names):
@@ -110,7 +125,7 @@ def end_labels(ax, x, y, names, colors, new):
     out = []
     for i, name in enumerate(short(names)):
         line = {"arrowstyle": "-", "relpos": (0.0, 0.5), "color": colors[i], "linewidth": 0.6, "shrinkA": 0, "shrinkB": 1}
-        out.append(ax.annotate(name, xy=(x[i], y[i]), xycoords="data", xytext=(1.05, placed[i]), textcoords="axes fraction", ha="left", va="center", fontsize=SMALL, color=colors[i],
+        out.append(ax.annotate(name, xy=(x[i], y[i]), xycoords="data", xytext=(1.05, placed[i]), textcoords="axes fraction", ha="left", va="center", fontsize=SMALL, color=ink(colors[i]),
                                arrowprops=line, annotation_clip=False))
     return out
 
@@ -126,13 +141,13 @@ def mark_lines(ax, marks):
         last[level] = at[i]
         side = "left" if at[i] < 0.12 else "right" if at[i] > 0.88 else "center"
         ax.axvline(x, color=color, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-        ax.annotate(text, xy=(x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3 + level * (SMALL + 3)), textcoords="offset points", ha=side, va="bottom", fontsize=SMALL, color=color,
+        ax.annotate(text, xy=(x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3 + level * (SMALL + 3)), textcoords="offset points", ha=side, va="bottom", fontsize=SMALL, color=ink(color),
                     annotation_clip=False)
     title = ax.get_title(loc="left")
     if title and marks:
         ax.set_title(title, loc="left", fontsize=SMALL + 1, color=GREY, pad=8 + (SMALL + 3) * sum(np.isfinite(v) for v in last.values()))
 
 
-def message(ax, text):
-    """A sentence in the middle of the axes, where there is nothing to draw."""
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=SMALL + 1)
+def message(ax, text, height=0.5):
+    """A sentence in the middle of the axes, where there is nothing to draw, or higher."""
+    ax.text(0.5, height, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=SMALL + 1)

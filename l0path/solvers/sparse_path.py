@@ -131,7 +131,8 @@ class SparsePath:
             solved, todo = time.perf_counter(), [k for k in sorted(self.outcomes) if k in store.fits and self.verified.get(k) != store.fits[k].support.tobytes()]
             stale = self.verify(todo)
             self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": self.model.members, "tables": self.model.tables, "refits": self.model.refits,
-                                "checked": len(todo), "verified": len(self.verified), "search_seconds": solved - started, "verify_seconds": time.perf_counter() - solved})
+                                "checked": len(todo), "verified": len(self.verified), "search_seconds": solved - started, "verify_seconds": time.perf_counter() - solved,
+                                **getattr(self.solver, "profile", dict)()})
             if not stale:
                 return
 

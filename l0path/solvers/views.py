@@ -23,7 +23,8 @@ class Iterate(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a solver found for one size or lambda0: fit (restricted optimum on its support), iterations, status; step of the last map; bound <= optimum (NaN: none); proven; alpha (n,) dual point."""
+    """What a solver found for one size or lambda0: fit (restricted optimum on its support), iterations, status; step of the last map; bound <= optimum (NaN: none); proven; alpha (n,) dual point;
+    relaxed: value of a convex relaxation that was solved (NaN: none), which no bound from duality exceeds."""
 
     fit: Any
     iterations: int
@@ -32,6 +33,7 @@ class Outcome(NamedTuple):
     bound: float = float("nan")
     proven: bool = False
     alpha: Any = None
+    relaxed: float = float("nan")
 
     @property
     def gap(self):

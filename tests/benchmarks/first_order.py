@@ -10,14 +10,15 @@ from common import INSTANCES, agreement, arguments, instance, smaller
 import l0path
 from l0path.inputs import parse
 from l0path.problem import pose
-from l0path.solvers import DualIHT, LocalSearch, PrimalDual, ProjectedGradient, projected_gradient, views
+from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient, projected_gradient, views
 from l0path.solvers.local_search import pairs_tried
 from l0path.working_set import Clock, SupportPath, make_model, seed
 
 DEFAULTS = dict(fit_intercept=True, standardize=True, sample_weight=None, class_weight=None, offset=None, lower=-np.inf, upper=np.inf, always_include=None, exclude=None, penalty_factor=None,
                 feature_names=None, gamma=0.25, delta=None)
 VARIANTS = ("pg", "apg", "pg+", "apg+", "pg_ll")
-ALGORITHMS = {**{name: ProjectedGradient(variant=name) for name in (*VARIANTS, "htp")}, "dual_iht": DualIHT(), "stochastic_dual_iht": DualIHT(blocks=10), "primal_dual": PrimalDual()}
+ALGORITHMS = {**{name: ProjectedGradient(variant=name) for name in (*VARIANTS, "htp")}, "dual_iht": DualIHT(), "stochastic_dual_iht": DualIHT(blocks=10), "primal_dual": PrimalDual(),
+              "feature_generating": FeatureGenerating()}
 MAPS = 10_000  # at most, of each run
 
 
