@@ -60,7 +60,9 @@ def plot_cv_roc(self: CVPath, which: str | Callable[[Path], int] | None = None, 
 
 def plot_cv_calibration(self: CVPath, which: str | Callable[[Path], int] | None = None, *, bins: int = 10, X: Matrix | None = None, y: ArrayLike | None = None, ax: Axes | None = None,
                         label: str | None = None, **selector: Unpack[Selector]) -> Axes:
-    """Calibration curve of the held-out probabilities of all folds, see `Path.plot_calibration`: `cv.plot_calibration("1se")`; returns the Axes. which, **selector, X, y : as in `CVPath.plot_roc`."""
+    """Calibration curve of the held-out probabilities of all folds, see `Path.plot_calibration`: `cv.plot_calibration("1se")`; returns the Axes. which, **selector, X, y : as in `CVPath.plot_roc`.
+    bins, ax, label : as in `Path.plot_calibration`.
+    """
     return _calibration(*_held_out(self, which, X, y, "response", selector), ax, label, bins, self.path.classes[1])
 
 
@@ -100,7 +102,7 @@ def _calibration(target, probability, weight, name, ax, label, bins, positive):
 def calibration(y: ArrayLike, probability: ArrayLike, bins: int = 10, sample_weight: ArrayLike | None = None) -> pd.DataFrame:
     """The numbers behind a calibration curve: a DataFrame with a row per bin of about equal weight: probability (mean), share (of positives), low, high (95 % Wilson interval), n (rows).
 
-    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0. Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by statsmodels.
+    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0; bins >= 1, the number of them. Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by statsmodels.
     """
     from statsmodels.stats.proportion import proportion_confint
 
