@@ -102,7 +102,8 @@ def _calibration(target, probability, weight, name, ax, label, bins, positive):
 def calibration(y: ArrayLike, probability: ArrayLike, bins: int = 10, sample_weight: ArrayLike | None = None) -> pd.DataFrame:
     """The numbers behind a calibration curve: a DataFrame with a row per bin of about equal weight: probability (mean), share (of positives), low, high (95 % Wilson interval), n (rows).
 
-    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0; bins >= 1, the number of them. Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by statsmodels.
+    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0; bins >= 1, the number of them.
+    Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by statsmodels.
     """
     from statsmodels.stats.proportion import proportion_confint
 

@@ -23,7 +23,8 @@ def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = No
     gap        x, slice, objective, lower_bound, gap
     support    as coef over k; 0 marks features that are not in. With groups a column per group: the norm of its coefficients, 0 where it is not in
 
-    standardized: coefficients of columns with standard deviation 1, or those in the user's units. slice: of a path with several; None takes `default_slice`, except for loss and gap. k: the largest size, or (smallest, largest), to be shown; None: all.
+    standardized: coefficients of columns with standard deviation 1, or those in the user's units.
+    slice: of a path with several; None takes `default_slice`, except for loss and gap. k: the largest size, or (smallest, largest), to be shown; None: all.
 
     Examples
     --------
