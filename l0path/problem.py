@@ -157,7 +157,9 @@ def _foresee(data, rows, weights, y, first):
 def known_of(model, jobs=1):
     """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that share the memory allowed."""
     p = model.problem
-    more = {"y": p.y, "products": model.q_all, "members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows} if p.quadratic else {}
+    more = {"y": p.y, "products": model.q_all} if p.quadratic else {}
+    if p.quadratic and model.cluster is None:
+        more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
     return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
 
 

@@ -120,7 +120,7 @@ def seed(model, null, max_k, lambda1, extra=()):
     problem = model.problem
     g = np.abs(null_gradient(model, null)) / np.sqrt(np.maximum(problem.square, 1e-300))
     g[~problem.usable] = -1.0
-    count = min(int(problem.usable.sum()), max(100, 2 * max_k if problem.quadratic else 4 * max_k))
+    count = min(int(problem.usable.sum()), max(min(100, model.room), 2 * max_k if problem.quadratic else 4 * max_k))
     top = np.argpartition(-g, count - 1)[:count] if 0 < count < g.size else np.flatnonzero(problem.usable)
     model.grow(np.concatenate([np.asarray(extra, dtype=np.int64), top]))
 
@@ -216,13 +216,10 @@ class SupportPath:
         b = np.zeros((len(sizes), model.width))
         for row, k in zip(b, sizes, strict=True):
             row[model.where[self.store.fits[k].support]] = self.store.fits[k].b
-        c = problem.X.correlate((problem.weights * (problem.y - b @ model.Z[: model.width])).T)
-        size, most, top = np.sqrt(np.maximum(problem.square, 1e-300)), min(60 if problem.X.p >= WIDE else 30, usable), []
-        for k in range(len(sizes)):  # one at a time: p may be large
-            score = -np.abs(c[:, k]) / size
-            score[~problem.usable] = 1.0
-            top.append(np.argpartition(score, most - 1)[:most])
-        model.reads += 1
+        residual = b @ model.Z[: model.width]  # in place: n may be millions
+        np.subtract(problem.y, residual, out=residual)
+        residual *= problem.weights
+        top = model.leading(residual.T, min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable))
         model.grow(np.unique(np.concatenate(top)))
 
     def _search(self, done):

@@ -2,6 +2,7 @@
 import importlib
 import pickle
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from test_designs import assert_verbs, numbers, peak, weights_of
 
 import l0path
-from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, convert, threads
+from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, conversion, convert, threads
 from l0path.designs.bed import MAGIC
 from l0path.designs.sources import open_source, shape_of
+from l0path.solvers import branch_and_bound
+from l0path.solvers.gram_model import GramModel
 
 
 def saved(folder, X, name="X.npy"):
@@ -232,7 +235,7 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     model, other = a.model("min"), b.model("min")
     np.testing.assert_allclose(model.predict(blocks(file)), other.predict(X), rtol=1e-8)
     np.testing.assert_allclose(a.path.predict(blocks(file)), b.path.predict(X), rtol=1e-8)
-    np.testing.assert_allclose(model.certify().lower_bound, other.certify().lower_bound, rtol=1e-6)
+    np.testing.assert_allclose(model.certify(time_limit=None).lower_bound, other.certify(time_limit=None).lower_bound, rtol=1e-6)
     np.testing.assert_allclose(model.summary().table.coef, other.summary().table.coef, rtol=1e-8)
     pd.testing.assert_frame_equal(model.alternatives(3), other.alternatives(3), rtol=1e-6)
     np.testing.assert_allclose(model.refit().params, other.refit().params, rtol=1e-6)
@@ -306,6 +309,50 @@ def test_gram_rows_stay_within_the_budget(tmp_path, loss):
     assert_same_path(path, l0path.fit(X.astype(float), y, loss=loss, lambda2=1e-2, max_k=10))
 
 
+def test_gram_rows_of_a_fold_go_with_it(tmp_path, monkeypatch):
+    X, y = problem(20, 90, 300, "squared", "float32")
+    alive, seen, start = weakref.WeakSet(), [], GramModel.__init__
+
+    def watched(self, problem):
+        alive.add(self)
+        seen.append(len(alive))
+        start(self, problem)
+
+    monkeypatch.setattr(GramModel, "__init__", watched)
+    l0path.cv_fit(blocks(saved(tmp_path, X)), y, cv=4, max_k=3, random_state=0)
+    assert seen == [1] * 5  # never two at a time: that of all rows, and one a fold
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_long_columns_do_not_fill_the_memory_with_working_ones(tmp_path, loss):
+    n, K = 12_000, 6
+    X, y = problem(27, n, 150, loss, "float32")
+    design = blocks(saved(tmp_path, X))
+    design.memory_limit = 8 * n * 20  # twenty columns of float64
+    path = l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=K)
+    assert path.rounds.working.iloc[-1] <= 20 + 6 * 4 + 2 * K  # the first ones, looks at residuals, violators; without a limit there are 100 at the start
+    assert_same_path(path, l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=K))
+
+
+def test_a_certificate_reads_a_file_for_many_nodes_at_a_time(tmp_path, monkeypatch):
+    X, y = problem(28, 80, 1500, "squared", "float32")
+    y = y + np.random.default_rng(29).normal(size=80)
+    monkeypatch.setattr("l0path.proving.DENSE", 0)  # too large to be copied
+    found, reads, read = [], [], branch_and_bound.Tree._read
+
+    def counted(self, nodes):
+        reads[-1] += 1
+        return read(self, nodes)
+
+    monkeypatch.setattr(branch_and_bound.Tree, "_read", counted)
+    for design in (X, blocks(saved(tmp_path, X))):
+        path = l0path.fit(design, y, lambda2=0.1, max_k=3)
+        reads.append(0)
+        found.append(path.certify(k=3, time_limit=None))
+    assert found[0].proven and found[1].proven and found[0].incumbent == pytest.approx(found[1].incumbent, rel=1e-9)
+    assert found[0].nodes > 100 and reads[1] < 0.9 * reads[0], reads
+
+
 def test_a_pass_allocates_little(tmp_path):
     X = np.zeros((500, 40_000), dtype=np.float32, order="F")  # 80 MB
     design = blocks(saved(tmp_path, X), memory_limit="10MB")
@@ -377,6 +424,23 @@ def test_convert_arrays_in_pieces(tmp_path, order):
     with pytest.raises(ValueError, match="dtype=int8 cannot hold every value of the columns 0 to"):
         convert(X, tmp_path / "Y.npy", dtype="int8", progress=False)
     assert not (tmp_path / "Y.npy").exists() and not (tmp_path / "Y.npy.part").exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/status")
+def test_convert_keeps_to_its_memory(tmp_path, monkeypatch):
+    file, used, write = saved(tmp_path, np.ones((500, 20_000), dtype=np.float32)), [], conversion._write  # 40 MB, row after row
+
+    def resident():
+        return next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
+
+    def watched(*arguments):
+        write(*arguments)
+        used.append(resident() - before)
+
+    monkeypatch.setattr(conversion, "_write", watched)
+    before = resident()
+    convert(file, tmp_path / "Y.npy", progress=False, memory_limit="10MB")
+    assert len(used) > 20 and max(used) < 12e6
 
 
 def test_convert_genotypes(tmp_path):

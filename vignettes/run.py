@@ -57,7 +57,7 @@ def main():
         started = time.perf_counter()
         notebook = jupytext.read(file)
         try:
-            nbclient.NotebookClient(notebook, timeout=1200, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}).execute()
+            nbclient.NotebookClient(notebook, timeout=1200, kernel_name="python3", coalesce_streams=True, resources={"metadata": {"path": str(FOLDER)}}).execute()
             print(f"{file.stem}: ran in {time.perf_counter() - started:.0f} s", flush=True)
         except nbclient.exceptions.CellExecutionError as error:
             failed += 1

@@ -103,14 +103,14 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         path = fit.__wrapped__(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
-    model = path._source.extra.pop("model")
+    models = [path._source.extra.pop("model")]
     if not len(path) and time_limit is not None:
         _too_few(path, "", 0, "all", time_limit)
     if path.status.startswith("interrupted"):
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
     splits = make_splits(cv, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
-    outcomes, end = _run_folds(data, tasks(path), splits, model, n_jobs, None if time_limit is None else started + time_limit, progress)
+    outcomes, end = _run_folds(data, tasks(path), splits, models, n_jobs, None if time_limit is None else started + time_limit, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
     out = assemble(path, data, splits, outcomes, metric, seed, end)
@@ -182,21 +182,25 @@ def fit_group(numbers, data, todo, trains, deadline, single):
     return sorted(outcomes, key=lambda outcome: outcome.end != "")
 
 
-def _run_folds(data, todo, splits, model, n_jobs, deadline, progress):
-    """(finished Outcomes by fold number, what ended the run early or "")."""
+def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
+    """(finished Outcomes by fold number, what ended the run early or ""). models: a list of the one that was fitted to all rows, which is taken from it: with the last reference its memory goes."""
     import joblib
 
     single = n_jobs is not None
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
     outcomes, end = [], ""
-    known = known_of(model, jobs) if SHARE else None
+    known, tight, solved = known_of(models[0], jobs) if SHARE else None, hasattr(data.design, "memory_limit"), fit_group
+    models.clear()
+    if tight:
+        gc.collect()
+        solved = _in_worker  # Gram rows of a fold would outlive it in cycles
     todo = [task._replace(known=known) for task in todo]
     groups = groups_of(len(splits), known if deadline is None else None, jobs, max(test.size for _, test in splits) / data.y.size)
     arguments = ((group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1) for group in groups)
     try:
         with Bar(progress, "l0path folds", len(splits), "fold") as bar:
-            for outcome in chain.from_iterable((fit_group(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments)):
+            for outcome in chain.from_iterable((solved(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments)):
                 if outcome.end:
                     end = outcome.end
                     if end.startswith("interrupted"):

@@ -98,8 +98,10 @@ class Packed:
         _decode(part, self.n, VALUES, self.mean[left:right], out)
         return out.T
 
-    def correlate(self, R):
-        """X'R (p, m) for R (n, m)."""
+    def correlate(self, R, start=0, stop=None):
+        """X[:, start:stop]'R (stop - start, m) for R (n, m)."""
+        if start or stop is not None:
+            return Packed(self.packed[start:stop], self.n, self.mean[start:stop]).correlate(R)
         m, width = R.shape[1], self.packed.shape[1]
         out = np.empty((m, self.p))
         if m <= FEW:

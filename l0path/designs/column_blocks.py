@@ -18,7 +18,7 @@ import numpy as np
 from l0path.designs import threads as pool
 from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
-from l0path.designs.sources import open_source, shape_of
+from l0path.designs.sources import open_source, optional, shape_of
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 LEAST = 10**7  # bytes: the smallest budget, 10 MB
@@ -30,7 +30,7 @@ GAP = 1 << 16  # bytes that are rather read than skipped between two columns tha
 GRAM = 0.6  # share of the budget for Gram rows over all columns
 
 
-def blocks(source: Any, memory_limit: int | str = "1GB") -> ColumnBlocks:
+def blocks(source: Any, memory_limit: int | str = "1GB", *, client: Any = None, shards: int | None = None) -> Any:
     """A design read from where it is stored, block by block: `l0path.fit(l0path.designs.blocks("X.npy"), y)`. X is never in memory as a whole.
 
     Parameters
@@ -42,11 +42,15 @@ def blocks(source: Any, memory_limit: int | str = "1GB") -> ColumnBlocks:
         are cheap; for chunks of whole rows, as in a row-major file, every range of columns reads all of X: `convert` such a source first.
     memory_limit : bytes, as a number or a text such as "500MB" or "2GiB"; at least 10 MB. Blocks, columns kept for reuse and the Gram rows of support paths stay below it together; where the
         Gram rows of all sizes do not fit, sizes are checked in several reads. Not in it: vectors of length p (about 25 of them), the working columns, 8 n bytes each, Gram rows that coordinate
-        descent keeps on a lambda0 grid, and what folds in other processes take.
+        descent keeps on a lambda0 grid, what folds in other processes take, and up to 256 MB for a copy of the columns that `certify` searches. With millions of rows working columns are what counts:
+        a fit begins with as many as the limit holds, at most 100 and at least 2 max_k (4 max_k for losses other than the squared one), and needs about three vectors more for each size.
+    client : a `dask.distributed.Client`: X is cut by columns into `shards` (default: two for each thread of the cluster) that its workers read, once, and keep in their memory; right-hand sides and
+        winners travel (`docs/distributed.md`). Workers need l0path, and files under the same path. A worker that dies is replaced: others read its shards again. Arrays in memory are sent through
+        the scheduler, which keeps them. memory_limit is then for the columns that this process keeps. Needs the package distributed, of `l0path[blocks]`.
 
     Returns
     -------
-    ColumnBlocks, a design for `fit`, `cv_fit`, `predict` and everything that takes X. Parquet and BED columns have names.
+    ColumnBlocks, or Sharded with a client: a design for `fit`, `cv_fit`, `predict` and everything that takes X. Parquet and BED columns have names.
 
     Raises
     ------
@@ -59,16 +63,14 @@ def blocks(source: Any, memory_limit: int | str = "1GB") -> ColumnBlocks:
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "X.npy"; np.save(file, X)
     >>> l0path.fit(l0path.designs.blocks(file), y, max_k=2).support(k=2)
     array([2, 7])
-
-    Examples
-    --------
-    >>> import l0path, os, tempfile
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0); X = rng.standard_normal((200, 50)); y = X[:, 3] - X[:, 9] + 0.1 * rng.standard_normal(200)
-    >>> file = os.path.join(tempfile.mkdtemp(), "X.npy"); np.save(file, np.asfortranarray(X))
-    >>> l0path.fit(l0path.designs.blocks(file, memory_limit="10MB"), y, max_k=4).support(k=2)
-    array([3, 9])
     """
+    if client is not None:
+        optional("distributed", "Designs on a Dask cluster")
+        from l0path.designs.sharded import Sharded
+
+        return Sharded(open_source(source), client, _bytes_of(memory_limit), shards)
+    if shards is not None:
+        raise ValueError(f"shards={shards!r} cuts X over the workers of a Dask cluster; pass client= too")
     return ColumnBlocks(open_source(source), _bytes_of(memory_limit))
 
 
@@ -202,6 +204,11 @@ class ColumnBlocks:
                 return None
             return np.column_stack([self._made.pop(key) for key in keys])
 
+    def _keep_made(self, R, products):
+        """Keep products (m, p) of R (n, m) until they are asked for."""
+        with self._lock:
+            self._made = {_key(r): product for r, product in zip(R.T, products, strict=True)}
+
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
         stop = self.p if stop is None else stop
@@ -317,8 +324,7 @@ class ColumnBlocks:
         self._pass(task, 0, self.p)
         mean += pivot
         if products is not None:
-            with self._lock:
-                self._made = {_key(r): product for r, product in zip(ahead.T, products, strict=True)}
+            self._keep_made(ahead, products)
         return mean, second
 
     def nonfinite(self) -> np.ndarray:

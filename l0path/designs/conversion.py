@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from l0path.designs.sources import open_source, shape_of
+from l0path.designs.sources import FileSource, open_source, shape_of
 from l0path.progress import Bar
 
 LINES = 1 << 22  # entries of a CSV file parsed at a time
+PAGE = 1 << 12  # bytes below which a piece of a line of a file costs as much as a page
 
 
 def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", progress: bool = False, memory_limit: int | str = "256MB") -> Path:
@@ -41,13 +42,13 @@ def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", 
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(file.name + ".part")
     try:
-        out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=(n, p), fortran_order=True)
-        with Bar(progress, "l0path convert", n * p, "entries", unit_scale=True) as bar:
+        empty = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=(n, p), fortran_order=True)
+        start = empty.offset
+        del empty
+        with open(part, "r+b") as out, Bar(progress, "l0path convert", n * p, "entries", unit_scale=True) as bar:
             for rows, cols, values in pieces:
-                _write(out, rows, cols, values)
+                _write(out, start, n, rows, cols, values, dtype)
                 bar.update(values.size)
-        out.flush()
-        del out
         os.replace(part, file)
     finally:
         pieces.close()
@@ -60,20 +61,29 @@ def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", 
     return file
 
 
-def _write(out, rows, cols, values):
-    """out[rows, cols] = values, refused where an integer dtype cannot hold them."""
-    if out.dtype.kind in "iub" and out.dtype != values.dtype:
+def _write(out, start, n, rows, cols, values, dtype):
+    """Write values as the entries [rows, cols] of a column-major matrix of n rows from byte `start` on, refused where an integer dtype cannot hold them.
+
+    Not through a map: its pages would count as memory of this process, all of the file's where values are whole rows.
+    """
+    if dtype.kind in "iub" and dtype != values.dtype:
         with np.errstate(invalid="ignore"):
-            cast = values.astype(out.dtype)
+            cast = values.astype(dtype)
         if not (cast == values).all():
-            raise ValueError(f"dtype={out.dtype} cannot hold every value of the columns {cols.start} to {cols.stop - 1}; use dtype='float32'")
+            raise ValueError(f"dtype={dtype} cannot hold every value of the columns {cols.start} to {cols.stop - 1}; use dtype='float32'")
         values = cast
-    out[rows, cols] = values
+    columns = np.ascontiguousarray(values.T, dtype=dtype)
+    for j, column in [(cols.start, columns.reshape(-1))] if columns.shape[1] == n else enumerate(columns, cols.start):
+        out.seek(start + (j * n + rows.start) * dtype.itemsize)
+        out.write(column)
 
 
 def _source(source, room):
     """(pieces, n, p, names) of a source; pieces (rows, columns, values)."""
     height, width = shape_of(source, source.p, room // 8)
+    if isinstance(source, FileSource) and source.order == "C":  # parts of rows, so that what is written is long, too
+        width = min(source.p, max(PAGE // source.dtype.itemsize, room // 8 // source.n))
+        height = max(1, min(source.n, room // 8 // width))
 
     def pieces():
         for left in range(0, source.p, width):

@@ -15,7 +15,7 @@ class RawFile:
         weakref.finalize(self, os.close, self._descriptor)
 
     def __reduce__(self):
-        return RawFile, (self.path,)
+        return RawFile, (os.path.abspath(self.path),)
 
     def fill(self, view, place):
         """Fill a flat uint8 array with the bytes from `place` on; OSError if there are fewer."""

@@ -107,7 +107,7 @@ class ParquetSource:
         self._file, self._lock = optional("pyarrow.parquet", "Parquet files").ParquetFile(self.path, memory_map=False), threading.Lock()
 
     def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name not in ("_file", "_lock")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_file", "_lock")} | {"path": os.path.abspath(self.path)}
 
     def __setstate__(self, state):
         self.__dict__.update(state)

@@ -24,7 +24,7 @@ from .local_search import LocalSearch
 from .node_newton import NodeNewton
 from .node_relaxation import relax
 
-BATCH = 16  # nodes split at a time, at most: their children share a read of X
+BATCH = 16  # nodes split at a time, at most: their children share a read of X (four times as many where that is a file)
 TURNS = 60  # Newton steps of a relaxation
 LATER = 10  # of those below the root, for losses that are not quadratic
 ROUNDS = 8  # times a node is solved again with more working columns
@@ -160,6 +160,7 @@ class Tree(Contest):
         self.work = Working(dual)
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
         self.columns = int(dual.counted.sum())
+        self.batch = (4 * BATCH, 1) if hasattr(problem.X.design, "memory_limit") else (BATCH, 4)  # nodes at a time: at most, and one in so many of those that wait; fewer reads where X is on disk
         self.best, self.seen, self.allowed = [], set(), None
         self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
@@ -196,7 +197,8 @@ class Tree(Contest):
                 if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(self.upper):
                     return "closed"
                 nodes = []
-                while self.heap and len(nodes) < min(BATCH, 1 + len(self.heap) // 4, (limit - self.nodes + 1) // 2) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
+                most, share = self.batch
+                while self.heap and len(nodes) < min(most, 1 + len(self.heap) // share, (limit - self.nodes + 1) // 2) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []

@@ -5,10 +5,10 @@ from ..designs import threads
 from ..problem import Fit
 from . import exchange, newton, replay
 from .linear_algebra import invert
+from .range_checks import RANGE, ClusterRows, check_range, on_cluster
 from .working_columns import Quadratic, WorkingColumns, candidates
 
 STRIP = 64  # rows of G made at a time
-RANGE = 512  # columns of one task of a check: V of 50 members fits the cache
 PRUNE = 4096  # columns from which on a bound is worth its price
 
 
@@ -24,13 +24,26 @@ class GramModel(WorkingColumns):
         self.G = np.empty((0, 0))
         self.q = np.empty(0)
         self.row_of = {}  # index -> its row in self.rows
-        self.rows = np.empty((0, p.X.p))
+        self._rows = np.empty((0, p.X.p))
         self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
+        self._cluster = None
 
     @property
     def members(self):
         """How many columns have Gram rows over all p columns."""
         return len(self.row_of)
+
+    @property
+    def cluster(self):
+        """The Gram rows where the columns live (`ClusterRows`) if that is not here, else None."""
+        if self._cluster is None and on_cluster(self.problem.X):
+            self._cluster = ClusterRows(self.problem, self.q_all)
+        return self._cluster
+
+    @property
+    def rows(self):
+        """Gram rows over all p columns (at least `members` of them, p), in this process."""
+        return self._rows if self.cluster is None else self.cluster.rows()
 
     def _extend(self, old, new):
         capacity = self.Z.shape[0]
@@ -89,11 +102,14 @@ class GramModel(WorkingColumns):
         if len(self.row_of) + len(new) > self.capacity:
             self._forget(wanted)
         have, p = len(self.row_of), self.problem.X.p
-        if have + len(new) > self.rows.shape[0]:
-            rows = np.empty((max(min(3 * (have + len(new)), self.capacity), have + len(new)), p))  # memory that is not written costs nothing
-            rows[:have] = self.rows[:have]
-            self.rows = rows
-        self.problem.X.gram_rows(new, self.problem.weights, self.rows[have : have + len(new)], self.Z[self.where[new]])
+        if self.cluster is not None:
+            self.cluster.make(self.Z[self.where[new]])
+        else:
+            if have + len(new) > self._rows.shape[0]:
+                rows = np.empty((max(min(3 * (have + len(new)), self.capacity), have + len(new)), p))  # memory that is not written costs nothing
+                rows[:have] = self._rows[:have]
+                self._rows = rows
+            self.problem.X.gram_rows(new, self.problem.weights, self._rows[have : have + len(new)], self.Z[self.where[new]])
         self.row_of.update({j: have + i for i, j in enumerate(new)})
         self.reads += 1
         return len(new)
@@ -101,9 +117,12 @@ class GramModel(WorkingColumns):
     def _forget(self, wanted):
         """Let go of all Gram rows but those of the columns `wanted`."""
         kept = sorted((i, j) for j, i in self.row_of.items() if j in wanted)
-        for at, (i, _) in enumerate(kept):
-            if at < i:
-                self.rows[at] = self.rows[i]
+        if self.cluster is not None:
+            self.cluster.forget([i for i, _ in kept])
+        else:
+            for at, (i, _) in enumerate(kept):
+                if at < i:
+                    self._rows[at] = self._rows[i]
         self.row_of = {j: at for at, (_, j) in enumerate(kept)}
 
     def batches(self, fits):
@@ -155,26 +174,36 @@ class GramModel(WorkingColumns):
         supports = self._supports(fits, members, columns, targets, ceilings, np.where(columns.locked, 0.0, price[members]), price)
         tape = replay.new_tape(supports)
         steps = replay.record(exchange.new_state(members.size, supports.S.shape[1]), columns, supports, not (lambda1 or p.boxed), tape)
-        fixed, pruned, lists = (self.rows, self.q_all, p.square), np.isfinite(supports.norm).all(), [[] for _ in fits]
+        if self.cluster is not None:
+            lists = self.cluster.check(supports, tape, steps, columns.twice, float(lambda1), p.factor, float(lambda0), list(keep))
+        else:
+            lists, rows = [[] for _ in fits], self._rows
 
-        def check(start, stop):
-            change, column, position = np.empty((len(fits), room)), np.empty((len(fits), room), np.int64), np.empty((len(fits), room), np.int64)
-            J, found = np.empty(stop - start, np.int64), np.zeros(len(fits), np.int64)
-            if pruned:
-                J = J[: replay.survivors(*fixed, p.usable, price, supports, columns.twice, float(lambda1), start, stop, J)]
-            else:
-                J = start + np.flatnonzero(p.usable[start:stop])
-            replay.replay(*fixed, price, supports, tape, steps, columns.twice, float(lambda1), J, J.size, change, column, position, found)
-            for e in np.flatnonzero(found):
-                lists[e].append((change[e, : found[e]], column[e, : found[e]], position[e, : found[e]]))
+            def check(start, stop):
+                found = check_range(rows, self.q_all, p.square, p.usable, price, supports, tape, steps, columns.twice, float(lambda1), room, start, stop)
+                for e, part in enumerate(found):
+                    if part[0].size:
+                        lists[e].append(part)
 
-        threads.run(check, [*range(0, p.X.p, RANGE), p.X.p])
+            threads.run(check, [*range(0, p.X.p, RANGE), p.X.p])
         self.tables += len(fits)
         out = []
         for e, parts in enumerate(lists):
             order = members[supports.S[e, : supports.size[e]]]
             out.append(candidates(order, *(np.concatenate(part) for part in zip(*parts, strict=True)), keep[e]) if parts else [])
         return out
+
+    def leading(self, R, most):
+        """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, m arrays. One read of X."""
+        self.reads += 1
+        if self.cluster is not None:
+            return list(self.cluster.leading(R, most))
+        c, size, top = self.problem.X.correlate(R), np.sqrt(np.maximum(self.problem.square, 1e-300)), []
+        for k in range(R.shape[1]):  # one at a time: p may be large
+            score = -np.abs(c[:, k]) / size
+            score[~self.problem.usable] = 1.0
+            top.append(np.argpartition(score, most - 1)[:most])
+        return top
 
     def _supports(self, fits, members, columns, targets, ceilings, paid, price):
         """The fits as `replay.Supports`; pruned where all p columns are many and no price is below a member's."""

@@ -232,7 +232,11 @@ class RowModel(WorkingColumns):
             sides.append((total, B, bound, [flat.row_of[j] for j in fit.support.tolist()], most, target / total, ceiling / total))
         found, pulls = [[] for _ in fits], None if self.seen is None else np.empty((len(fits), p.X.p))
         step = max(512, READ // R.shape[1])
-        for left in range(0, p.X.p, step):
+        elsewhere = flat.cluster is not None and not lambda0  # the columns and their Gram rows are on workers, and so is this loop
+        if elsewhere:
+            terms = [self.terms(fit, np.empty(0, np.int64), 0.0) for fit in fits]
+            found = flat.cluster.foretell(R, [(*side, fit.support, fit.b, locked, paid) for side, fit, (_, locked, _, paid) in zip(sides, fits, terms, strict=True)], float(lambda1), float(lambda2))
+        for left in () if elsewhere else range(0, p.X.p, step):
             block = slice(left, min(left + step, p.X.p))
             C = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T)
             if pulls is not None:

@@ -40,6 +40,11 @@ class WorkingColumns:
         self.refits = self.tables = self.reads = 0
         self.max_iter = 1000
 
+    @property
+    def room(self):
+        """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does not begin with more (it may grow beyond)."""
+        return getattr(self.problem.X.design, "memory_limit", 1 << 62) // (8 * self.problem.X.n)
+
     def grow(self, J):
         """Add columns J (indices, new ones only are taken) to W; True if any was new."""
         J = np.asarray(J, dtype=np.int64)
