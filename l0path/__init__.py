@@ -8,6 +8,7 @@ from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_
 from .fit import fit
 from .inspection import Certificate, Summary
 from .paths import Model, Path, load
+from .selection_inference import KnockoffFilter, StabilitySelection, knockoff_filter, split_inference, stability_selection
 from .warm import warm_up
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ Path.certify = inspection.certify
 Path.select, Path.score_table, Path.validate = selection.select, selection.score_table, validate
 Path.plot = plots.plot
 CVPath.plot = plots.plot_cv
+StabilitySelection.plot, KnockoffFilter.plot = plots.plot_stability, plots.plot_knockoffs
 Path.explore, CVPath.explore = report.explore, report.explore_cv
 Path.plot_roc, Path.plot_calibration, CVPath.plot_roc, CVPath.plot_calibration = plots.plot_roc, plots.plot_calibration, plots.plot_cv_roc, plots.plot_cv_calibration
 diagnostics.plot_recovery = plots.plot_recovery
@@ -32,8 +34,8 @@ except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
 LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV")  # from `estimators`, which imports scikit-learn: loaded at first use
-__all__ = ["CVPath", "Certificate", "Model", "NestedCV", "Path", "Summary", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "load", "nested_cv", "one_standard_error", "plots",
-           "simulate", "solvers", "warm_up", *LAZY]
+__all__ = ["CVPath", "Certificate", "KnockoffFilter", "Model", "NestedCV", "Path", "StabilitySelection", "Summary", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit",
+           "knockoff_filter", "load", "nested_cv", "one_standard_error", "plots", "simulate", "solvers", "split_inference", "stability_selection", "warm_up", *LAZY]
 
 
 def __getattr__(name: str) -> Any:

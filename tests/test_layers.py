@@ -13,7 +13,7 @@ LAYERS = [
     {"problem", "screening", "duality"},
     {"solvers"},
     {"bounding", "proving", "grids", "group_path", "generated_groups", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
-    {"inspection", "selection", "cross_validation", "diagnostics", "stability"},
+    {"inspection", "selection", "cross_validation", "diagnostics", "selection_inference"},
     {"plots", "simulate", "datasets", "estimators", "report", "warm", "__main__"},
 ]
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it

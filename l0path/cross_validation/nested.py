@@ -16,7 +16,7 @@ from ..paths import Model
 from ..paths.records import Source
 from ..progress import Bar
 from .result import linear_predictor
-from .run import _seed, cv_fit
+from .run import cv_fit, draw_seed
 from .scoring import Held, metric_of, score
 from .splits import _labels, check_arguments, make_splits, whole
 
@@ -96,7 +96,7 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     metric = metric_of(scoring, loss)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
-    seed = _seed(random_state)
+    seed = draw_seed(random_state)
     data, *_ = parse(X, y, loss=loss, fit_intercept=True, standardize=True, sample_weight=sample_weight, class_weight=None, offset=offset, lower=-np.inf, upper=np.inf, always_include=None,
                      exclude=None, penalty_factor=None, feature_names=arguments.get("feature_names"), gamma=0.25, delta=None, read=False)
     rows_of = _rows_of(X)

@@ -98,7 +98,7 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared")))
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
         raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1")
-    seed = _seed(random_state)
+    seed = draw_seed(random_state)
     started = time.time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -114,12 +114,12 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
     out = assemble(path, data, splits, outcomes, metric, seed, end)
-    _warn([(w.category, str(w.message)) for w in caught], [outcome.warnings for outcome in outcomes], len(splits))
+    warn_once([(w.category, str(w.message)) for w in caught], [outcome.warnings for outcome in outcomes], len(splits))
     return out
 
 
-def _seed(random_state):
-    """A whole number that draws the folds."""
+def draw_seed(random_state):
+    """A whole number that draws folds or subsets of rows."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return int((np.random.default_rng() if random_state is None else random_state).integers(2**31 - 1))
     if isinstance(random_state, (bool, np.bool_)) or not isinstance(random_state, (int, np.integer)) or not 0 <= random_state < 2**32:
@@ -194,13 +194,13 @@ def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
     models.clear()
     if tight:
         gc.collect()
-        solved = _in_worker  # Gram rows of a fold would outlive it in cycles
+        solved = partial(_in_worker, fit_group)  # Gram rows of a fold would outlive it in cycles
     todo = [task._replace(known=known) for task in todo]
     groups = groups_of(len(splits), known if deadline is None else None, jobs, max(test.size for _, test in splits) / data.y.size)
     arguments = ((group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1) for group in groups)
     try:
         with Bar(progress, "l0path folds", len(splits), "fold") as bar:
-            for outcome in chain.from_iterable((solved(*a) for a in arguments) if jobs == 1 else _parallel(jobs, arguments)):
+            for outcome in chain.from_iterable((solved(*a) for a in arguments) if jobs == 1 else in_processes(jobs, fit_group, arguments)):
                 if outcome.end:
                     end = outcome.end
                     if end.startswith("interrupted"):
@@ -213,25 +213,25 @@ def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
     return sorted(outcomes, key=lambda outcome: outcome.number), end
 
 
-def _in_worker(*arguments):
-    """`fit_group`, and nothing of it left in cycles: joblib waits a second at the end for files of arrays that a worker still holds."""
-    outcomes = fit_group(*arguments)
+def _in_worker(call, *arguments):
+    """The call, and nothing of it left in cycles: joblib waits a second at the end for files of arrays that a worker still holds."""
+    out = call(*arguments)
     gc.collect()
-    return outcomes
+    return out
 
 
-def _parallel(jobs, arguments):
-    """Outcomes of groups as they come, from joblib's backend in force."""
+def in_processes(jobs, call, arguments):
+    """Results of call(*a), a in arguments, as they come, from joblib's backend in force."""
     import joblib
 
-    call = joblib.delayed(_in_worker)
+    delayed = joblib.delayed(_in_worker)
     try:
         pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
     except ValueError:  # a backend that returns everything at once
         pool = joblib.Parallel(n_jobs=jobs)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*tasks which were still being processed")  # told by the status
-        yield from pool(call(*a) for a in arguments)
+        yield from pool(delayed(call, *a) for a in arguments)
 
 
 def _too_few(path, end, done, total, time_limit):
@@ -291,12 +291,12 @@ REMEDY = {
 }
 
 
-def _warn(full, folds, total):
+def warn_once(full, folds, total, what="folds"):
     """One warning of each kind, whatever the number of folds; anything unforeseen once each."""
     for kind, words in REMEDY.items():
         told = [text for category, text in full if category is kind]
         count = sum(any(category is kind for category, _ in fold) for fold in folds)
-        inside = f"in {count} of {total} folds {words}" if count else ""
+        inside = f"in {count} of {total} {what} {words}" if count else ""
         if told:
             warnings.warn(told[0] + (f" (also {inside})" if inside else ""), kind, stacklevel=3)
         elif inside:

@@ -67,7 +67,7 @@ def refit(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: Mat
     if not s.support.size and not self.meta.intercept:
         raise ValueError("the model has neither columns nor an intercept, so there is nothing to refit; choose a larger k")
     rows = _rows(self, X, y, sample_weight, offset)
-    results = _fit(self, s, rows)
+    results = refit_rows(self, s, rows)
     inner = getattr(results, "_results", results)
     inner.selection = _label(s, self, rows)
     inner.summary = partial(_summary, inner)
@@ -164,7 +164,7 @@ def _exog(path, s, rows, keep):
     return A, names
 
 
-def _fit(path, s, rows):
+def refit_rows(path, s, rows):
     """The results of statsmodels on weighted rows."""
     import statsmodels.api as sm
     from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
