@@ -1,13 +1,21 @@
 """Whole paths of best-subset models: L0-regularised and cardinality-constrained regression and classification."""
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 from . import datasets, designs, diagnostics, errors, inspection, plots, report, selection, simulate, solvers
 from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_error, validate
 from .fit import fit
+from .inspection import Certificate, Summary
 from .paths import Model, Path, load
 from .selection_inference import KnockoffFilter, StabilitySelection, knockoff_filter, split_inference, stability_selection
 from .warm import warm_up
+
+if TYPE_CHECKING:
+    from .estimators import L0Classifier as L0Classifier
+    from .estimators import L0ClassifierCV as L0ClassifierCV
+    from .estimators import L0Regressor as L0Regressor
+    from .estimators import L0RegressorCV as L0RegressorCV
 
 Path.summary, Path.refit, Path.alternatives, Path.score = inspection.summary, inspection.refit, inspection.alternatives, inspection.score
 Path.certify = inspection.certify
@@ -26,16 +34,16 @@ except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
 LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV")  # from `estimators`, which imports scikit-learn: loaded at first use
-__all__ = ["CVPath", "KnockoffFilter", "Model", "NestedCV", "Path", "StabilitySelection", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit", "knockoff_filter", "load", "nested_cv",
-           "one_standard_error", "plots", "simulate", "solvers", "split_inference", "stability_selection", "warm_up", *LAZY]
+__all__ = ["CVPath", "Certificate", "KnockoffFilter", "Model", "NestedCV", "Path", "StabilitySelection", "Summary", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit",
+           "knockoff_filter", "load", "nested_cv", "one_standard_error", "plots", "simulate", "solvers", "split_inference", "stability_selection", "warm_up", *LAZY]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "estimators" or name in LAZY:
         module = import_module(".estimators", __name__)
         return module if name == "estimators" else getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), "estimators", *LAZY})

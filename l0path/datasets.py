@@ -3,6 +3,7 @@
 Each `load_...` function reads one small file and returns a `Dataset`. What the columns mean, where the data are from and under which
 licence they may be passed on is in `data/README.md`; the section of a set is its `description`.
 """
+from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -36,11 +37,21 @@ class Dataset:
         return f"Dataset({self.name}: n={n}, p={p}, y={self.y.name!r}{split})"
 
 
-def load_hitters():
+def load_hitters() -> Dataset:
     """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics. X (263, 19), y (263,) `Salary`.
 
     The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by the level that is 1: `League_N`,
     `Division_W`, `NewLeague_N`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); data
+    Dataset(hitters: n=263, p=19, y='Salary')
+    >>> data.y.head(2)
+    0    475.0
+    1    480.0
+    Name: Salary, dtype: float64
     """
     table = pd.read_csv(_find("hitters.csv")).dropna(subset=["Salary"]).reset_index(drop=True)
     for factor, level in (("League", "N"), ("Division", "W"), ("NewLeague", "N")):
@@ -49,12 +60,12 @@ def load_hitters():
     return _dataset("hitters", table, "Salary")
 
 
-def load_wdbc():
+def load_wdbc() -> Dataset:
     """Breast tumours, benign or malignant, and 30 measurements of cell nuclei. X (569, 30), y (569,) `benign`, 1 or 0 (malignant)."""
     return _dataset("wdbc", pd.read_csv(_find("wdbc.csv")).rename(columns={"y": "benign"}), "benign")
 
 
-def load_srbct():
+def load_srbct() -> Dataset:
     """Four kinds of small round blue cell tumours and the expression of 2308 genes. X (83, 2308), y (83,) `tumour`.
 
     y is "BL" (Burkitt lymphoma), "EWS" (Ewing sarcoma), "NB" (neuroblastoma) or "RMS" (rhabdomyosarcoma). X holds natural logarithms
@@ -70,22 +81,28 @@ def load_srbct():
     return Dataset("srbct", pd.DataFrame(X, columns=names), tumour, names, _description("srbct"), train)
 
 
-def load_growth():
+def load_growth() -> Dataset:
     """Economic growth of 72 countries, 1960 to 1992, and 41 candidate causes. X (72, 41), y (72,) `y`, average growth per year."""
     return _dataset("growth_fls", pd.read_csv(_find("growth_fls.csv")), "y")
 
 
-def load_sonar():
+def load_sonar() -> Dataset:
     """Sonar returns from a metal cylinder or from rocks, energy in 60 frequency bands. X (208, 60), y (208,) `Class`, "M" or "R"."""
     return _dataset("sonar", pd.read_csv(_find("sonar.csv")), "Class")
 
 
-def load_diabetes(expansion=False):
+def load_diabetes(expansion: bool = False) -> Dataset:
     """Progression of diabetes in 442 patients one year after baseline. X (442, 10), or (442, 64) with expansion=True; y (442,) `y`.
 
     expansion: False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie, Johnstone and Tibshirani
         (2004): each column is centred and scaled to length 1; then come 9 squares (`bmi^2`; none for `sex`, which has two values) and
         45 products (`age:bmi`), themselves centred and scaled to length 1.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> l0path.datasets.load_diabetes(expansion=True)
+    Dataset(diabetes: n=442, p=64, y='y')
     """
     data = _dataset("diabetes", pd.read_csv(_find("diabetes.csv")), "y")
     if not expansion:

@@ -1,9 +1,14 @@
 """Comparing fitted models with a known truth: how many of the true columns were found, and how near the coefficients are."""
+from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+
+from .paths import Path
 
 __all__ = ["support_recovery"]
 
@@ -11,7 +16,7 @@ COLUMNS = ["k", "true_positives", "false_positives", "precision", "recall", "f1"
 TYPES = {"k": np.int64, "true_positives": np.int64, "false_positives": np.int64, "exact": bool}
 
 
-def support_recovery(path_or_coefficients, truth):
+def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.DataFrame:
     """Agreement of each model with the true support and coefficients, one row per model.
 
     path_or_coefficients: a fitted path (rows are those of `path.table`, with its labels and its k), or coefficients in the user's
@@ -31,6 +36,16 @@ def support_recovery(path_or_coefficients, truth):
     both are empty. With beta = 0 the estimation error is 0 for b = 0 and inf otherwise.
 
     Raises TypeError or ValueError when lengths or types do not fit, or a coefficient is NaN.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.linear(100, 20, 3, random_state=1); path = l0path.fit(data.X, data.y, max_k=4)
+    >>> l0path.diagnostics.support_recovery(path, data)[["k", "true_positives", "false_positives", "exact"]].loc[2:]
+       k  true_positives  false_positives  exact
+    2  2               2                0  False
+    3  3               3                0   True
+    4  4               3                1  False
     """
     labels, sizes, models = _models(path_or_coefficients)
     true, beta, rows = None, None, []

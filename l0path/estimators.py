@@ -4,19 +4,25 @@ Each fit solves a whole path (`l0path.fit`) and takes one model of it, which is 
 exactly the columns of the model. As any path it refers to X and y in memory, and pickles leave them out. This is the only module that imports scikit-learn when it is imported, so
 `l0path/__init__` loads it when one of its names is first used.
 """
+from __future__ import annotations
+
 import math
 import pickle
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Self
 
 import joblib
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
+from ._types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
 from .errors import ConvergenceWarning
 from .fit import fit
@@ -170,7 +176,7 @@ def distinct_rows(X, rows, enough):
 class _OneModel(_Selected):
     """Fit a path and take the model of a size, or of a lambda0."""
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Solve the path and take the model of size `k`, or the model at `lambda0`.
 
         X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,) >= 0; 2 is a row twice, 0 is no row.
@@ -217,7 +223,7 @@ class _OneModel(_Selected):
 class _BestModel(_Selected):
     """Cross-validate a path and take the model that the scores, or a rule, choose."""
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names, fitted on all rows.
 
         X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,) >= 0, weighs training and held-out rows.
@@ -232,7 +238,7 @@ class _BestModel(_Selected):
 
 
 class _Regressor(RegressorMixin):
-    def predict(self, X):
+    def predict(self, X: Matrix) -> np.ndarray:
         """(m,) predicted means of the rows X (m, p), in units of y."""
         return self._predict(X, "response")
 
@@ -249,24 +255,24 @@ class _Classifier(ClassifierMixin):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def decision_function(self, X):
+    def decision_function(self, X: Matrix) -> np.ndarray:
         """(m,) linear predictors of the rows X (m, p); above 0 is classes_[1]."""
         return self._predict(X, "link")
 
-    def predict(self, X):
+    def predict(self, X: Matrix) -> np.ndarray:
         """(m,) labels of the rows X (m, p)."""
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(np.int64)]
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Matrix) -> np.ndarray:
         """(m, 2) probabilities of classes_ for the rows X (m, p); loss="logistic" only."""
         eta = self.decision_function(X)
         with np.errstate(over="ignore"):
             return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Matrix) -> np.ndarray:
         """(m, 2) logarithms of `predict_proba`, exact where a probability is 0 up to rounding."""
         eta = self.decision_function(X)
         return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])
@@ -308,8 +314,10 @@ class L0Regressor(_Regressor, _OneModel):
     array([2, 7])
     """
 
-    def __init__(self, k=10, *, lambda0=None, lambda1=0.0, lambda2=0.0, loss="squared", max_k=None, memory=None, algorithm="swap", fit_intercept=True, standardize=True, lower=-math.inf,
-                 upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None, delta=None, tol=1e-8, max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
+    def __init__(self, k: int = 10, *, lambda0: float | None = None, lambda1: float = 0.0, lambda2: float = 0.0, loss: str = "squared", max_k: int | None = None,
+                 memory: str | joblib.Memory | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf,
+                 always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, delta: float | None = None,
+                 tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
         _keep(self, locals())
 
 
@@ -329,11 +337,20 @@ class L0Classifier(_Classifier, _OneModel):
     classes_ : (2,) sorted labels.    coef_ : (1, p).    intercept_ : (1,).    k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as of `L0Regressor`.
 
     More than two classes raise a ValueError: use sklearn.multiclass.OneVsRestClassifier(L0Classifier(...)).
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_wdbc(); model = l0path.L0Classifier(k=3).fit(data.X, data.y)
+    >>> list(model.get_feature_names_out()), round(model.score(data.X, data.y), 3)
+    (['worst_radius', 'worst_texture', 'worst_concave_points'], 0.968)
     """
 
-    def __init__(self, k=10, *, lambda0=None, lambda1=0.0, lambda2=1e-3, loss="logistic", class_weight=None, max_k=None, memory=None, algorithm="swap", fit_intercept=True, standardize=True,
-                 lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None, gamma=0.25, tol=1e-8, max_iter=1000, time_limit=None,
-                 n_jobs=None, random_state=None):
+    def __init__(self, k: int = 10, *, lambda0: float | None = None, lambda1: float = 0.0, lambda2: float = 1e-3, loss: str = "logistic", class_weight: str | dict | None = None,
+                 max_k: int | None = None, memory: str | joblib.Memory | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True,
+                 lower: Bound = -math.inf, upper: Bound = math.inf, always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None,
+                 groups: Sequence | dict | None = None, gamma: float = 0.25, tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None,
+                 random_state: Seed = None) -> None:
         _keep(self, locals())
 
 
@@ -353,11 +370,20 @@ class L0RegressorCV(_Regressor, _BestModel):
     Attributes
     ----------
     cv_ : the `CVPath` with scores and standard errors of every model.    path_ : its path on all rows.    model_, k_, coef_, intercept_, n_iter_ : as of `L0Regressor`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); model = l0path.L0RegressorCV(max_k=8, which="1se", random_state=1).fit(data.X, data.y)
+    >>> model.k_, model.transform(data.X).shape
+    (2, (263, 2))
     """
 
-    def __init__(self, max_k=None, *, cv=5, scoring=None, which="min", n_repeats=1, penalty="L0", lambda1=None, lambda2=None, n_shrink=10, grid="support", loss="squared", algorithm="swap",
-                 fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None, delta=None, tol=1e-8, max_iter=1000,
-                 time_limit=None, n_jobs=None, random_state=None):
+    def __init__(self, max_k: int | None = None, *, cv: int | Iterable | Any = 5, scoring: str | Callable | None = None, which: str | Callable = "min", n_repeats: int = 1, penalty: str = "L0",
+                 lambda1: float | Sequence[float] | None = None, lambda2: float | Sequence[float] | None = None, n_shrink: int = 10, grid: str = "support", loss: str = "squared",
+                 algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf, always_include: Columns | None = None,
+                 exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, delta: float | None = None, tol: float = 1e-8, max_iter: int = 1000,
+                 time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
         _keep(self, locals())
 
 
@@ -370,9 +396,19 @@ class L0ClassifierCV(_Classifier, _BestModel):
     loss, class_weight, gamma : as of `L0Classifier`; class weights are computed within each training set.
 
     Attributes: those of `L0Classifier`, and cv_, the `CVPath`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_wdbc(); model = l0path.L0ClassifierCV(max_k=4, scoring="auc", random_state=1).fit(data.X, data.y)
+    >>> model.predict_proba(data.X)[:2].round(2)
+    array([[1., 0.],
+           [1., 0.]])
     """
 
-    def __init__(self, max_k=None, *, cv=5, scoring=None, which="min", n_repeats=1, penalty="L0", lambda1=None, lambda2=1e-3, n_shrink=10, grid="support", loss="logistic", class_weight=None,
-                 algorithm="swap", fit_intercept=True, standardize=True, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None, gamma=0.25, tol=1e-8,
-                 max_iter=1000, time_limit=None, n_jobs=None, random_state=None):
+    def __init__(self, max_k: int | None = None, *, cv: int | Iterable | Any = 5, scoring: str | Callable | None = None, which: str | Callable = "min", n_repeats: int = 1, penalty: str = "L0",
+                 lambda1: float | Sequence[float] | None = None, lambda2: float | Sequence[float] = 1e-3, n_shrink: int = 10, grid: str = "support", loss: str = "logistic",
+                 class_weight: str | dict | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf,
+                 always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, gamma: float = 0.25,
+                 tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
         _keep(self, locals())

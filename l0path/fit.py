@@ -1,17 +1,26 @@
 """The door: `fit` checks its arguments and returns a `Path` in the user's units."""
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
 from functools import wraps
+from typing import ParamSpec
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import formula, inputs
+from ._types import Bound, Columns, Matrix, Seed, Settings
 from .designs import threads
 from .losses import canonical_name
+from .paths import Model, Path
 from .plan import make_plan, refuse, scaled
 from .solve import solve
 
+P = ParamSpec("P")
 
-def bare(fit):
+
+def bare(fit: Callable[P, Path]) -> Callable[P, Path]:
     """A fit that takes formulas too, and whose path leaves the model on the working columns behind; `__wrapped__` keeps it."""
 
     @wraps(fit)
@@ -26,9 +35,13 @@ def bare(fit):
 
 
 @bare
-def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="support", k=None, max_k=None, n_lambda0=100, lambda0=None, lambda1=None, lambda2=None, n_shrink=10,
-        fit_intercept=True, standardize=True, sample_weight=None, class_weight=None, offset=None, lower=-math.inf, upper=math.inf, always_include=None, exclude=None, penalty_factor=None, groups=None,
-        feature_names=None, gamma=0.25, delta=None, lambda_scale="mean", tol=1e-8, max_iter=1000, time_limit=None, certify=False, n_jobs=None, random_state=None, progress=False, on_solution=None):
+def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty: str = "L0", algorithm: str | Settings = "swap", grid: str = "support", k: int | Sequence[int] | None = None,
+        max_k: int | None = None, n_lambda0: int = 100, lambda0: float | Sequence[float] | None = None, lambda1: float | Sequence[float] | None = None, lambda2: float | Sequence[float] | None = None,
+        n_shrink: int = 10, fit_intercept: bool = True, standardize: bool = True, sample_weight: ArrayLike | None = None, class_weight: str | dict | None = None, offset: ArrayLike | None = None,
+        lower: Bound = -math.inf, upper: Bound = math.inf, always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None, feature_names: Sequence[str] | None = None, gamma: float = 0.25, delta: float | None = None, lambda_scale: str = "mean", tol: float = 1e-8,
+        max_iter: int = 1000, time_limit: float | None = None, certify: bool = False, n_jobs: int | None = None, random_state: Seed = None, progress: bool = False,
+        on_solution: Callable[[Model], object] | None = None) -> Path:
     """Fit the whole path of best-subset models: for every size k = 0..max_k (or every lambda0) the best model found, checked over all columns.
 
         minimise  (1 / sum w) sum_i w_i loss(y_i, o_i + beta0 + x_i'beta) + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2,   lower <= beta <= upper
@@ -61,6 +74,7 @@ def fit(X, y=None, *, loss="squared", penalty="L0", algorithm="swap", grid="supp
         column may be used once one of its groups is chosen; lambda1, lambda2 and bounds are those of beta (Jacob, Obozinski & Vert, ICML 2009). max_k : largest number of groups, default
         min(groups, 100, n_eff / 2 over their mean size). always_include, exclude : also labels of groups (a column that is included brings in its groups). penalty_factor : one per group,
         {label: factor}, or (p,) with equal values within a group. algorithm="swap" or "feature_generating"; certify= is not offered for groups.
+    feature_names : p names, of an array or sparse X; a DataFrame brings its own. Default x0, x1, ...
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
     max_iter : Newton steps or sweeps per solve.

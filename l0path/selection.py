@@ -17,13 +17,17 @@ L = mean loss of the table, d = nonzero coefficients + intercept, s = nonzero co
 They take the support as if it had been named beforehand. The count d is right for unpenalised coefficients; with lambda1 or lambda2 > 0 shrinkage spends less, and the criteria are
 conservative: `cv_fit` is the better judge there. Class weights, and weights that are not whole numbers, make the logistic likelihood a pseudo-likelihood.
 """
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from scipy import linalg
 
 from .losses import CLASSIFICATION
+from .paths import Path
 from .problem import pose
 
 LIKELIHOOD = ("squared", "logistic", "poisson")
@@ -34,7 +38,7 @@ FORMULAS = {"aic": "-2 * loglik + 2 * df", "aicc": "aic + 2 * m * (m + 1) / (n -
 WIDEST = 2000  # columns up to which the full model is fitted for the variance of Cp
 
 
-def score_table(self, p_total=None, sigma2=None, *, ebic_gamma=1.0):
+def score_table(self: Path, p_total: int | None = None, sigma2: float | None = None, *, ebic_gamma: float = 1.0) -> pd.DataFrame:
     """Log-likelihood and information criteria of every solution, rows as `path.table`; the formulas are at the top of `l0path.selection`.
 
     p_total : number of columns the user began with (None: p), when X holds those a screening left over; ebic, gic and mbic then charge for all of them.
@@ -47,6 +51,18 @@ def score_table(self, p_total=None, sigma2=None, *, ebic_gamma=1.0):
     nonzero coefficients that were not forced.
 
     Raises ValueError for losses without a likelihood (hinges, huber): choose there by `l0path.cv_fit`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.score_table()[["df", "aic", "bic", "cp"]].loc[5:7].round(1)
+       df     aic     bic    cp
+    5   6  3794.6  3816.1  21.6
+    6   7  3787.2  3812.2  14.0
+    7   8  3786.3  3814.9  13.1
+    >>> path.score_table().attrs["n"]
+    263.0
     """
     meta = self.meta
     _has_likelihood(meta.loss)
@@ -77,13 +93,22 @@ def score_table(self, p_total=None, sigma2=None, *, ebic_gamma=1.0):
     return table
 
 
-def select(self, rule, *, rows=None, p_total=None, sigma2=None, ebic_gamma=1.0):
+def select(self: Path, rule: str, *, rows: Sequence[int] | None = None, p_total: int | None = None, sigma2: float | None = None, ebic_gamma: float = 1.0) -> int:
     """Index of the solution with the smallest criterion: "aic", "aicc", "bic", "ebic", "gic", "mbic", "cp" (squared loss only), or a callable taking the path.
 
     rows : indices to choose among, None for all. p_total, sigma2, ebic_gamma : see `score_table`. Ties (1e-10 relative) go to the fewest nonzeros, then to the first row.
     Left out, because their likelihood has no finite maximum or says nothing: rows flagged "separated", rows of zero loss (up to rounding, squared loss), rows with df >= n.
 
     Raises ValueError for an unknown rule or a loss without likelihood, LookupError when no row is left.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.select("bic")
+    6
+    >>> path.select("aic")
+    10
     """
     if callable(rule):
         return self.index(rule)

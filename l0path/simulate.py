@@ -6,6 +6,7 @@ Sigma has unit diagonal. The response is  y = eta + sigma * noise  (`linear`),  
 or  y ~ Poisson(exp(eta))  (`poisson`). X is (n, p) float64 in Fortran order, drawn in O(n p) time without a p x p matrix.
 All randomness comes from the `random_state` that is given; NumPy's global state is neither read nor changed.
 """
+from __future__ import annotations
 
 import math
 import operator
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from ._types import Seed
 
 __all__ = ["Simulation", "linear", "logistic", "poisson"]
 
@@ -48,11 +52,11 @@ class Simulation:
     kind: str
 
     @property
-    def eta(self):
+    def eta(self) -> np.ndarray:
         """Linear predictor intercept + X beta, (n,)."""
         return self.intercept + self.X[:, self.support] @ self.beta[self.support]
 
-    def new_response(self, random_state=None):
+    def new_response(self, random_state: Seed = None) -> np.ndarray:
         """A fresh response for the same X and truth, (n,): a validation sample with fixed design.
 
         random_state: None, an integer seed or a numpy Generator.
@@ -66,9 +70,8 @@ class Simulation:
         return f"Simulation({self.kind}: n={n}, p={p}, k={self.support.size}{noise}, intercept={self.intercept:.4g}, support=[{shown}])"
 
 
-def linear(
-    n, p, k, *, rho=0.0, correlation="ar1", snr=5.0, beta=None, support="equispaced", block_size=10, intercept=0.0, random_state=None
-):
+def linear(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1", snr: float = 5.0, beta: str | ArrayLike | None = None, support: str | ArrayLike = "equispaced", block_size: int = 10,
+           intercept: float = 0.0, random_state: Seed = None) -> Simulation:
     """Linear regression data, y = intercept + X beta + sigma * noise with independent standard normal noise.
 
     n, p, k: rows, columns, nonzero coefficients (0 <= k <= p).
@@ -82,6 +85,15 @@ def linear(
     intercept: number added to every row.     random_state: None, an integer seed or a numpy Generator.
 
     Returns a `Simulation`. Raises TypeError or ValueError naming the argument. np.sign(y) is a two-class response with normal noise.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.linear(100, 20, 3, rho=0.5, snr=5, random_state=1)
+    >>> data
+    Simulation(linear: n=100, p=20, k=3, sigma=0.7827, intercept=0, support=[3, 9, 15])
+    >>> l0path.fit(data.X, data.y, max_k=5).support(k=3)
+    array([ 3,  9, 15])
     """
     snr = _number("snr", snr)
     if not snr > 0:
@@ -94,16 +106,22 @@ def linear(
     return _finish("linear", X, beta, sigma, intercept, rng)
 
 
-def logistic(
-    n, p, k, *, rho=0.0, correlation="ar1", scale=1.0, beta=None, support="equispaced", block_size=10, intercept=0.0, random_state=None
-):
+def logistic(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1", scale: float = 1.0, beta: str | ArrayLike | None = None, support: str | ArrayLike = "equispaced",
+             block_size: int = 10, intercept: float = 0.0, random_state: Seed = None) -> Simulation:
     """Two-class data, P(y_i = 1) = 1 / (1 + exp(-(intercept + scale * x_i'beta))), y in {-1, 1}.
 
     scale: positive number that multiplies the coefficients; the larger, the closer the classes are to separable. The returned
         `beta` contains it: it is what a logistic regression estimates.
-    The other arguments are those of `linear`; there is no `snr`.
+    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`; there is no `snr`.
 
     Returns a `Simulation` with integer y and sigma = NaN. Source of the design: Dedieu, Hazimeh and Mazumder (2021), section 5.1.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.logistic(200, 20, 2, scale=2, random_state=1)
+    >>> l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=4).model("bic").support, data.support
+    (array([ 5, 15]), array([ 5, 15]))
     """
     rng = _generator(random_state)
     scale = _scale(scale)
@@ -111,16 +129,22 @@ def logistic(
     return _finish("logistic", X, scale * beta, math.nan, intercept, rng)
 
 
-def poisson(
-    n, p, k, *, rho=0.0, correlation="ar1", scale=1.0, beta=None, support="equispaced", block_size=10, intercept=0.0, random_state=None
-):
+def poisson(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1", scale: float = 1.0, beta: str | ArrayLike | None = None, support: str | ArrayLike = "equispaced",
+            block_size: int = 10, intercept: float = 0.0, random_state: Seed = None) -> Simulation:
     """Count data, y_i ~ Poisson(exp(intercept + scale * x_i'beta)).
 
     scale: positive number that multiplies the coefficients and is contained in the returned `beta`. With the default coefficients
         x_i'beta has standard deviation near scale * sqrt(k): take scale = 1 / sqrt(k) for moderate counts.
-    The other arguments are those of `linear`; there is no `snr`.
+    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`; there is no `snr`.
 
     Returns a `Simulation` with integer y and sigma = NaN. A mean above 1e9 raises ValueError.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.poisson(200, 20, 2, scale=0.5, random_state=1)
+    >>> l0path.fit(data.X, data.y, loss="poisson", max_k=4).support(k=2), data.support
+    (array([ 5, 15]), array([ 5, 15]))
     """
     rng = _generator(random_state)
     scale = _scale(scale)

@@ -1,6 +1,9 @@
 """Compile and cache the kernels ahead of time, visibly."""
+from __future__ import annotations
+
 import sys
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,7 +11,7 @@ from .fit import fit
 from .losses import NAMES, canonical_name
 
 
-def warm_up(losses=("squared", "logistic"), verbose=True):
+def warm_up(losses: str | Sequence[str] = ("squared", "logistic"), verbose: bool = True) -> dict[str, float]:
     """Compile the kernels for these losses (names, or "all") by tiny fits, dense and sparse; later fits in any process load them from the cache on disk.
 
     Returns {loss: seconds}. With verbose each loss is reported on stderr.

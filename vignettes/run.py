@@ -1,14 +1,44 @@
-"""Run every vignette (a text notebook) from top to bottom; an error in any cell fails. `--html` also renders each to vignettes/html (needs nbconvert); names choose some of them."""
+"""Run every vignette (a text notebook) from top to bottom; an error in any cell fails. `--html` also renders each, and a page that lists them, to vignettes/html (extra `l0path[html]`);
+names choose some of them. The pages need no network: formulas become MathML, and scripts that nbconvert would load are left out."""
 import argparse
 import os
+import re
 import sys
 import time
+from html import escape
 from pathlib import Path
 
 import jupytext
 import nbclient
 
 FOLDER = Path(__file__).parent
+
+
+def render(notebook, file):
+    """Write the notebook, executed, as a page that is whole by itself."""
+    from latex2mathml.converter import convert
+    from nbconvert import HTMLExporter
+
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = re.sub(r"\$\$(.+?)\$\$", lambda found: convert(found[1], display="block"), cell.source, flags=re.DOTALL)
+            cell.source = re.sub(r"(?<![\\$\w])\$(?! )([^$\n]+?)(?<! )\$(?!\w)", lambda found: convert(found[1]), cell.source)
+    exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
+    page = exporter.from_notebook_node(notebook, resources={"metadata": {"name": file.stem}})[0]
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(page, encoding="utf-8")
+
+
+def title(file):
+    """The heading of a text notebook."""
+    return re.search(r"^# # (.+)", file.read_text(encoding="utf-8"), re.MULTILINE)[1]
+
+
+def index():
+    """vignettes/html/index.html: the pages that are there."""
+    items = [f'<li><a href="{file.stem}.html">{escape(title(file))}</a></li>' for file in sorted(FOLDER.glob("*.py")) if (FOLDER / "html" / f"{file.stem}.html").exists()]
+    head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>l0path: vignettes</title><style>body{font:16px/1.6 sans-serif;max-width:50em;margin:3em auto}</style></head>'
+    (FOLDER / "html" / "index.html").write_text(f"{head}<body><h1>l0path: vignettes</h1><ul>{''.join(items)}</ul></body></html>\n", encoding="utf-8")
 
 
 def main():
@@ -18,6 +48,7 @@ def main():
     parser.add_argument("--html", action="store_true")
     options = parser.parse_args()
     os.environ.setdefault("L0PATH_QUIET", "1")
+    os.environ.pop("MPLBACKEND", None)  # the kernel's own backend puts figures into the page
     os.environ.setdefault("PYTHONPATH", str(FOLDER.parent))
     failed = 0
     for file in sorted(FOLDER.glob("*.py")):
@@ -32,10 +63,8 @@ def main():
             failed += 1
             print(f"{file.stem}: FAILED\n{error}", flush=True)
         if options.html:
-            from nbconvert import HTMLExporter
-
-            (FOLDER / "html").mkdir(exist_ok=True)
-            (FOLDER / "html" / f"{file.stem}.html").write_text(HTMLExporter().from_notebook_node(notebook)[0])
+            render(notebook, FOLDER / "html" / f"{file.stem}.html")
+            index()
     return failed
 
 

@@ -1,10 +1,18 @@
 """Nested cross-validation: how well the whole procedure predicts, the choice of the model included."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from .. import formula
+from .._types import Matrix, Seed
 from ..inputs import finite, parse, vector
 from ..losses import canonical_name
+from ..paths import Model
 from ..paths.records import Source
 from ..progress import Bar
 from .result import linear_predictor
@@ -26,13 +34,24 @@ class NestedCV:
     scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.    random_state : the seed that drew the folds.
     """
 
-    def __init__(self, table, models, splits, held_out, *, metric, which, random_state):
+    def __init__(self, table: pd.DataFrame, models: list[Model], splits: list, held_out: np.ndarray, *, metric: Any, which: str | Callable, random_state: int) -> None:
         self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
         self.scoring, self.greater_is_better, self.which, self.random_state = metric.name, metric.greater_is_better, which, random_state
 
-    mean = property(lambda self: float(self.table["score"].mean()), doc="Mean score over the outer folds.")
-    sd = property(lambda self: float(self.table["score"].std(ddof=1)), doc="Standard deviation of the scores of the outer folds.")
-    se = property(lambda self: self.sd / np.sqrt(len(self.table)), doc="sd / sqrt(number of outer folds).")
+    @property
+    def mean(self) -> float:
+        """Mean score over the outer folds."""
+        return float(self.table["score"].mean())
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the scores of the outer folds."""
+        return float(self.table["score"].std(ddof=1))
+
+    @property
+    def se(self) -> float:
+        """sd / sqrt(number of outer folds)."""
+        return self.sd / float(np.sqrt(len(self.table)))
 
     def __len__(self):
         return len(self.table)
@@ -42,7 +61,9 @@ class NestedCV:
         return f"<l0path.NestedCV: {len(self)} outer folds, scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g}); k by {self.which!r}: {sizes}>"
 
 
-def nested_cv(X, y=None, *, outer=5, which="min", cv=10, scoring=None, groups_cv=None, n_repeats=1, sample_weight=None, offset=None, random_state=None, progress=False, **arguments):
+def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | Any = 5, which: str | Callable = "min", cv: int | Iterable | Any = 10, scoring: str | Callable | None = None,
+              groups_cv: ArrayLike | None = None, n_repeats: int = 1, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None, random_state: Seed = None, progress: bool = False,
+              **arguments: Any) -> NestedCV:
     """Score the choice of a model by cross-validation on rows that the choice has not seen (Varma & Simon, BMC Bioinformatics 7:91, 2006).
 
     For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the inner scores, and that model, fitted on all of these rows, is scored on the rows left out.

@@ -1,6 +1,15 @@
 """`CVPath`: held-out scores of every solution of a path, and the choice they lead to."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+
+from .._types import Matrix, Selector
+from ..paths import Model, Path
 
 RULES = ("min", "1se")
 COLUMNS = ["k", "lambda0", "lambda1", "lambda2", "n_nonzero", "cv_mean", "cv_sd", "cv_se", "n_folds"]
@@ -17,14 +26,21 @@ class CVPath:
         (n_folds - 1 below the root), cv_se = cv_sd / sqrt(n_folds); folds share training rows, so cv_se is a guide, not an exact standard error.
     """
 
-    def __init__(self, path, folds, repeated, *, scoring, greater_is_better, splits=None, fits=None, random_state=None, status="", notes=(), spread=None):
+    # bound in `l0path/__init__`
+    explore: Callable[..., Any]
+    plot: Callable[..., Any]
+    plot_calibration: Callable[..., Any]
+    plot_roc: Callable[..., Any]
+
+    def __init__(self, path: Path, folds: pd.DataFrame, repeated: pd.DataFrame, *, scoring: str, greater_is_better: bool, splits: list | None = None, fits: list | None = None,
+                 random_state: int | None = None, status: str = "", notes: Sequence[str] = (), spread: tuple | None = None) -> None:
         self.path, self.folds, self.repeated, self.scoring, self.greater_is_better = path, folds, repeated, scoring, greater_is_better
         self.splits, self.random_state, self.status, self.notes = splits, random_state, status, list(notes)
         self._fits, self._spread = fits, spread
         self.notes += self._edges()
 
     @property
-    def table(self):
+    def table(self) -> pd.DataFrame:
         """DataFrame of the scores, rows and labels of `path.table`."""
         out = self.path.table[COLUMNS[:5]].copy()
         scores = self.folds.to_numpy()
@@ -38,11 +54,18 @@ class CVPath:
         out["n_folds"] = scores.shape[1]
         return out[COLUMNS]
 
-    def index(self, which=None, **selector):
+    def index(self, which: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> int:
         """Index of a solution: which="min" (default; the best score, ties to the fewest nonzeros), "1se", or a selector as in `Path.index`.
 
         "1se": of all solutions whose score is within one cv_se of the best, the fewest nonzeros, then the best score (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
         With "min" and "1se", slice=, lambda1= and lambda2= restrict the choice. Solutions with a NaN score are never chosen.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.index(), cv.index("1se"), cv.index(k=3)
+        (8, 2, 3)
         """
         if which is None and not selector.keys() & {"k", "lambda0", "index"}:
             which = "min"
@@ -67,23 +90,30 @@ class CVPath:
         near = [i for i in rows if loss[i] <= least + se[best] + room]
         return int(min(near, key=lambda i: (count[i], loss[i], i)))
 
-    def model(self, which=None, **selector):
+    def model(self, which: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> Model:
         """The `Model`, fitted on all rows, that `index` names."""
         return self.path.model(index=self.index(which, **selector))
 
-    def coef(self, which=None, *, standardized=False, full=False, **selector):
+    def coef(self, which: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series:
         """Coefficients of the fit on all rows, see `Path.coef`."""
         return self.path.coef(index=self.index(which, **selector), standardized=standardized, full=full)
 
-    def predict(self, X, which=None, *, type=None, offset=None, **selector):
+    def predict(self, X: Matrix, which: str | Callable[[Path], int] | None = None, *, type: str | None = None, offset: ArrayLike | None = None, **selector: Unpack[Selector]) -> np.ndarray | pd.Series:
         """Predictions for new rows by the fit on all rows, see `Path.predict`."""
         return self.path.predict(X, index=self.index(which, **selector), type=type, offset=offset)
 
-    def held_out(self, which=None, type=None, *, X=None, y=None, **selector):
+    def held_out(self, which: str | Callable[[Path], int] | None = None, type: str | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> np.ndarray:
         """(n,) predictions of each row by the folds that left it out, for the solution that `index` names; NaN for a row in no fold.
 
         type as in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over the linear predictors; "class" is the side on which the mean linear predictor lies.
         X, y : the data of the fit, needed after pickling only. After a fit by a formula a Series with the labels of the rows that were used.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.held_out("1se")[:3].round(0)
+        array([ 509.,  550., 1024.])
         """
         if self.splits is None:
             raise ValueError("held_out belongs to cv_fit; for a validation set use path.predict(X, ...)")

@@ -1,6 +1,10 @@
 """`one_standard_error`: the rule of `CVPath.model("1se")` for a grid search of scikit-learn."""
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +17,7 @@ class OneStandardError:
     score: str = "score"
     largest: bool = False
 
-    def __call__(self, cv_results):
+    def __call__(self, cv_results: Mapping[str, Any]) -> int:
         """Index of the simplest candidate whose mean test score is within one standard error of the best."""
         names = [name for name in cv_results if name == f"param_{self.param}" or (name.startswith("param_") and name.endswith(f"__{self.param}"))]
         if len(names) != 1:
@@ -33,7 +37,7 @@ class OneStandardError:
         return int(min(near, key=lambda i: (value[i], -mean[i], i)))
 
 
-def one_standard_error(param, *, score="score", largest=False):
+def one_standard_error(param: str, *, score: str = "score", largest: bool = False) -> OneStandardError:
     """A rule for `GridSearchCV(refit=)`: the simplest candidate whose mean test score is within one standard error of the best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
 
     The standard error is that of the best candidate, sd / sqrt(m) over its m splits (m - 1 below the root of sd, as in `CVPath`); among equally simple candidates the best score wins,

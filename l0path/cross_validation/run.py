@@ -1,17 +1,22 @@
 """`cv_fit`: the fit on all rows, then one path for each fold, one after another or in processes."""
+from __future__ import annotations
+
 import gc
 import time
 import warnings
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from .. import formula
+from .._types import Matrix, Seed
 from ..designs import threads
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..fit import fit
@@ -48,7 +53,8 @@ class Outcome(NamedTuple):
     warnings: list
 
 
-def cv_fit(X, y=None, *, cv=10, scoring=None, groups_cv=None, n_repeats=1, n_jobs=None, random_state=None, time_limit=None, progress=False, **arguments):
+def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 10, scoring: str | Callable | None = None, groups_cv: ArrayLike | None = None, n_repeats: int = 1,
+           n_jobs: int | None = None, random_state: Seed = None, time_limit: float | None = None, progress: bool = False, **arguments: Any) -> CVPath:
     """Fit a path on all rows, and score each of its solutions by cross-validation: a CVPath, whose `model("min")` and `model("1se")` are the choices.
 
     In every fold the path is solved anew on the training rows alone: standardisation, class weights, screening and the choice of columns see no held-out row. (Starting the folds

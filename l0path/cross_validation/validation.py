@@ -1,20 +1,35 @@
 """Scores of a path on rows it has not seen: `Path.validate`, bound in `l0path/__init__`."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix
 from ..inputs import finite, response, same_index, sample_weights, vector
+from ..paths import Path
 from ..problem import effective_rows
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 
 
-def validate(self, X, y=None, scoring=None, sample_weight=None, offset=None):
+def validate(self: Path, X: Matrix, y: ArrayLike | None = None, scoring: str | Callable | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> CVPath:
     """Score every solution on validation rows X (m, p), y (m,): a CVPath with one column "validation" and n_folds = 1.
 
     scoring : as in `cv_fit`. For metrics that are means over rows (deviance, mse, mae, brier, misclassification) cv_sd is the weighted standard deviation over the rows and
     cv_se = cv_sd / sqrt(m), m the sum of whole-number weights, else the rows of positive weight; for other metrics both are NaN, and "1se" raises.
     y : after a fit by a formula None takes the left side of the DataFrame X, and leaves incomplete rows out.
     offset : needed if the fit had one. Labels of y must be the classes of the fit; one of them alone will do where the metric allows.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); train, test = data.X.index[::2], data.X.index[1::2]
+    >>> path = l0path.fit(data.X.loc[train], data.y[train], max_k=8)
+    >>> path.validate(data.X.loc[test], data.y[test]).model("1se").features
+    ['Hits', 'CRBI']
     """
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         same_index(X, other, name)

@@ -2,6 +2,9 @@
 
 Only this file knows NumPy, SciPy and pandas inputs. A design has `n`, `p` and correlate, columns, dot, moments, nonfinite: see `Dense` for their shapes.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -18,16 +21,19 @@ from l0path.designs.polynomial import Polynomial, expand
 from l0path.designs.shared import AllRows, TrainingSet
 from l0path.designs.standardized import Standardized
 
+from .._types import Columns, Design, Matrix
+
 __all__ = ["AllRows", "ColumnBlocks", "Csc", "Dense", "Pairs", "Polynomial", "Standardized", "TrainingSet", "as_design", "blocks", "check_finite", "convert", "directions", "duplicates", "polynomial"]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
 SEED = 8128  # of the two random directions that `duplicates` looks along
 
 
-def as_design(X, feature_names=None):
+def as_design(X: Matrix, feature_names: Sequence[str] | None = None) -> tuple[Design, Sequence[str], pd.Index | None, list[str]]:
     """(design, names, index, notes) of X (n, p): an array, DataFrame, sparse matrix, nested lists or a design.
 
-    names: p strings; index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not copied where it can be read in place.
+    names: p strings, of the DataFrame or design, else feature_names, else x0, x1, ...
+    index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not copied where it can be read in place.
     """
     notes, index = [], None
     if all(hasattr(X, verb) for verb in VERBS):
@@ -53,7 +59,8 @@ def as_design(X, feature_names=None):
     return design, names, index, notes
 
 
-def polynomial(X, degree=2, interaction_only=False, center=True, heredity=None, names=None, *, parents=None, min_rows=1):
+def polynomial(X: Matrix, degree: int = 2, interaction_only: bool = False, center: bool = True, heredity: str | None = None, names: Sequence[str] | None = None, *, parents: Columns | None = None,
+               min_rows: int = 1) -> Polynomial:
     """Degree-2 features of X as a design for `fit`, `cv_fit` and `Path` methods: the p columns x_j, then the products (x_j - c_j)(x_k - c_k), j <= k, ordered by j, then k. They are never stored.
 
     Parameters
@@ -194,8 +201,8 @@ def _is_real(dtype):
     return (types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype)) and not types.is_complex_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
 
 
-def check_finite(design, names):
-    """Refuse NaN and infinity, naming up to five columns and how many entries each has."""
+def check_finite(design: Design, names: Sequence[str]) -> None:
+    """Raise ValueError where a design holds NaN or infinity, naming up to five columns (by names, p strings) and how many entries each has."""
     count = design.nonfinite()
     bad = np.flatnonzero(count)
     if bad.size:
@@ -206,12 +213,12 @@ def check_finite(design, names):
         )
 
 
-def directions(n):
+def directions(n: int) -> np.ndarray:
     """Two random directions (n, 2) along which equal columns look alike; always the same ones."""
     return np.random.default_rng(SEED).standard_normal((n, 2))
 
 
-def duplicates(design, second=None):
+def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[int, int]]:
     """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant columns are left out.
 
     Columns that may be equal have the same second moment (p,), where it is known, and look the same along two random directions; these are compared exactly

@@ -1,5 +1,5 @@
 """What every design must be: a matrix of n rows by p columns, n, p > 0, whose entries are real numbers."""
-ENCODE = 'encode them as numbers, or use the formula interface l0path.fit("y ~ a + C(b)", data)'
+ENCODE = 'encode them as numbers (pandas.get_dummies(X, drop_first=True, dtype=float)), or use the formula interface l0path.fit("y ~ a + C(b)", data)'
 
 
 def check_shape(shape, name="X"):

@@ -3,12 +3,15 @@
 `blocks` is the door. A pass over X gives each block to all right-hand sides; sources whose blocks threads may read side by side are read so, others are read ahead by one thread.
 A column's blocks always come in the order of their rows, one at a time, so results do not depend on the number of threads.
 """
+from __future__ import annotations
+
 import re
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +30,7 @@ GAP = 1 << 16  # bytes that are rather read than skipped between two columns tha
 GRAM = 0.6  # share of the budget for Gram rows over all columns
 
 
-def blocks(source, memory_limit="1GB", *, client=None, shards=None):
+def blocks(source: Any, memory_limit: int | str = "1GB", *, client: Any = None, shards: int | None = None) -> Any:
     """A design read from where it is stored, block by block: `l0path.fit(l0path.designs.blocks("X.npy"), y)`. X is never in memory as a whole.
 
     Parameters
@@ -93,7 +96,7 @@ class ColumnBlocks:
 
     direct = True  # correlate_into writes where it is told
 
-    def __init__(self, source, memory_limit=1 << 30):
+    def __init__(self, source: Any, memory_limit: int = 1 << 30) -> None:
         self.source, self.memory_limit = source, int(memory_limit)
         self.n, self.p, self.names = source.n, source.p, source.names
         self.passes = 0.0
@@ -114,17 +117,17 @@ class ColumnBlocks:
         return f"ColumnBlocks(n={self.n}, p={self.p}, source={self.source!r}, memory_limit={self.memory_limit / 1e6:.0f} MB)"
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes that X takes where it is stored."""
         return self.source.nbytes
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Numbers that a float64 copy of X would hold."""
         return self.n * self.p
 
     @property
-    def gram_rows(self):
+    def gram_rows(self) -> int:
         """How many rows of p float64 products fit into the share of the budget that is theirs."""
         return max(1, int(GRAM * self.memory_limit / (8 * self.p)))
 
@@ -189,7 +192,7 @@ class ColumnBlocks:
 
     # -- verbs
 
-    def foresee(self, R):
+    def foresee(self, R: np.ndarray) -> None:
         """Tell of right-hand sides R (n, m) that will be asked for: the next `moments` makes their products in the same read, and `correlate` then has them."""
         self._awaited += [np.array(r, dtype=np.float64) for r in np.asarray(R).T]
 
@@ -206,7 +209,7 @@ class ColumnBlocks:
         with self._lock:
             self._made = {_key(r): product for r, product in zip(R.T, products, strict=True)}
 
-    def correlate(self, R, start=0, stop=None):
+    def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
         stop = self.p if stop is None else stop
         R = np.asarray(R, dtype=np.float64)
@@ -224,7 +227,7 @@ class ColumnBlocks:
         self._pass(task, start, stop)
         return out
 
-    def correlate_into(self, A, out, start=0):
+    def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
         """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         side = self._sides(A.T)
 
@@ -236,7 +239,7 @@ class ColumnBlocks:
 
         self._pass(task, start, start + out.shape[1])
 
-    def columns(self, J, out=None):
+    def columns(self, J: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given. Columns asked for lately are kept, as many as an eighth of the budget holds."""
         J = np.asarray(J, dtype=np.intp)
         if J.size and (J.min() < -self.p or J.max() >= self.p):
@@ -285,7 +288,7 @@ class ColumnBlocks:
             block = self.source.read(rows, left, right)
             out[rows, places] = block.columns(J - left)
 
-    def dot(self, J, b):
+    def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
         J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
         out = np.zeros((self.n, *b.shape[1:]))
@@ -294,7 +297,7 @@ class ColumnBlocks:
             out += self.columns(J[left : left + width]) @ b[left : left + width]
         return out
 
-    def moments(self, weights, center):
+    def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean and second moment about it, each (p,), as `Dense.moments`; blocks one above the other are merged as there. Products that were foreseen are made in the same read."""
         weights = np.asarray(weights, dtype=np.float64)
         ahead, self._awaited = (np.column_stack(self._awaited) if self._awaited else None), []
@@ -324,7 +327,7 @@ class ColumnBlocks:
             self._keep_made(ahead, products)
         return mean, second
 
-    def nonfinite(self):
+    def nonfinite(self) -> np.ndarray:
         """Number of NaN and infinite entries per column, (p,)."""
         count = np.zeros(self.p, dtype=np.int64)
         if self.source.dtype.kind != "f":
@@ -336,7 +339,7 @@ class ColumnBlocks:
         self._pass(task, 0, self.p)
         return count
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: np.ndarray) -> Dense:
         """Dense design of some rows (distinct, ascending), a float64 copy."""
         taken = np.asarray(rows, dtype=np.intp)
         out = np.empty((taken.size, self.p), order="F")

@@ -1,8 +1,13 @@
 """Any source, or a CSV file, to a column-major .npy file that `blocks` reads fast."""
+from __future__ import annotations
+
 import os
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from l0path.designs.sources import FileSource, open_source, shape_of
 from l0path.progress import Bar
@@ -11,13 +16,21 @@ LINES = 1 << 22  # entries of a CSV file parsed at a time
 PAGE = 1 << 12  # bytes below which a piece of a line of a file costs as much as a page
 
 
-def convert(source, file, *, dtype="float32", progress=False, memory_limit="256MB"):
+def convert(source: Any, file: str | PathLike, *, dtype: DTypeLike = "float32", progress: bool = False, memory_limit: int | str = "256MB") -> Path:
     """Write X as a column-major .npy file, block by block, and return its path: `blocks(convert("X.csv", "X.npy"))`.
 
     source : what `blocks` takes, an array, or a path to a .csv / .csv.gz file with one line of column names, all columns numbers (an empty field becomes NaN).
     file : path of the .npy file, replaced only once it is complete. Column names of a CSV, Parquet or BED file go to FILE.names.txt beside it, one a line: `blocks` reads them.
     dtype : "float32" (default: half the size and time, 7 digits; sums are float64) or "float64", or any NumPy real dtype. ValueError where a value does not fit an integer dtype.
     progress : a bar on stderr (default: none). memory_limit : as in `blocks`; more makes fewer, longer writes.
+
+    Examples
+    --------
+    >>> import l0path, os, tempfile
+    >>> import numpy as np
+    >>> file = l0path.designs.convert(np.arange(12.0).reshape(4, 3), os.path.join(tempfile.mkdtemp(), "X.npy"), progress=False)
+    >>> np.load(file).dtype, np.load(file).flags.f_contiguous
+    (dtype('float32'), True)
     """
     from l0path.designs.column_blocks import _bytes_of
 

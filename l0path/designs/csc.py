@@ -1,4 +1,8 @@
 """A sparse matrix in compressed column form as a design; only stored entries are read, and it is never filled."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.sparse import csc_array
 
@@ -94,7 +98,7 @@ def _moments(data, indices, indptr, weights, center, mean, second):
 class Csc:
     """Design over a SciPy sparse matrix (n, p) in compressed column form, without repeated entries; arrays are shared, data that are not float64 cast."""
 
-    def __init__(self, X, threads=None):
+    def __init__(self, X: csc_array, threads: int | None = None) -> None:
         """`threads`: how many to use; None leaves it to `l0path.designs.threads.count`. Results do not depend on it."""
         self.n, self.p = X.shape
         self.data = np.ascontiguousarray(X.data, dtype=np.float64)
@@ -107,16 +111,16 @@ class Csc:
         return f"Csc(n={self.n}, p={self.p}, stored={self.data.size})"
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes that X takes as it is stored."""
         return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Numbers that a copy of X would hold, indices counted."""
         return 2 * self.data.size
 
-    def contents(self, J):
+    def contents(self, J: np.ndarray) -> Iterator[bytes | None]:
         """Bytes that are equal where columns J are, one after the other; None for a constant column. Stored zeros count as zeros."""
         for j in J:
             data, indices = self.data[self.indptr[j] : self.indptr[j + 1]], self.indices[self.indptr[j] : self.indptr[j + 1]]
@@ -125,7 +129,7 @@ class Csc:
             constant = data.size == 0 or (data.size == self.n and (data == data[0]).all())
             yield None if constant else indices.tobytes() + data.tobytes()
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: np.ndarray) -> Csc:
         """Design of some rows (distinct, ascending), a copy of their stored entries."""
         place = np.full(self.n, -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
@@ -143,7 +147,7 @@ class Csc:
         cuts = np.clip(np.searchsorted(self.indptr, marks), start, stop)
         return [start, *np.unique(cuts).tolist(), stop]
 
-    def correlate(self, R, start=0, stop=None):
+    def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
         stop = self.p if stop is None else stop
         R = np.ascontiguousarray(R, dtype=np.float64)
@@ -160,14 +164,14 @@ class Csc:
         pool.run(part, self._bounds(start, stop, work), self.threads)
         return out
 
-    def columns(self, J):
+    def columns(self, J: np.ndarray) -> np.ndarray:
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order; only these columns are filled."""
         J = self._checked(J)
         out = np.zeros((J.size, self.n))
         _fill(self.data, self.indices, self.indptr, J, out)
         return out.T
 
-    def dot(self, J, b):
+    def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
         J, b = self._checked(J), np.ascontiguousarray(b, dtype=np.float64)
         if b.shape[0] != J.size:
@@ -185,7 +189,7 @@ class Csc:
             raise IndexError(f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design of {self.p} columns")
         return np.where(J < 0, J + self.p, J)
 
-    def moments(self, weights, center):
+    def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one; the mean is 0 unless `center`."""
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         mean, second = np.empty(self.p), np.empty(self.p)
@@ -196,7 +200,7 @@ class Csc:
         pool.run(part, self._bounds(0, self.p, 4 * self.data.size), self.threads)
         return mean, second
 
-    def nonfinite(self):
+    def nonfinite(self) -> np.ndarray:
         """Number of NaN and infinite entries per column, (p,)."""
         with np.errstate(all="ignore"):
             if np.isfinite(self.data.sum()):

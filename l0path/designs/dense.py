@@ -1,4 +1,6 @@
 """A NumPy matrix as a design: read in place by BLAS when it is float64, else cast tile by tile, so that no copy or cast of the whole matrix is ever made."""
+from __future__ import annotations
+
 import numpy as np
 
 from l0path.designs import threads as pool
@@ -45,7 +47,7 @@ def _product(A, R):
 class Dense:
     """Design over a two-dimensional array X (n, p), of any order, any strides and any real dtype; X is never changed, copied or cast as a whole."""
 
-    def __init__(self, X):
+    def __init__(self, X: np.ndarray) -> None:
         self.X = X
         self.n, self.p = X.shape
         self.in_place = self.direct = _readable_by_blas(X)  # else tiles are cast before a product; direct: correlate_into writes where it is told
@@ -54,16 +56,16 @@ class Dense:
         return f"Dense(n={self.n}, p={self.p}, dtype={self.X.dtype})"
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes that X takes as it is stored."""
         return self.X.nbytes
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Numbers that a float64 copy of X would hold."""
         return self.n * self.p
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: np.ndarray) -> Dense:
         """Design of some rows, a float64 copy in the order of X."""
         by_column = abs(self.X.strides[0]) <= abs(self.X.strides[1])
         part = self.X.T.take(rows, axis=1).T if by_column else self.X.take(rows, axis=0)
@@ -91,7 +93,7 @@ class Dense:
         with pool.one_blas_thread():
             pool.run(part, [*range(start, stop, width), stop])
 
-    def correlate(self, R, start=0, stop=None):
+    def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
         stop = self.p if stop is None else stop
         R = np.asarray(R, dtype=np.float64)
@@ -121,7 +123,7 @@ class Dense:
         self._in_parts(part, start, stop)
         return out
 
-    def correlate_into(self, A, out, start=0):
+    def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
         """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         stop = start + out.shape[1]
         if not self.in_place:
@@ -138,7 +140,7 @@ class Dense:
         with pool.one_blas_thread():
             pool.run(direct, [*range(start, stop, max(256, -(-(stop - start) // (4 * pool.count())))), stop])
 
-    def columns(self, J, out=None):
+    def columns(self, J: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
         J = np.asarray(J, dtype=np.intp)
         out = np.empty((self.n, J.size), order="F") if out is None else out
@@ -151,7 +153,7 @@ class Dense:
             out[top : top + height] = self.X[top : top + height].take(J, axis=1)
         return out
 
-    def dot(self, J, b):
+    def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
         J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
         out = np.zeros((self.n, *b.shape[1:]))
@@ -160,7 +162,7 @@ class Dense:
             out += self.columns(J[left : left + width]) @ b[left : left + width]
         return out
 
-    def moments(self, weights, center):
+    def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one; the mean is 0 unless `center`.
 
         Two passes over a cached tile; tiles one above the other are merged as in Chan, Golub and LeVeque (1983), eq. 2.1, with means counted from the
@@ -214,7 +216,7 @@ class Dense:
             if (column == column[0]).all():
                 mean[j], second[j] = column[0], 0.0
 
-    def nonfinite(self):
+    def nonfinite(self) -> np.ndarray:
         """Number of NaN and infinite entries per column, (p,). A tile with a finite sum has none."""
         count = np.zeros(self.p, dtype=np.int64)
         if self.X.dtype.kind != "f":

@@ -1,4 +1,6 @@
 """Which products of columns a polynomial design has, their names, and how new rows are expanded: everything of a degree-2 expansion but the numbers."""
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -13,7 +15,7 @@ class Pairs(Sequence):
     base: p0 names. center (p0,): c. offsets (p0 + 1,): the products of column j are number offsets[j] to offsets[j + 1] - 1; partner: their k. by_name: X was a DataFrame.
     """
 
-    def __init__(self, base, center, offsets, partner, by_name=False):
+    def __init__(self, base: list[str], center: np.ndarray, offsets: np.ndarray, partner: np.ndarray, by_name: bool = False) -> None:
         self.base, self.by_name = [str(name) for name in base], bool(by_name)
         self.center = np.asarray(center, dtype=np.float64)
         self.offsets, self.partner = np.asarray(offsets, dtype=np.int64), np.asarray(partner, dtype=np.int32)
@@ -48,7 +50,7 @@ class Pairs(Sequence):
 
     __hash__ = None
 
-    def index(self, name, start=0, stop=None):
+    def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
         """Position of a name; "b:a" is "a:b". ValueError if there is no such feature."""
         at = self.base_places()
         if name in at:
@@ -64,11 +66,11 @@ class Pairs(Sequence):
                 return len(self.base) + t
         raise ValueError(f"there is no feature {name!r}")
 
-    def base_places(self):
+    def base_places(self) -> dict[str, int]:
         """{name: position} of X's own columns."""
         return {name: j for j, name in reversed(list(enumerate(self.base)))}
 
-    def parents(self, J):
+    def parents(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(j, k) of the features J that are products, as arrays; both are the column itself where a feature is a column."""
         J = np.asarray(J, dtype=np.int64)
         t = np.maximum(J - len(self.base), 0)

@@ -1,4 +1,8 @@
 """Degree-2 features as a design: the columns of X and products of two of them, which exist as numbers only while a sum over rows is taken. `l0path.designs.polynomial` is the door."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from l0path.designs.csc import Csc
@@ -19,7 +23,7 @@ class Polynomial:
 
     direct = True  # correlate_into writes where it is told
 
-    def __init__(self, base, names, table=None):
+    def __init__(self, base: Dense | Csc, names: Pairs, table: Any = None) -> None:
         self.base, self.names = base, names
         self.n, self.p = base.n, len(names)
         self.table = (SparseTable if isinstance(base, Csc) else DenseTable)(base, names.center) if table is None else table
@@ -31,21 +35,21 @@ class Polynomial:
         return Polynomial, (self.base, self.names)
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes that X takes as it is stored."""
         return self.base.nbytes
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Numbers that a copy of X would hold."""
         return self.base.entries
 
     @property
-    def gram_rows(self):
+    def gram_rows(self) -> int:
         """How many rows of p float64 products are kept."""
         return max(1, GRAM // (8 * self.p))
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: np.ndarray) -> Polynomial:
         """Design of some rows: the same features, centred at the same numbers."""
         return Polynomial(self.base.take_rows(rows), self.names)
 
@@ -55,7 +59,7 @@ class Polynomial:
             raise IndexError(f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design of {self.p} columns")
         return np.where(J < 0, J + self.p, J)
 
-    def correlate(self, R, start=0, stop=None):
+    def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,)."""
         stop = self.p if stop is None else stop
         R = np.asarray(R, dtype=np.float64)
@@ -67,7 +71,7 @@ class Polynomial:
         self._correlate(R, out, start, stop)
         return out
 
-    def correlate_into(self, A, out, start=0):
+    def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
         """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         self._correlate(A.T, out.T, start, start + out.shape[1])
 
@@ -77,7 +81,7 @@ class Polynomial:
             out[:own] = self.base.correlate(R, start, start + own)
         self.table.sums(R, self.names, out[own:], start + own - self.base.p, stop - self.base.p)
 
-    def columns(self, J, out=None):
+    def columns(self, J: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
         J = self._checked(J)
         out = np.empty((self.n, J.size), order="F") if out is None else out
@@ -90,7 +94,7 @@ class Polynomial:
             out[:, here] = self.table.columns(j) * self.table.columns(k)
         return out
 
-    def dot(self, J, b):
+    def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
         J, b = self._checked(J), np.asarray(b, dtype=np.float64)
         out, width = np.zeros((self.n, *b.shape[1:])), max(1, BLOCK // self.n)
@@ -98,7 +102,7 @@ class Polynomial:
             out += self.columns(J[left : left + width]) @ b[left : left + width]
         return out
 
-    def moments(self, weights, center):
+    def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean (0 unless `center`) and second moment about it, each (p,), for weights (n,) that sum to one.
 
         Of a product: S - mean^2 with S = sum_i w_i z_ij^2 z_ik^2; where less than a millionth of S is left, the column is formed and centred.
@@ -119,7 +123,7 @@ class Polynomial:
             mean[J], second[J] = Dense(self.columns(J)).moments(weights, True)
         return mean, second
 
-    def nonfinite(self):
+    def nonfinite(self) -> np.ndarray:
         """Number of NaN and infinite entries per column, (p,): none, because `polynomial` refuses an X that has any."""
         return np.zeros(self.p, dtype=np.int64)
 

@@ -12,14 +12,20 @@ V >= 1/2 and r^2 >= 1/10 are asked for, so at most 80 times as much (measured: 1
 rows (rare values, outliers) are read directly.
 Columns far from the origin lose nothing, because Z is centred before anything is subtracted.
 """
+from __future__ import annotations
+
 import threading
 import uuid
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from l0path.designs import threads as pool
 from l0path.designs.dense import Dense
 from l0path.designs.standardized import BLOCK, Standardized
+
+from .._types import Design
 
 LEAST = 0.1  # share of a column's variance that must be left without the held-out rows, else it is read directly
 OFF = 30.0  # scales from the origin beyond which held-out columns are centred before their mean is taken
@@ -73,7 +79,8 @@ class AllRows:
     members, rows: Gram rows that the fit made. Sent to another process, the Gram rows gathered there last from one fold to the next.
     """
 
-    def __init__(self, X, weights, square, intercept, *, y=None, products=None, members=(), rows=None, jobs=1):
+    def __init__(self, X: Design, weights: np.ndarray, square: np.ndarray, intercept: bool, *, y: np.ndarray | None = None, products: np.ndarray | None = None, members: Sequence[int] = (),
+                 rows: np.ndarray | None = None, jobs: int = 1) -> None:
         self.X, self.weights, self.square, self.intercept, self.y, self.products = X, weights, square, intercept, y, products
         self.mean = X.correlate(weights) if intercept else np.zeros(X.p)  # what rounding left of it
         self.full = weights if X.rows is None else np.bincount(X.rows, weights=weights, minlength=X.design.n)
@@ -91,13 +98,13 @@ class AllRows:
             _last[self.store.token] = self.store
         self.store = _last[self.store.token]
 
-    def meeting(self, gather):
+    def meeting(self, gather: Any) -> AllRows:
         """The same for folds that advance together: gather.bring(columns, read) reads what all of them want."""
         out = object.__new__(AllRows)
         out.__dict__.update(self.__dict__, gather=gather)
         return out
 
-    def less(self, keep, weights):
+    def less(self, keep: np.ndarray, weights: np.ndarray) -> TrainingSet | None:
         """HeldOut for a training set `keep` (n,) multiplicities with `weights` (n,), sum one; None where the direct way is safer, cheaper, or all there is."""
         v = self.full * keep
         d, V = self.full - v, v.sum()
@@ -110,7 +117,7 @@ class AllRows:
         held = HeldOut(self, rows, d[rows], V, weights)
         return held if held.awkward.size <= self.X.p // 10 else None
 
-    def rows(self, J):
+    def rows(self, J: np.ndarray) -> np.ndarray:
         """(rows, places) of Gram rows of the columns J over all p columns."""
 
         def make(new, out):
@@ -179,14 +186,14 @@ class HeldOut:
 class TrainingSet(Standardized):
     """Standardized training rows of a fold, whose Gram rows and products with y come from those of all rows (see above); other products are read directly."""
 
-    def __init__(self, held, scale, rows, weights, y):
+    def __init__(self, held: HeldOut, scale: np.ndarray, rows: np.ndarray, weights: np.ndarray, y: np.ndarray) -> None:
         super().__init__(held.known.X.design, held.mean, scale, rows)
         self.held, self.weights, self.y = held, weights, y
         self._shrink = np.where(held.second > 0, held.known.X.scale / self.scale, 0.0)  # 1 / r
         self._awkward = held.awkward[held.second[held.awkward] > 0]
         self._direct = set(self._awkward.tolist())
 
-    def products(self, weights, y):
+    def products(self, weights: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Z'(w y), (p,)."""
         known, held = self.held.known, self.held
         if known.y is None or not (np.array_equal(weights, self.weights) and np.array_equal(y, self.y)):
@@ -201,7 +208,7 @@ class TrainingSet(Standardized):
             out[self._awkward] = self._among_awkward((weights * y)[:, None])[:, 0]
         return out
 
-    def gram_rows(self, J, weights, out, columns=None):
+    def gram_rows(self, J: np.ndarray, weights: np.ndarray, out: np.ndarray, columns: np.ndarray | None = None) -> None:
         """Fill out (len(J), p) with Z'diag(w) z_u for u in J, see `Standardized.gram_rows`."""
         J = [int(u) for u in J]
         if not np.array_equal(weights, self.weights):

@@ -1,8 +1,12 @@
 """Columns centred and scaled on the fly, over all rows or some of them, whatever design lies below."""
+from __future__ import annotations
+
 import numpy as np
 
 from l0path.designs import threads as pool
 from l0path.designs.dense import Dense
+
+from .._types import Design
 
 FAR = 1e4  # columns with |center| beyond this many scales are centred before a product: the short formula would lose 4 digits or more
 BLOCK = 1 << 20  # entries of a block of centred columns: 8 MB
@@ -16,7 +20,7 @@ class Standardized:
     with |c| > 1e4 s are therefore centred block by block before the product.
     """
 
-    def __init__(self, design, center, scale, rows=None):
+    def __init__(self, design: Design, center: np.ndarray, scale: np.ndarray, rows: np.ndarray | None = None) -> None:
         self.design = design
         self.center, self.scale = np.asarray(center, dtype=np.float64), np.asarray(scale, dtype=np.float64)
         self.rows = None if rows is None else np.asarray(rows, dtype=np.intp)
@@ -37,7 +41,7 @@ class Standardized:
         full[self.rows] = R
         return full
 
-    def correlate(self, R, start=0, stop=None):
+    def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """((X - 1c')'R / s)[start:stop]: (stop - start, m) for R (n, m), (stop - start,) for R (n,)."""
         stop = self.p if stop is None else stop
         R = np.asarray(R, dtype=np.float64)
@@ -60,7 +64,7 @@ class Standardized:
             out[block] = self.columns(start + block).T @ R
         return out
 
-    def correlate_into(self, A, out, start=0):
+    def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
         """out (m, q) = A ((X - 1c') / s)[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         here = slice(start, start + out.shape[1])
         if not getattr(self.design, "direct", False) or self._far[here].any():
@@ -78,15 +82,15 @@ class Standardized:
 
         pool.run(finish, range(A.shape[0] + 1), None if out.size > BLOCK else 1)
 
-    def products(self, weights, y):
+    def products(self, weights: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Z'(w y), (p,), Z the standardised columns."""
         return self.correlate(weights * y)
 
-    def gram_rows(self, J, weights, out, columns=None):
+    def gram_rows(self, J: np.ndarray, weights: np.ndarray, out: np.ndarray, columns: np.ndarray | None = None) -> None:
         """Fill out (len(J), p) with Z'diag(w) z_u for u in J; columns (len(J), n): the z_u, one a row, where they are at hand."""
         self.correlate_into((self.columns(J).T if columns is None else columns) * weights, out)
 
-    def columns(self, J, out=None):
+    def columns(self, J: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """((X_J - 1 c_J') / s_J)[rows] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
         J = np.asarray(J, dtype=np.intp)
         if out is not None and self.rows is None and isinstance(self.design, Dense):
@@ -112,7 +116,7 @@ class Standardized:
         W /= self.scale[J]
         return W
 
-    def dot(self, J, b):
+    def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """((X_J - 1 c_J') / s_J)[rows] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
         J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
         near = np.flatnonzero(~self._far[J]) if self._any_far else slice(None)
@@ -127,14 +131,14 @@ class Standardized:
                 out += self.columns(J[block]) @ b[block]
         return out
 
-    def moments(self, weights, center):
+    def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean (0 unless `center`) and second moment about it of the standardised columns, each (p,); weights (n,) sum to one."""
         mean, second = self.design.moments(self._scatter(np.asarray(weights, dtype=np.float64)), True)
         away = (mean - self.center) / self.scale
         second = second / self.scale**2
         return (away, second) if center else (np.zeros(self.p), second + away**2)
 
-    def nonfinite(self):
+    def nonfinite(self) -> np.ndarray:
         """Number of NaN and infinite entries per column in the active rows, (p,)."""
         count = self.design.nonfinite()
         if self.rows is not None:

@@ -1,10 +1,16 @@
 """`Path.certify`, `Model.certify`: how far one solution can be from the best of its size or lambda0."""
+from __future__ import annotations
+
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Selector, Settings
 from ..bounding import CLOSED, relative_gap
 from ..paths import Model, Path
 from ..problem import pose, row_weights
@@ -58,7 +64,8 @@ class Certificate:
         return "\n".join(lines) + ">"
 
 
-def certify(self, rule=None, *, time_limit=30, n_best=1, gap=CLOSED, node_limit=None, box=None, algorithm=None, progress=False, X=None, y=None, **selector):
+def certify(self: Path, rule: str | Callable[[Path], int] | None = None, *, time_limit: float = 30, n_best: int = 1, gap: float = CLOSED, node_limit: int | None = None, box: float | str | None = None,
+            algorithm: Settings | None = None, progress: bool = False, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> Certificate:
     """`Certificate` of one solution: a lower bound of the objective of every model of its size (on a lambda0 grid: of every model), and the columns that every best model, or none, has.
 
     First rounds of better dual points, as many as gain something, and of safe rules that fix columns; fixed columns leave the problem, which tightens the next round's bounds. Then branch and bound on
@@ -74,6 +81,16 @@ def certify(self, rule=None, *, time_limit=30, n_best=1, gap=CLOSED, node_limit=
     the solution (as Bertsimas, King & Mazumder, Annals of Statistics 44, 2016, do in practice). It is assumed, not proved: stated in `assumptions`, and nothing is called proven under it.
 
     Raises ValueError for limits, n_best or a gap out of range and a box that is not positive or leaves the solution out, TypeError and LookupError for selectors.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> certificate = path.certify(k=3, n_best=2)
+    >>> certificate.status, certificate.proven
+    ('optimal', True)
+    >>> [model.features for model in certificate.best]
+    [['Hits', 'CRBI', 'PutOuts'], ['Hits', 'CRBI', 'Division_W']]
     """
     began = time.perf_counter()
     if isinstance(n_best, bool) or not isinstance(n_best, (int, np.integer)) or n_best < 1:

@@ -1,15 +1,21 @@
 """`Path.refit`: the chosen columns once more in statsmodels, without penalty, for standard errors, tests and diagnostics."""
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Selector
 from ..errors import SeparationWarning
 from ..inputs import checksum, finite, response, same_index, sample_weights, vector
 from ..losses import CLASSIFICATION
+from ..paths import Path
 from ..problem import row_weights
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
@@ -26,7 +32,8 @@ class Rows(NamedTuple):
     same: bool
 
 
-def refit(self, rule=None, *, X=None, y=None, sample_weight=None, offset=None, **selector):
+def refit(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None,
+          **selector: Unpack[Selector]) -> Any:
     """Statsmodels results of the unpenalised fit on the chosen (and forced) columns, the intercept as in the fit; parameters are named as in `path.coef`, "(Intercept)" first.
 
     squared: OLS, WLS with weights (of y - offset); logistic: GLM Binomial; poisson: GLM Poisson; huber: RLM with HuberT at the fit's delta, fixed in units of y, and the MAD of the residuals as scale.
@@ -38,6 +45,19 @@ def refit(self, rule=None, *, X=None, y=None, sample_weight=None, offset=None, *
     After a fit by a formula X is a DataFrame, and y may be left out: it is the left side then.
 
     A selector as in `Path.model`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> results = path.refit(k=2)
+    >>> results.bse.round(3).to_dict()
+    {'(Intercept)': 55.982, 'Hits': 0.482, 'CRBI': 0.067}
+    >>> results.selection[:24]
+    'conditional on selection'
+    >>> train, test = data.X.index[::2], data.X.index[1::2]
+    >>> l0path.fit(data.X.loc[train], data.y[train]).refit(k=2, X=data.X.loc[test], y=data.y[test]).selection[:13]
+    'held-out rows'
     """
     i = self.index(rule, **selector)
     loss = self.meta.loss

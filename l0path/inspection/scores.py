@@ -1,12 +1,21 @@
 """`Path.score`, `Model.score`: every metric of one solution on given rows."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Unpack
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Selector
 from ..cross_validation import scoring
+from ..paths import Path
 from .refits import new_rows
 
 
-def score(self, X, y=None, rule=None, *, sample_weight=None, offset=None, **selector):
+def score(self: Path, X: Matrix, y: ArrayLike | None = None, rule: str | Callable[[Path], int] | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None,
+          **selector: Unpack[Selector]) -> pd.Series:
     """Every metric of one solution on the rows X, y, as a Series; the metrics are those of `cv_fit` (see `l0path.cross_validation.scoring`), weighted by sample_weight.
 
     squared, huber, poisson    deviance mse rmse mae r2
@@ -14,6 +23,13 @@ def score(self, X, y=None, rule=None, *, sample_weight=None, offset=None, **sele
 
     X as in `predict` (a DataFrame by column names); y in the units or labels of the fit (after a fit by a formula None takes the left side of X); offset= is needed if the fit had
     one. A selector as in `Path.model`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.score(data.X, data.y, k=6).round(2).to_dict()
+    {'deviance': 99600.4, 'mse': 99600.4, 'rmse': 315.6, 'mae': 218.61, 'r2': 0.51}
     """
     s = self.solutions[self.index(rule, **selector)]
     if self.meta.has_offset and offset is None:

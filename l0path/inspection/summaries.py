@@ -1,9 +1,16 @@
 """`Path.summary` and `Path.alternatives`: what each feature of a model is worth, what could stand in for it, and the models next to it."""
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Selector
+from ..paths import Path
 from .group_neighbours import GroupNeighbours
 from .neighbours import Neighbours, Pairs
 
@@ -24,7 +31,7 @@ class Summary:
     header: dict
     coef: pd.DataFrame | None = None
 
-    def lines(self):
+    def lines(self) -> list[str]:
         """The header as lines of text."""
         h = self.header
         size = f"k = {h['k']} of p = {h['p']} features" if self.coef is None else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
@@ -36,7 +43,7 @@ class Summary:
         flags = [f"flags: {h['flags']}"] if h["flags"] else []
         return [first, second, *([", ".join(shrink)] if shrink else []), *flags, f"intercept {h['intercept']:.6g}"]
 
-    def formatted(self):
+    def formatted(self) -> pd.DataFrame:
         """The table as short text."""
         out = self.table.copy().astype(object)
         for name in out.columns:
@@ -61,7 +68,7 @@ def _cut(name, longest=40):
     return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
 
 
-def summary(self, rule=None, *, X=None, y=None, **selector):
+def summary(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> Summary:
     """`Summary` of one solution: what each of its features (with groups: each of its groups) is worth, and which column (group) could stand in for it.
 
     `.table`, a row per feature of the support:
@@ -75,6 +82,16 @@ def summary(self, rule=None, *, X=None, y=None, **selector):
     of them where that is cheap. Exchanges of groups: all refitted where that is cheap, else the best 20 of each group by score.
 
     A selector as in `Path.model`. X, y: the data of the fit, needed after loading a path; an X or y that differs is refused.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.summary(k=2).table[["loss_if_dropped", "best_exchange"]].round(1)
+             loss_if_dropped best_exchange
+    feature
+    Hits             10519.2          Runs
+    CRBI             23597.1         CRuns
     """
     index = self.index(rule, **selector)
     model, near = self.model(index=index), _around(self, index, X, y)
@@ -134,7 +151,7 @@ def _best_exchanges(near):
     return exchange, change
 
 
-def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
+def alternatives(self: Path, rule: str | Callable[[Path], int] | None = None, *, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> pd.DataFrame:
     """The nearest models: of all exchanges of one feature for one of the p columns (with groups: of a chosen group for another) the `n` that give the least objective, the best first.
 
     A DataFrame: dropped, added (names, or labels of groups); loss: the objective after the exchange, all coefficients fitted again; relative: its difference to the model's objective, divided by
@@ -143,6 +160,15 @@ def alternatives(self, rule=None, *, n=10, X=None, y=None, **selector):
     Forced columns stay. One exchange only: nothing is searched beyond.
 
     A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed after loading a path.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.alternatives(k=2, n=2)[["dropped", "added", "relative", "proven"]].round(3)
+      dropped  added  relative  proven
+    0    Hits   Runs     0.012    True
+    1    CRBI  CRuns     0.018    True
     """
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")

@@ -1,10 +1,51 @@
 """`Model`: one solution of a path."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from .._types import Matrix
+
+if TYPE_CHECKING:
+    from .path import Path
 
 
 class Model:
-    """One solution. Attributes: index k n_nonzero slice lambda0 lambda1 lambda2 support features groups intercept coef objective loss deviance_ratio lower_bound gap flags optimality."""
+    """One solution. Attributes: index k n_nonzero slice lambda0 lambda1 lambda2 support features groups intercept coef objective loss deviance_ratio lower_bound gap flags optimality.
 
-    def __init__(self, path, index):
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> model = path.model(k=6)
+    >>> model.k, model.optimality, round(model.deviance_ratio, 3)
+    (6, 'refit_swap', 0.509)
+    >>> model.features
+    ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
+    """
+
+    k: int
+    n_nonzero: int
+    slice: int
+    lambda0: float
+    lambda1: float
+    lambda2: float
+    objective: float
+    loss: float
+    deviance_ratio: float
+    lambda0_low: float
+    lambda0_high: float
+    lower_bound: float
+    gap: float
+    converged: bool
+    status: str
+    optimality: str
+    flags: str
+
+    def __init__(self, path: Path, index: int) -> None:
         self.path, self.index = path, int(index)
         self._row = path._row(path.solutions[self.index])
 
@@ -18,46 +59,52 @@ class Model:
         return sorted({*super().__dir__(), *self._row})
 
     @property
-    def support(self):
+    def support(self) -> np.ndarray:
         """Column indices, ascending."""
         return self.path.solutions[self.index].support.copy()
 
     @property
-    def features(self):
+    def features(self) -> list[str]:
         """Names of the chosen columns."""
         return [self.path.meta.names[j] for j in self.path.solutions[self.index].support]
 
-
     @property
-    def groups(self):
+    def groups(self) -> list | None:
         """Labels of the chosen groups, forced ones included; None without groups."""
         chosen = self.path.solutions[self.index].groups
         return None if chosen is None else [self.path.meta.groups.labels[g] for g in chosen]
 
-    intercept = property(lambda self: float(self.path.solutions[self.index].intercept), doc="Intercept in the user's units.")
-    coef = property(lambda self: self.path.coef(index=self.index), doc='Series: "(Intercept)" and the chosen columns, in the user\'s units.')
+    @property
+    def intercept(self) -> float:
+        """Intercept in the user's units."""
+        return float(self.path.solutions[self.index].intercept)
 
-    def predict(self, X, type=None, *, offset=None):
+    @property
+    def coef(self) -> pd.Series:
+        """Series: "(Intercept)" and the chosen columns, in the user's units."""
+        return self.path.coef(index=self.index)
+
+    def predict(self, X: Matrix, type: str | None = None, *, offset: ArrayLike | None = None) -> np.ndarray | pd.Series:
         """See `Path.predict`."""
         return self.path.predict(X, index=self.index, type=type, offset=offset)
 
-    def summary(self, X=None, y=None):
+    def summary(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Any:
         """See `Path.summary`."""
         return self.path.summary(index=self.index, X=X, y=y)
 
-    def refit(self, X=None, y=None, *, sample_weight=None, offset=None):
+    def refit(self, X: Matrix | None = None, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Any:
         """See `Path.refit`."""
         return self.path.refit(index=self.index, X=X, y=y, sample_weight=sample_weight, offset=offset)
 
-    def alternatives(self, n=10, X=None, y=None):
+    def alternatives(self, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None) -> pd.DataFrame:
         """See `Path.alternatives`."""
         return self.path.alternatives(index=self.index, n=n, X=X, y=y)
 
-    def certify(self, **options):
+    def certify(self, **options: Any) -> Any:
         """See `Path.certify`; options: all but the selector."""
         return self.path.certify(index=self.index, **options)
 
-    def score(self, X, y=None, *, sample_weight=None, offset=None):
+    def score(self, X: Matrix, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> pd.Series:
         """See `Path.score`."""
         return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
 

@@ -1,12 +1,20 @@
 """`Path`: all solutions of a fit as one object with a table, coefficients by name and predictions. Methods that need more (select, plot, refit, ...) are bound in `l0path/__init__`."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Unpack, overload
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Selector
 from ..designs import Pairs, Polynomial, as_design
 from ..formula import Encoded
 from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_loss
+from ..problem import Data
 from .model import Model
-from .records import Source
+from .records import Meta, Solution, Source
 
 COLUMNS = ["k", "n_nonzero", "slice", "lambda0", "lambda1", "lambda2", "objective", "loss", "deviance_ratio", "lambda0_low", "lambda0_high",
            "lower_bound", "gap", "converged", "status", "optimality", "flags"]
@@ -15,23 +23,65 @@ COLUMNS = ["k", "n_nonzero", "slice", "lambda0", "lambda1", "lambda2", "objectiv
 class Path:
     """A whole path of models. `table` has one row per solution; choose one by k=, lambda0=, index= or a rule such as "bic" (with slice=, lambda1= or lambda2= where there are several slices)."""
 
-    def __init__(self, meta, solutions, status="", notes=(), rounds=(), source=None):
+    # bound in `l0path/__init__`, from modules that stand above this one
+    alternatives: Callable[..., pd.DataFrame]
+    certify: Callable[..., Any]
+    explore: Callable[..., Any]
+    plot: Callable[..., Any]
+    plot_calibration: Callable[..., Any]
+    plot_roc: Callable[..., Any]
+    refit: Callable[..., Any]
+    save: Callable[..., None]
+    score: Callable[..., pd.Series]
+    score_table: Callable[..., pd.DataFrame]
+    select: Callable[..., int]
+    summary: Callable[..., Any]
+    validate: Callable[..., Any]
+
+    def __init__(self, meta: Meta, solutions: Iterable[Solution], status: str = "", notes: Sequence[str] = (), rounds: Sequence[dict] = (), source: Source | None = None) -> None:
         self.meta, self.solutions = meta, list(solutions)
         self.status, self.notes = status, list(notes)
         self.rounds = pd.DataFrame(list(rounds))
         self._source = source or Source()
         self._table = None
 
-    names = property(lambda self: list(self.meta.names), doc="Feature names, length p.")
-    n = property(lambda self: self.meta.n, doc="Rows of X.")
-    p = property(lambda self: self.meta.p, doc="Columns of X.")
-    classes = property(lambda self: self.meta.classes, doc="(negative, positive) labels of a classification, else None.")
-    penalty = property(lambda self: self.meta.penalty, doc="The terms in force: L0, L0L1, L0L2 or L0L1L2.")
-    n_dropped = property(lambda self: 0 if self.meta.formula is None else self.meta.formula.n_dropped, doc="Rows dropped by a formula because of missing values.")
-    loss = property(lambda self: self.meta.loss, doc="Name of the loss.")
+    @property
+    def names(self) -> list[str]:
+        """Feature names, length p."""
+        return list(self.meta.names)
 
     @property
-    def table(self):
+    def n(self) -> int:
+        """Rows of X."""
+        return self.meta.n
+
+    @property
+    def p(self) -> int:
+        """Columns of X."""
+        return self.meta.p
+
+    @property
+    def classes(self) -> tuple | None:
+        """(negative, positive) labels of a classification, else None."""
+        return self.meta.classes
+
+    @property
+    def penalty(self) -> str:
+        """The terms in force: L0, L0L1, L0L2 or L0L1L2."""
+        return self.meta.penalty
+
+    @property
+    def n_dropped(self) -> int:
+        """Rows dropped by a formula because of missing values."""
+        return 0 if self.meta.formula is None else self.meta.formula.n_dropped
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return self.meta.loss
+
+    @property
+    def table(self) -> pd.DataFrame:
         """DataFrame with a row per solution; the row label is the index that selectors take."""
         if self._table is None:
             self._table = pd.DataFrame([self._row(s) for s in self.solutions], columns=COLUMNS)
@@ -64,11 +114,19 @@ class Path:
 
     # -- choosing one solution
 
-    def index(self, rule=None, *, k=None, lambda0=None, index=None, slice=None, lambda1=None, lambda2=None):
+    def index(self, rule: str | Callable[[Path], int] | None = None, *, k: int | None = None, lambda0: float | None = None, index: int | None = None, slice: int | None = None,
+              lambda1: float | None = None, lambda2: float | None = None) -> int:
         """The index of the one solution that a selector names.
 
         rule: "aic", "bic", ... or a callable taking the path; k: size; lambda0: value on the grid (1e-8 relative), or on a support path any value inside a model's
         [lambda0_low, lambda0_high). Raises LookupError when none or several match (naming neighbours, or the slices), TypeError unless exactly one selector is given.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.index(k=6), path.index(lambda0=1500.0), path.index("bic")
+        (6, 6, 6)
         """
         given = [name for name, value in (("rule", rule), ("k", k), ("lambda0", lambda0), ("index", index)) if value is not None]
         if len(given) != 1:
@@ -137,18 +195,55 @@ class Path:
 
     # -- what a solution says
 
-    def model(self, rule=None, **selector):
-        """The `Model` that a selector names."""
+    def model(self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> Model:
+        """The `Model` that a selector names.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.model(k=6)
+        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, refit_swap; AtBat, Hits, Walks, CRBI, Division_W, PutOuts>
+        >>> path.model("bic").features
+        ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
+        """
         return Model(self, self.index(rule, **selector))
 
-    def support(self, rule=None, **selector):
-        """Column indices of a solution, ascending, forced ones included."""
+    def support(self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> np.ndarray:
+        """Column indices of a solution, ascending, forced ones included.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.support(k=6)
+        array([ 0,  1,  5, 11, 14, 15])
+        """
         return self.solutions[self.index(rule, **selector)].support.copy()
 
-    def coef(self, rule=None, *, standardized=False, full=False, **selector):
+    @overload
+    def coef(self, rule: None = None, *, standardized: bool = False, full: bool = False) -> pd.DataFrame: ...
+    @overload
+    def coef(self, rule: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series: ...
+    def coef(self, rule: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series | pd.DataFrame:
         """Coefficients in the user's units: a Series with "(Intercept)" and the chosen columns (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever enter.
 
         standardized=True gives b_j = s_j beta_j and the intercept at the column means.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.coef(k=2).round(3)
+        feature
+        (Intercept)   -47.956
+        Hits            3.301
+        CRBI            0.690
+        Name: 2, dtype: float64
+        >>> path.coef(k=2, standardized=True).round(1).to_dict()
+        {'(Intercept)': 535.9, 'Hits': 148.7, 'CRBI': 222.7}
+        >>> path.coef().shape
+        (20, 20)
         """
         if rule is None and not selector:
             ever = np.arange(self.p) if full else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
@@ -165,16 +260,33 @@ class Path:
         intercept = s.intercept + (self.meta.center[s.support] @ s.beta if standardized else 0.0)
         return np.concatenate([[intercept], beta[which]])
 
-    def loss_record(self):
+    def loss_record(self) -> Any:
         """The loss as a record for `l0path.losses`."""
         name, parameter = self.meta.loss, self.meta.loss_parameter
         return make_loss(canonical_name(name, exact=True), *([parameter, 1.0] if name == "smoothed_hinge" else [0.25, parameter if parameter is not None else 1.0]))
 
-    def predict(self, X, rule=None, *, type=None, offset=None, **selector):
+    @overload
+    def predict(self, X: Matrix, rule: None = None, *, type: str | None = None, offset: ArrayLike | None = None) -> np.ndarray | pd.DataFrame: ...
+    @overload
+    def predict(self, X: Matrix, rule: str | Callable[[Path], int] | None = None, *, type: str | None = None, offset: ArrayLike | None = None,
+                **selector: Unpack[Selector]) -> np.ndarray | pd.Series: ...
+    def predict(self, X: Matrix, rule: str | Callable[[Path], int] | None = None, *, type: str | None = None, offset: ArrayLike | None = None,
+                **selector: Unpack[Selector]) -> np.ndarray | pd.Series | pd.DataFrame:
         """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.
 
         X (m, p), a DataFrame is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column per solution. `offset` is needed if the fit had one.
         After a fit by a formula X is a DataFrame of the columns on its right side, in any order; missing values and levels that the fit did not know are refused (ValueError), never guessed.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.predict(data.X.head(2), k=6).round(1)
+        0    573.4
+        1    746.7
+        Name: Salary, dtype: float64
+        >>> path.predict(data.X.head(2)).shape  # every model
+        (2, 20)
         """
         design, index = self._new_design(X)
         bare = rule is None and not selector
@@ -244,8 +356,16 @@ class Path:
             return X, y, by_row
         return self.meta.formula.rows(X, y, **by_row)
 
-    def objective(self, rule=None, *, X=None, y=None, **selector):
-        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data."""
+    def objective(self, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> float:
+        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> round(path.objective(k=6), 1)
+        49800.2
+        """
         s = self.solutions[self.index(rule, **selector)]
         data = self.data(X, y)
         from ..problem import row_weights
@@ -258,7 +378,7 @@ class Path:
             value += s.lambda0 * self.meta.groups.factor[s.groups].sum() if self.meta.groups is not None else s.lambda0 * self.meta.factor[s.support][~forced & (s.beta != 0)].sum()
         return float(value)
 
-    def data(self, X=None, y=None):
+    def data(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Data:
         """The data of the fit; after loading a path they must be passed again. An X or y that is not the one of the fit is refused (by a checksum of some columns)."""
         data = self._source.data
         if X is not None:
@@ -277,8 +397,18 @@ class Path:
                 raise ValueError("X or y differ from those of the fit (checksum); pass the X and y that the path was fitted on, unchanged")
         return data
 
-    def slice(self, i):
-        """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew."""
+    def slice(self, i: int) -> Path:
+        """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, lambda2=[0.1, 0.01], max_k=5)
+        >>> len(path), len(path.slice(1))
+        (12, 6)
+        >>> path.slice(1).table.lambda2.unique()
+        array([0.01])
+        """
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise TypeError(f"slice({i!r}): give the number of a slice, as in path.table")
         rows = self._rows(i, None, None)

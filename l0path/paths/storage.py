@@ -1,6 +1,9 @@
 """Paths on disk: one NumPy zip with a JSON header, no pickle. Coefficients, names and labels come back bit by bit; the data are not stored."""
+from __future__ import annotations
+
 import dataclasses
 import json
+from os import PathLike
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -31,7 +34,7 @@ def _unlabel(x):
     return np.dtype(dtype).type(plain) if dtype else plain
 
 
-def save(self, file):
+def save(self: Path, file: str | PathLike) -> None:
     """Write the path to `file` (any name; .npz is customary). The data are left out. Reading back: `l0path.load(file)`."""
     formula = self.meta.formula
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {"formula": None if formula is None else formula.stored()}
@@ -64,8 +67,17 @@ def _plain(x):
     raise TypeError(f"{type(x).__name__} cannot be stored")
 
 
-def load(file):
-    """Read a path written by `Path.save`. ValueError for a damaged file, another format or version; methods that need the data take X=, y=."""
+def load(file: str | PathLike) -> Path:
+    """Read a path written by `Path.save`. ValueError for a damaged file, another format or version; methods that need the data take X=, y=.
+
+    Examples
+    --------
+    >>> import l0path, os, tempfile
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, max_k=3)
+    >>> file = os.path.join(tempfile.mkdtemp(), "path.npz"); path.save(file)
+    >>> l0path.load(file).coef(k=3).equals(path.coef(k=3))
+    True
+    """
     file = FilePath(file)
     if not file.exists():
         raise FileNotFoundError(f"no file {file}")

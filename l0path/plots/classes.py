@@ -1,17 +1,30 @@
 """How well a classifier ranks and how far its probabilities can be trusted: ROC and calibration curves, of rows given, of the rows of the fit, or of held-out predictions."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Unpack
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Selector
+from ..cross_validation import CVPath
 from ..cross_validation.result import linear_predictor
 from ..cross_validation.validation import _target
 from ..inputs import sample_weights
 from ..losses import CLASSIFICATION
+from ..paths import Path
 from . import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEVEL = 0.05  # 1 - coverage of the intervals of a calibration curve
 
 
-def plot_roc(self, X=None, y=None, rule=None, *, sample_weight=None, offset=None, ax=None, label=None, **selector):
+def plot_roc(self: Path, X: Matrix | None = None, y: ArrayLike | None = None, rule: str | Callable[[Path], int] | None = None, *, sample_weight: ArrayLike | None = None,
+             offset: ArrayLike | None = None, ax: Axes | None = None, label: str | None = None, **selector: Unpack[Selector]) -> Axes:
     """ROC curve of one model of a path, by scikit-learn's RocCurveDisplay; returns the Axes. The area under it is in the legend; curves drawn into the same `ax` take colours and dashes in turn.
 
     X (m, p), y (m,) labels, sample_weight and offset (m,): of the rows to be ranked; without X and y the rows of the fit, which flatter the model.
@@ -22,7 +35,8 @@ def plot_roc(self, X=None, y=None, rule=None, *, sample_weight=None, offset=None
     return _roc(*_rows(self, X, y, rule, sample_weight, offset, "link", selector), ax, label)
 
 
-def plot_calibration(self, X=None, y=None, rule=None, *, bins=10, sample_weight=None, offset=None, ax=None, label=None, **selector):
+def plot_calibration(self: Path, X: Matrix | None = None, y: ArrayLike | None = None, rule: str | Callable[[Path], int] | None = None, *, bins: int = 10, sample_weight: ArrayLike | None = None,
+                     offset: ArrayLike | None = None, ax: Axes | None = None, label: str | None = None, **selector: Unpack[Selector]) -> Axes:
     """Calibration curve of one logistic model of a path, by scikit-learn's CalibrationDisplay; returns the Axes: share of positives against mean probability in bins of about equal weight.
 
     Bars are 95 % Wilson intervals; below stands a histogram of the probabilities (of the first curve in an `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted.
@@ -34,7 +48,8 @@ def plot_calibration(self, X=None, y=None, rule=None, *, bins=10, sample_weight=
     return _calibration(*_rows(self, X, y, rule, sample_weight, offset, "response", selector), ax, label, bins, self.classes[1])
 
 
-def plot_cv_roc(self, which=None, *, X=None, y=None, ax=None, label=None, **selector):
+def plot_cv_roc(self: CVPath, which: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, ax: Axes | None = None, label: str | None = None,
+                **selector: Unpack[Selector]) -> Axes:
     """ROC curve of the held-out predictions of all folds together: `cv.plot_roc("1se")`; returns the Axes. which, **selector : as in `CVPath.model` ("min" unless told).
 
     Rows are weighted as in the fit. Within a fold the ranking is fair; between folds intercepts differ, so the area is not the mean of the folds' areas, which is `scoring="auc"`.
@@ -43,8 +58,11 @@ def plot_cv_roc(self, which=None, *, X=None, y=None, ax=None, label=None, **sele
     return _roc(*_held_out(self, which, X, y, "link", selector), ax, label)
 
 
-def plot_cv_calibration(self, which=None, *, bins=10, X=None, y=None, ax=None, label=None, **selector):
-    """Calibration curve of the held-out probabilities of all folds, see `Path.plot_calibration`: `cv.plot_calibration("1se")`; returns the Axes. which, **selector, X, y : as in `CVPath.plot_roc`."""
+def plot_cv_calibration(self: CVPath, which: str | Callable[[Path], int] | None = None, *, bins: int = 10, X: Matrix | None = None, y: ArrayLike | None = None, ax: Axes | None = None,
+                        label: str | None = None, **selector: Unpack[Selector]) -> Axes:
+    """Calibration curve of the held-out probabilities of all folds, see `Path.plot_calibration`: `cv.plot_calibration("1se")`; returns the Axes. which, **selector, X, y : as in `CVPath.plot_roc`.
+    bins, ax, label : as in `Path.plot_calibration`.
+    """
     return _calibration(*_held_out(self, which, X, y, "response", selector), ax, label, bins, self.path.classes[1])
 
 
@@ -81,10 +99,11 @@ def _calibration(target, probability, weight, name, ax, label, bins, positive):
     return _finish(ax, f"predicted probability of {positive}", "observed share", "upper left")
 
 
-def calibration(y, probability, bins=10, sample_weight=None):
+def calibration(y: ArrayLike, probability: ArrayLike, bins: int = 10, sample_weight: ArrayLike | None = None) -> pd.DataFrame:
     """The numbers behind a calibration curve: a DataFrame with a row per bin of about equal weight: probability (mean), share (of positives), low, high (95 % Wilson interval), n (rows).
 
-    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0. Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by statsmodels.
+    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0; bins >= 1, the number of them.
+    Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by statsmodels.
     """
     from statsmodels.stats.proportion import proportion_confint
 

@@ -1,14 +1,24 @@
 """`Path.plot`: one function per kind, all fed by `numbers.data`."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ..paths import Path
 from . import numbers, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LABELS = 12  # names in the margin, at most
 ROWS = 40  # features of the support map, at most
 XLABEL = {"k": "features in the model, k", "lambda0": r"$\lambda_0$ (log scale, falling)", "l1": "sum of |standardised coefficients|"}
 
 
-def plot(self, kind="coef", x="k", mark=None, slice=None, ax=None, standardized=True, *, k=None):
+def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | Callable | list | None = None, slice: int | None = None, ax: Axes | None = None, standardized: bool = True, *,
+         k: int | Sequence[int] | None = None) -> Axes:
     """Plot the path and return the Axes.
 
     kind : "coef" coefficients (names at the right margin, the twelve largest of the last model; with groups one colour and label for each); "loss" mean loss and deviance ratio;
@@ -21,6 +31,13 @@ def plot(self, kind="coef", x="k", mark=None, slice=None, ax=None, standardized=
     k : the largest size to draw, (smallest, largest) or a range; None: all. Colours and labels are then those of the largest size drawn; minima of criteria are those of the whole path.
 
     The numbers: `l0path.plots.data(path, kind, x=..., slice=..., k=...)`. Raises ValueError for an unknown kind or x or a k that is no range, LookupError for a mark that is not drawn.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> ax = path.plot("coef", mark="bic")
+    >>> ax.figure.savefig("coefficients.png")  # doctest: +SKIP
     """
     marks = [(m, _index(self, m, slice)) for m in (mark if isinstance(mark, list) else [] if mark is None else [mark])]
     one = kind not in ("loss", "gap")

@@ -1,10 +1,17 @@
 """Plots of what follows a selection: frequencies of `stability_selection`, statistics of `knockoff_filter`."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from . import style
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def plot_stability(self, kind="frequency", *, n=20, ax=None):
+
+def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | None = None) -> Axes:
     """Plot selection frequencies of a `StabilitySelection` and return the Axes.
 
     kind : "frequency" a bar for each of the n features chosen most often at size k, those at or above the threshold (dashed) in colour; "path" the frequency of every feature against the size of
@@ -54,7 +61,7 @@ def _bars(ax, top, selected, threshold):
         style.message(ax, "no feature was ever chosen")
 
 
-def plot_knockoffs(self, *, n=30, ax=None):
+def plot_knockoffs(self, *, n: int = 30, ax: Axes | None = None) -> Axes:
     """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes: winners above zero, losers below, dashed lines at the threshold and its mirror image, the selected ones
     coloured and named.
 

@@ -1,13 +1,19 @@
 """The numbers behind the plots, as DataFrames."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
+
+from ..paths import Path
 
 KINDS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
 AXES = ("k", "lambda0", "l1")
 CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
 
 
-def data(path, kind="coef", *, x="k", slice=None, k=None, standardized=True):
+def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = None, k: int | Sequence[int] | None = None, standardized: bool = True) -> pd.DataFrame:
     """The numbers of `path.plot(kind)`, a row per solution drawn, labelled by its index.
 
     coef       x, then a column per feature that ever enters: its coefficient (0 where it is not in); x = "lambda0" also gives low and high, the interval of lambda0 that the row holds for
@@ -17,7 +23,18 @@ def data(path, kind="coef", *, x="k", slice=None, k=None, standardized=True):
     gap        x, slice, objective, lower_bound, gap
     support    as coef over k; 0 marks features that are not in. With groups a column per group: the norm of its coefficients, 0 where it is not in
 
+    standardized: coefficients of columns with standard deviation 1, or those in the user's units.
     slice: of a path with several; None takes `default_slice`, except for loss and gap. k: the largest size, or (smallest, largest), to be shown; None: all.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> l0path.plots.data(path, "lambda0").head(2).round(1)
+           k      low     high
+    index
+    0      0  32584.5  58034.5
+    1      1  10519.2  32584.5
     """
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(KINDS)}")

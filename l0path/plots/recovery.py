@@ -1,15 +1,23 @@
 """`plot_recovery`: what of a known truth the models of each size have found."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 
 from . import style
 from .numbers import sizes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 KINDS = {"rates": ["precision", "recall", "f1"], "counts": ["true_positives", "false_positives"], "error": ["estimation_error"]}
 LABELS = {"rates": "share", "counts": "features", "error": "error of the coefficients, relative"}
 
 
-def plot_recovery(recovery, kind="rates", *, k=None, ax=None):
+def plot_recovery(recovery: pd.DataFrame | dict, kind: str = "rates", *, k: int | Sequence[int] | None = None, ax: Axes | None = None) -> Axes:
     """Plot tables of `diagnostics.support_recovery` against the size and return the Axes.
 
     recovery : one table, or {name: table} to compare methods by one column.

@@ -1,20 +1,39 @@
 """`plot_cv`: held-out scores of a path with their standard errors, and the choices they lead to."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ..cross_validation import CVPath
 from . import style
 from .draw import _axis, _shrinkage, _xlabel
 from .numbers import sizes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 NAMES = {"min": "best score", "1se": "one standard error"}
 
 
-def plot_cv(cv, ax=None, mark=("min", "1se"), *, x=None, slice=None, k=None, log=False):
+def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1se"), *, x: str | None = None, slice: int | None = None, k: int | Sequence[int] | None = None,
+            log: bool = False) -> Axes:
     """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark` labelled, those of other slices as thin lines.
 
     cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best score.
     k : the largest size to draw, (smallest, largest) or a range; None: all. log : scores on a logarithmic axis, which shows the floor of a curve that falls far; they must be positive.
+    ax : Axes to draw into; None makes a figure. mark : choices to label.
 
     Raises ValueError for an x, k or log that does not fit, LookupError for a slice that the path does not have.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
+    >>> ax = cv.plot()
+    >>> ax.get_xlabel()
+    'features in the model, k'
     """
     table = cv.table
     path = cv.path

@@ -1,15 +1,23 @@
 """`Path.explore`, `CVPath.explore`: one HTML page, with nothing loaded from elsewhere, to look through a path: sizes, coefficients, fit, held-out scores, bounds, exchanges."""
+from __future__ import annotations
+
 import json
 import time
 import webbrowser
 from html import escape
 from importlib import resources
+from os import PathLike
 from pathlib import Path
 from string import Template
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from .._types import Matrix
+from ..cross_validation import CVPath
+from ..paths import Path as FittedPath
 from ..progress import Bar
 
 CRITERIA = ("bic", "ebic", "aic")
@@ -50,7 +58,8 @@ class Page:
         return f"<l0path.report.Page: {self.title}, {len(self.html) / 1024:.0f} KB; {f'in {self.file}' if self.file else 'not written: .save(file), .show()'}>"
 
 
-def explore(self, file=None, cv=None, *, alternatives=5, time_limit=30, title=None, show=False, X=None, y=None, progress=False):
+def explore(self: FittedPath, file: str | PathLike | None = None, cv: CVPath | None = None, *, alternatives: int = 5, time_limit: float = 30, title: str | None = None, show: bool = False,
+            X: Matrix | None = None, y: ArrayLike | None = None, progress: bool = False) -> Page:
     """A page to look through the path with slider and keyboard, as one HTML file that loads nothing from elsewhere; returns a `Page`, which a notebook shows in a frame.
 
     For every model: its features with coefficients, where it lies on the curves of coefficients, fit, held-out score and bound, and the exchanges of one feature that come nearest. Slices have a
@@ -77,7 +86,7 @@ def explore(self, file=None, cv=None, *, alternatives=5, time_limit=30, title=No
     return page
 
 
-def explore_cv(self, file=None, **options):
+def explore_cv(self: CVPath, file: str | PathLike | None = None, **options: Any) -> Page:
     """`Path.explore` of `cv.path` with its held-out scores; options as there."""
     return explore(self.path, file, self, **options)
 

@@ -1,11 +1,16 @@
 """The knockoff filter: every column competes with a knockoff of itself on the path, and the columns that win by more than chance allows are selected."""
+from __future__ import annotations
+
 import math
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Seed
 from ..cross_validation.run import FINISHED, draw_seed
 from ..designs import as_design, threads
 from ..errors import ConvergenceWarning
@@ -29,7 +34,7 @@ class KnockoffFilter:
     path : the `Path` over the columns and their knockoffs ("~name").    random_state : the seed in use.    status : "complete" or what stopped the path.
     """
 
-    def __init__(self, statistic, threshold, *, fdr, plus, kind, s, knockoffs, path, random_state, status):
+    def __init__(self, statistic: pd.Series, threshold: float, *, fdr: float, plus: bool, kind: str, s: np.ndarray, knockoffs: Any, path: Any, random_state: int | None, status: str) -> None:
         self.statistic, self.threshold, self.fdr, self.plus, self.kind = statistic, threshold, fdr, plus, kind
         self.s, self.knockoffs, self.path, self.random_state, self.status = s, knockoffs, path, random_state, status
         chosen = statistic[statistic >= threshold]
@@ -40,7 +45,8 @@ class KnockoffFilter:
         return f"<l0path.KnockoffFilter: {found}, threshold {self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
 
 
-def knockoff_filter(X, y=None, *, fdr=0.1, kind="auto", plus=True, statistic="coefficient", s="mvr", covariance=None, random_state=None, n_jobs=None, **fit):
+def knockoff_filter(X: Matrix, y: ArrayLike | None = None, *, fdr: float = 0.1, kind: str = "auto", plus: bool = True, statistic: str = "coefficient", s: str | ArrayLike = "mvr",
+                    covariance: ArrayLike | None = None, random_state: Seed = None, n_jobs: int | None = None, **fit: Any) -> KnockoffFilter:
     """Columns chosen with a bound on the false discovery rate: each competes on the path with a knockoff, an imitation made without y that is correlated with the other columns as the original is.
 
     A path over the columns and their knockoffs gives each of the 2p an importance Z >= 0, and W_j = max(Z_j, Z~_j) sign(Z_j - Z~_j). A column without effect is as likely to lose as to win, so

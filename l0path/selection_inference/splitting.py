@@ -1,13 +1,17 @@
 """Sample splitting: columns are chosen on one part of the rows and tested on the other; many splits are combined into one p-value and one interval for each column."""
+from __future__ import annotations
+
 import math
 import time
 import warnings
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Seed
 from ..cross_validation.run import draw_seed, warn_once
 from ..inspection.refits import Rows, refit_rows
 from ..losses import CLASSIFICATION, name_of
@@ -30,7 +34,8 @@ class Split(NamedTuple):
     freedom: float
 
 
-def split_inference(X, y=None, *, k=None, rule="bic", n_splits=50, fraction=0.5, level=0.95, random_state=None, n_jobs=None, time_limit=None, progress=False, **fit):
+def split_inference(X: Matrix, y: ArrayLike | None = None, *, k: int | None = None, rule: str = "bic", n_splits: int = 50, fraction: float = 0.5, level: float = 0.95, random_state: Seed = None,
+                    n_jobs: int | None = None, time_limit: float | None = None, progress: bool = False, **fit: Any) -> pd.DataFrame:
     """p-values and intervals that the choice of columns does not spoil: chosen on one part of the rows, tested on the other, combined over many random splits.
 
     In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there (size k, or `rule`), and its columns are refitted without penalty on the other rows (statsmodels, as

@@ -1,12 +1,18 @@
 """Stability selection: how often each column is chosen when the path is solved on random halves of the rows, and a bound on how many are chosen by chance."""
+from __future__ import annotations
+
 import math
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from .._types import Matrix, Seed
 from ..cross_validation.run import draw_seed, warn_once
 from .error_bounds import expected_false
 from .rows import draw, path_on_rows, resolve, run, share, whole
@@ -25,7 +31,7 @@ class StabilitySelection:
     random_state : the seed in use.    status : "complete: ..." or what stopped the run.    supports : one array per subsample, the chosen numbers of columns (or groups) at size k.
     """
 
-    def __init__(self, names, sets, competing, *, k, threshold, fraction, bootstrap, paired, random_state, status):
+    def __init__(self, names: Sequence[str], sets: Any, competing: Any, *, k: Any, threshold: float, fraction: float, bootstrap: bool, paired: bool, random_state: int | None, status: str) -> None:
         self.k, self.threshold, self.fraction, self.bootstrap, self.random_state, self.status = k, threshold, fraction, bootstrap, random_state, status
         self.n_subsamples, self.n_competing = len(sets), competing
         self.supports = [one[k - 1] for one in sets]
@@ -45,14 +51,18 @@ class StabilitySelection:
         known = expected_false(self.n_chosen, competing, threshold, len(sets) // 2) if paired else dict.fromkeys(("worst_case", "unimodal", "r_concave"), math.nan)
         self.bounds = pd.Series(known, name="expected false choices, at most")
 
-    expected_false = property(lambda self: float(self.bounds["worst_case"]), doc="Bound on the expected number of false choices (NaN without complementary pairs).")
+    @property
+    def expected_false(self) -> float:
+        """Bound on the expected number of false choices (NaN without complementary pairs)."""
+        return float(self.bounds["worst_case"])
 
     def __repr__(self):
         bound = f"at most {self.expected_false:.3g} false expected" if math.isfinite(self.expected_false) else "no bound on false choices"
         return f"<l0path.StabilitySelection: {len(self.selected)} of {len(self.frequency)} chosen in {self.threshold:.0%} of {self.n_subsamples} subsamples at k = {self.k} ({bound}); {self.status}>"
 
 
-def stability_selection(X, y=None, *, k=None, n_subsamples=100, fraction=0.5, threshold=0.6, bootstrap=False, random_state=None, n_jobs=None, time_limit=None, progress=False, **fit):
+def stability_selection(X: Matrix, y: ArrayLike | None = None, *, k: int | None = None, n_subsamples: int = 100, fraction: float = 0.5, threshold: float = 0.6, bootstrap: bool = False,
+                        random_state: Seed = None, n_jobs: int | None = None, time_limit: float | None = None, progress: bool = False, **fit: Any) -> StabilitySelection:
     """Solve the path on random subsamples of the rows and keep the columns that are chosen in most of them (Meinshausen & Buhlmann, JRSS B 72, 2010; complementary pairs: Shah & Samworth, JRSS B
     75, 2013).
 

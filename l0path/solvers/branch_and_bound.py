@@ -34,7 +34,16 @@ ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is
 
 @dataclass(frozen=True, kw_only=True)
 class BranchAndBound:
-    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes solved for a size or lambda0 at most, None for no limit."""
+    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes solved for a size or lambda0 at most, None for no limit.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters()
+    >>> path = l0path.fit(data.X, data.y, algorithm=l0path.solvers.BranchAndBound(gap=0.01), max_k=3)
+    >>> bool((path.table.gap <= 0.01).all())
+    True
+    """
 
     gap: float = 1e-6
     node_limit: int | None = None

@@ -6,7 +6,10 @@
 Source: Liu, Yuan, Wang, Liu & Metaxas, Dual Iterative Hard Thresholding (ICML 2017): Algorithms 1 (DIHT) and 2 (SDIHT), Theorem 1 (when primal and dual meet), Theorem 4 (steps 1 / (gamma t)).
 The steps here are the smaller of that kind and 1 / L_D, L_D = largest loss*'' + lambda_max(Z'WZ) / (2 lambda2), so that the ascent never diverges for small lambda2.
 """
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,15 +49,15 @@ class DualIHT:
                 raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
 
     @property
-    def steps(self):
+    def steps(self) -> int:
         """Most steps, or epochs, per size."""
         return self.max_iter or (500 if self.blocks == 1 else 100)
 
-    def check(self, problem, lambda1, lambda2):
+    def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
         """Refuse what the method cannot take."""
         needs_ridge(type(self).__name__, problem, lambda2)
 
-    def solver(self, model, lambda1, lambda2, scale):
+    def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
         """The solver of a model's sizes, for `SparsePath`."""
         return DualSolver(model, lambda1, lambda2, self, scale)
 

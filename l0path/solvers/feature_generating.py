@@ -7,7 +7,10 @@ With lambda2 = 0 the relaxation has the ridge r = 1 / (2 n C) instead: it genera
 is checked against all columns in one batched read, after which the columns that lower its dual value join.
 Source: Tan, Tsang & Wang, Towards Ultrahigh Dimensional Feature Selection for Big Data (JMLR 15, 2014): Algorithm 1, Section 5 (de-biasing is after Figure 5; their C is 1 / (2 n r) here).
 """
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,21 +51,21 @@ class FeatureGenerating:
             if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
                 raise ValueError(f"{name}={value!r} must be a whole number >= 1, or None")
 
-    def blocks(self, bounding):
+    def blocks(self, bounding: bool) -> int:
         """Most blocks of one solve: few where they only generate."""
         return self.max_iter or (30 if bounding and not self.paper_defaults else 10)
 
-    def size(self, k):
+    def size(self, k: int) -> int:
         """Units of a block for size k."""
         return k if self.budget is None else min(k, self.budget)
 
-    def ridge(self, problem, lambda2):
+    def ridge(self, problem: Any, lambda2: float) -> float:
         """r of the relaxation."""
         if self.C is None and lambda2 > 0 and not self.paper_defaults:
             return float(lambda2)
         return 1.0 / (2.0 * problem.n_eff * (self.C or DEFAULT_C))
 
-    def check(self, problem, lambda1, lambda2):
+    def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
         """Refuse what the method cannot take."""
         if name_of(problem.loss) == "poisson":
             raise ValueError("loss='poisson' has no bounded curvature, which feature_generating needs for its steps; use algorithm='swap' or 'pg'")
@@ -70,7 +73,7 @@ class FeatureGenerating:
             raise ValueError("lower= and upper= bound coefficients, which feature_generating takes apart into blocks that have no bounds of their own; leave them infinite, "
                              "or use algorithm='swap', 'pg' or 'dual_iht'")
 
-    def solver(self, model, lambda1, lambda2, scale):
+    def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
         """The solver of a model's sizes, for `SparsePath`."""
         return GeneratingSolver(model, lambda1, lambda2, self, scale)
 

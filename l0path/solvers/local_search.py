@@ -3,7 +3,10 @@
 A *mover* (`exact_mover`, `confirmed_mover`) takes a fit one size up or down and polishes it by swaps until none improves.
 Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap inescapable minima, coefficients of the rest frozen); here the rest is refitted.
 """
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +22,13 @@ class LocalSearch:
     effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves, with an overshoot beyond max_k and back, and for the squared loss a few kicks (drop some, add
     the best, polish); "high" adds many kicks and double swaps, up to 50 times the work.
     tol: moves that lower F by less than tol / 100, relative, are not taken.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_diabetes(expansion=True)
+    >>> l0path.fit(data.X, data.y, algorithm=l0path.solvers.LocalSearch(effort="fast"), max_k=4).support(k=3)
+    array([2, 3, 8])
     """
 
     effort: str = "default"
@@ -36,7 +46,7 @@ class LocalSearch:
         if (self.n_best is not None and self.n_best < 1) or self.max_swaps < 1:
             raise ValueError(f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1")
 
-    def check(self, data, lambda1, lambda2):
+    def check(self, data: Any, lambda1: float, lambda2: float) -> None:
         """Raise ValueError where exact exchanges would have no bounds."""
         if self.swap_size > 2 and not lambda2 > 0 and not isinstance(data.loss, Squared):
             raise ValueError(f"swap_size={self.swap_size} searches exactly, which needs bounds: give lambda2 > 0 (such as lambda2=1e-3), or use swap_size=2")

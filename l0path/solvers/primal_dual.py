@@ -8,6 +8,8 @@ Source: Ren & Qian, Dynamic Incremental Optimization for Best Subset Selection: 
 join) and 3 (which). Two departures, unless `paper_defaults`: the ascent follows the super-gradient at b(a), not at the improved primal, which is none, and its steps are safe ones. The gap need
 not close (the largest D is the perspective relaxation's optimum): it is reported, and rule (16) is used with D and the radius of all p columns, for which it holds without strong duality.
 """
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -50,7 +52,7 @@ class PrimalDual:
             if not isinstance(value, (int, np.integer)) or value < 1:
                 raise ValueError(f"{name}={value!r} must be a whole number >= 1")
 
-    def check(self, problem, lambda1, lambda2):
+    def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
         """Refuse what the method cannot take."""
         needs_ridge("primal_dual", problem, lambda2)
 

@@ -7,8 +7,11 @@ A fixed point of (M) is *stationary*; the larger the step, the fewer there are, 
 and are always kept. Sources: Alcantara & Lee, Accelerated Projected Gradient Algorithms for Sparsity Constrained Optimization Problems, equations (5) map, (12)-(20) extrapolation, (24) residual,
 Algorithms 1 and 2; Blumensath & Davies (2010), normalised steps; Foucart (SIAM J. Numer. Anal. 49, 2011), hard thresholding pursuit; Li & Lin (NIPS 2015), monotone APG ("pg_ll").
 """
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -56,26 +59,26 @@ class ProjectedGradient:
                 raise ValueError(f"{name}={value!r} must be a whole number >= 1, or None")
 
     @property
-    def rule(self):
+    def rule(self) -> str:
         """The step rule in force."""
         return self.step or ("fixed" if self.paper_defaults else "backtracking")
 
     @property
-    def maps(self):
+    def maps(self) -> int:
         """Most maps per size."""
         return self.max_iter or (10_000 if self.paper_defaults else 1000)
 
     @property
-    def patience(self):
+    def patience(self) -> int:
         """Maps without a change of support before it is solved on."""
         return self.identify or (5 if self.paper_defaults else 2)
 
-    def check(self, problem, lambda1, lambda2):
+    def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
         """Refuse what the method cannot take."""
         if self.rule == "fixed" and not math.isfinite(smoothness(problem.loss)):
             raise ValueError("step='fixed' needs a loss of bounded curvature, which poisson has not; use ProjectedGradient(step='backtracking')")
 
-    def solver(self, model, lambda1, lambda2, scale):
+    def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
         """The solver of a model's sizes, for `SparsePath`."""
         return GradientSolver(model, lambda1, lambda2, self, scale)
 

@@ -1,0 +1,38 @@
+"""Types of public arguments, named once: annotations for readers, editors and type checkers. What is passed is checked where it is read, with a remedy; nothing is checked by these."""
+from typing import Any, Protocol, TypeAlias, TypedDict
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+
+class Design(Protocol):
+    """What `l0path.designs` have in common: batched access to a matrix (n, p), whatever holds it."""
+
+    n: int
+    p: int
+
+    def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray: ...
+    def columns(self, J: np.ndarray) -> np.ndarray: ...
+    def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+    def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]: ...
+    def nonfinite(self) -> np.ndarray: ...
+
+
+Matrix: TypeAlias = ArrayLike | pd.DataFrame | sp.sparray | sp.spmatrix | Design  # X (n, p)
+Columns: TypeAlias = ArrayLike  # names, indices or a mask; one name or index alone
+Bound: TypeAlias = ArrayLike | dict[str, float]  # a number, (p,) or {name: number}
+Settings: TypeAlias = Any  # a record of `l0path.solvers`
+Seed: TypeAlias = int | np.random.Generator | None
+
+
+class Selector(TypedDict, total=False):
+    """What names one solution of a path: one of k, lambda0 and index, with slice, lambda1 or lambda2 where there are several slices."""
+
+    k: int
+    lambda0: float
+    index: int
+    slice: int
+    lambda1: float
+    lambda2: float

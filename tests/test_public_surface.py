@@ -1,0 +1,101 @@
+"""What users see: every public callable is annotated and names its parameters in its docstring, every example runs, type checkers may read the package."""
+import doctest
+import inspect
+import re
+from importlib.resources import files
+from types import ModuleType
+
+import pytest
+
+import l0path
+
+
+def public(module):
+    """(name, object) of a module's public functions and classes."""
+    names = getattr(module, "__all__", None) or [name for name, value in vars(module).items() if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__]
+    return [(name, getattr(module, name)) for name in names]
+
+
+def surface():
+    """{dotted name: object} of all public functions and classes."""
+    out = {}
+    for name, value in public(l0path):
+        if isinstance(value, ModuleType):
+            out |= {f"l0path.{name}.{inner}": thing for inner, thing in public(value)}
+        else:
+            out[f"l0path.{name}"] = value
+    return out
+
+
+def members(value):
+    """{name: function} of a public class: what it makes with, its public methods and properties, those of its own bases in the package too."""
+    out = {}
+    for name in dir(value):
+        raw = inspect.getattr_static(value, name)
+        function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)
+        if inspect.isfunction(function) and function.__module__.startswith("l0path") and (not name.startswith("_") or name in ("__init__", "__call__")):
+            out[name] = function
+    return out
+
+
+SURFACE = surface()
+CALLABLES = {}
+for name, value in SURFACE.items():
+    CALLABLES |= {f"{name}.{inner}": function for inner, function in members(value).items()} if inspect.isclass(value) else {name: value}
+EXAMPLES = ["l0path.fit", "l0path.cv_fit", "l0path.nested_cv", "l0path.load", "l0path.one_standard_error", "l0path.Model", "l0path.CVPath.index", "l0path.CVPath.held_out", "l0path.L0Regressor",
+            "l0path.L0Classifier", "l0path.L0RegressorCV", "l0path.L0ClassifierCV", "l0path.designs.blocks", "l0path.designs.convert", "l0path.designs.polynomial",
+            "l0path.diagnostics.support_recovery", "l0path.plots.data", *(f"l0path.simulate.{kind}" for kind in ("linear", "logistic", "poisson")),
+            *(f"l0path.Path.{method}" for method in ("model", "index", "support", "coef", "predict", "objective", "slice", "select", "score_table", "summary", "alternatives", "refit", "score",
+                                                      "certify", "validate", "plot"))]
+
+
+def test_every_public_name_exists_and_is_a_thing_of_the_package():
+    assert len(SURFACE) > 50
+    for name, value in SURFACE.items():
+        assert callable(value), name
+        assert value.__module__.startswith("l0path"), name
+        assert inspect.getdoc(value), f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_parameters_and_result_are_annotated(name):
+    signature = inspect.signature(CALLABLES[name])
+    bare = [parameter.name for parameter in signature.parameters.values() if parameter.annotation is parameter.empty and parameter.name != "self"]
+    assert not bare, f"{name}: annotate {', '.join(bare)}"
+    assert name.endswith("__init__") or signature.return_annotation is not signature.empty, f"{name}: annotate what it returns"
+
+
+@pytest.mark.parametrize("name", [name for name, value in SURFACE.items() if inspect.isfunction(value)])
+def test_docstring_names_every_parameter(name):
+    text = inspect.getdoc(SURFACE[name])
+    silent = [parameter for parameter in inspect.signature(SURFACE[name]).parameters if parameter != "self" and not re.search(rf"\b{parameter}\b", text)]
+    assert not silent, f"{name}: the docstring does not say what {', '.join(silent)} is"
+
+
+def with_examples():
+    """{name: docstring} of everything public whose docstring has an example."""
+    found = {name: inspect.getdoc(value) for name, value in [*SURFACE.items(), *CALLABLES.items()] if ">>>" in (inspect.getdoc(value) or "")}
+    return {name: text for name, text in found.items() if not name.endswith("__init__")}
+
+
+def test_what_people_use_most_has_an_example():
+    assert not [name for name in EXAMPLES if name not in with_examples()]
+
+
+@pytest.mark.parametrize("name", sorted(with_examples()))
+def test_example(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    test = doctest.DocTestParser().get_doctest(with_examples()[name], {}, name, None, None)
+    report = []
+    failed, tried = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL).run(test, out=report.append)
+    if "plot" in name:
+        import matplotlib.pyplot as plt
+
+        plt.close("all")
+    assert tried
+    assert not failed, "".join(report)
+
+
+def test_type_checkers_may_read_the_package():
+    assert (files("l0path") / "py.typed").is_file()
