@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from .designs import Pairs, as_design, check_finite, duplicates
+from .designs import Derived, as_design, check_finite, duplicates
 from .formula import Encoded
 from .groups import by_label, group_factor, make_groups, priced
 from .losses import CLASSIFICATION, Huber, make_loss
@@ -159,7 +159,7 @@ def which(value, names, name):
 
 def _places(wanted, names):
     """{name: position}, the first of that name, for those of the wanted names that exist."""
-    if not isinstance(names, Pairs):
+    if not isinstance(names, Derived):
         return {n: j for j, n in reversed(list(enumerate(names)))} if wanted else {}
     out = {}
     for name in wanted:
@@ -326,11 +326,11 @@ def checksum(data):
 def again(path, X, y):
     """Data for a loaded path from X and y given anew; weights and offset of the fit are not stored, so such paths need a new fit."""
     meta = path.meta
-    if isinstance(meta.names, Pairs) or meta.formula is not None:
+    if isinstance(meta.names, Derived) or meta.formula is not None:
         X, _ = path._new_design(X)
     if meta.has_offset or meta.weighted:
         raise ValueError("the path was fitted with an offset or weights, which a path file does not hold; fit again to use this method")
-    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Pairs)
+    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
     data, *_ = parse(X, y, loss=meta.loss, fit_intercept=meta.intercept, standardize=meta.standardize, sample_weight=None, class_weight=None, offset=None, lower=meta.lower, upper=meta.upper,
                      always_include=meta.forced, exclude=np.flatnonzero(meta.excluded), penalty_factor=meta.factor, feature_names=None if named else meta.names,
                      gamma=meta.loss_parameter or 0.25, delta=meta.loss_parameter)

@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from l0path.designs.additive import Additive, Levels, step_design
 from l0path.designs.checks import ENCODE, check_dtype, check_shape
 from l0path.designs.column_blocks import ColumnBlocks, blocks
 from l0path.designs.conversion import convert
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
+from l0path.designs.derived import Derived
 from l0path.designs.pairs import Pairs
 from l0path.designs.polynomial import Polynomial, expand
 from l0path.designs.shared import AllRows, TrainingSet
@@ -23,7 +25,8 @@ from l0path.designs.standardized import Standardized
 
 from .._types import Columns, Design, Matrix
 
-__all__ = ["AllRows", "ColumnBlocks", "Csc", "Dense", "Pairs", "Polynomial", "Standardized", "TrainingSet", "as_design", "blocks", "check_finite", "convert", "directions", "duplicates", "polynomial"]
+__all__ = ["Additive", "AllRows", "ColumnBlocks", "Csc", "Dense", "Derived", "Levels", "Pairs", "Polynomial", "Standardized", "TrainingSet", "additive", "as_design", "blocks", "check_finite",
+           "convert", "derived", "directions", "duplicates", "polynomial"]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
 SEED = 8128  # of the two random directions that `duplicates` looks along
@@ -47,7 +50,7 @@ def as_design(X: Matrix, feature_names: Sequence[str] | None = None) -> tuple[De
         design, names = _from_sparse(X) if sp.issparse(X) else _from_array(X), feature_names
     if names is None:
         return design, [f"x{j}" for j in range(design.p)], index, notes
-    if isinstance(names, Pairs):
+    if isinstance(names, Derived):
         return design, names, index, notes  # made when asked for, and without repeats
     names = [str(name) for name in names]
     if len(names) != design.p:
@@ -106,14 +109,71 @@ def polynomial(X: Matrix, degree: int = 2, interaction_only: bool = False, cente
                          "pass them to the fit as always_include= too, so that every model keeps the rule")
     if isinstance(min_rows, bool) or not isinstance(min_rows, (int, np.integer)) or min_rows < 1:
         raise ValueError(f"min_rows={min_rows!r} must be a whole number >= 1")
-    base, own, _, _ = as_design(X, names)
-    if type(base) not in (Dense, Csc):
-        raise TypeError(f"X is a design ({type(base).__name__}); pass polynomial an array, a DataFrame or a sparse matrix, which is held in memory")
+    base, own = _in_memory(X, names, "polynomial")
     if min_rows > 1 and isinstance(base, Dense):
         raise ValueError(f"min_rows={min_rows} counts rows in which sparse columns are nonzero, but X is dense; leave min_rows=1, or pass scipy.sparse.csc_array(X)")
-    check_finite(base, own)
     return expand(base, own, interaction_only=bool(interaction_only), center=bool(center), heredity=heredity, parents=_positions(parents, own), min_rows=int(min_rows),
                   by_name=isinstance(X, pd.DataFrame))
+
+
+def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = None) -> Additive:
+    """Piecewise-linear functions of each column of X as a design for `fit`, `cv_fit` and `Path` methods: additive models f_1(x_1) + f_2(x_2) + ...; columns are chosen by `groups=design.groups`.
+
+    Column j has knots t_0 < ... < t_m; its feature l is 0 at x = 0, rises by sqrt(h_l) over h_l = t_l - t_{l-1}, and is constant elsewhere. Features are never stored; a product X'R costs one pass
+    over X for each column of R, whatever the number of bins. Two things follow from the steps:
+
+        sum_l phi_l(x) phi_l(z) = min(x, z) for knots x, z >= 0 = t_0: the histogram intersection kernel (in general min(|x - a|, |z - a|) on one side of a = clip(0, t_0, t_m), and 0 across)
+        sum_l b_l^2 = integral of f_j'(t)^2 dt for f_j = sum_l b_l phi_l: with `standardize=False` the ridge lambda2 is the roughness penalty of a linear smoothing spline
+
+    Parameters
+    ----------
+    X : (n, p) array, DataFrame or SciPy sparse matrix of finite numbers; a sparse one is not filled.
+    bins : steps of a column at most: knots at bins + 1 quantiles of its distinct values (0 among them, where it lies inside), at all values where there are no more. Between knots the kernel is
+        off by h_l / 4 at most. None: knots at all values, at most 65537. The kernel is then exact on the rows of X, and so are the scores r'K_j r by which algorithm="feature_generating" chooses
+        columns; fits have up to n - 1 coefficients a column, so this takes lambda2 > 0 and few rows.
+    names : p strings; default those of a DataFrame, else x0, x1, ... Features are called "age[1]", "age[2]", ... by ascending steps.
+
+    Returns
+    -------
+    Additive, a design with `n`, `p` features, `names`, `names.low` and `names.high` (p,), the knots on both sides of each step, and `groups`, {column: its features}; constant columns have none.
+    Knots are those of all rows given here and stay the same in folds and in predictions. `path.predict` takes new rows of X's own columns; a function stays constant beyond the knots.
+
+    Raises
+    ------
+    ValueError, TypeError: bins that are no whole number >= 1, NaN or infinity in X, only constant columns, a design that is read from disk, more than 2e8 features.
+
+    Notes
+    -----
+    Source: Maji, Berg & Malik (IEEE TPAMI 35, 2013); kernels as groups of features: Tan, Tsang & Wang (JMLR 15, 2014). The chi-squared kernel has smooth features, which scikit-learn makes (Vedaldi &
+    Zisserman, IEEE TPAMI 34, 2012): `sklearn.kernel_approximation.AdditiveChi2Sampler(sample_steps=s).fit_transform(X)`, whose groups are `numpy.tile(numpy.arange(p), 2 * s - 1)`.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0); X = rng.uniform(-2, 2, (300, 20)); y = np.sin(2 * X[:, 3]) + X[:, 8] ** 2 + 0.1 * rng.standard_normal(300)
+    >>> design = l0path.designs.additive(X, bins=10)
+    >>> path = l0path.fit(design, y, groups=design.groups, max_k=3)
+    >>> path.model(k=2).groups, path.predict(X[:5], k=2).shape
+    (['x3', 'x8'], (5,))
+    """
+    if bins is not None and (isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1):
+        raise ValueError(f"bins={bins!r} must be a whole number >= 1, or None for a knot at every value")
+    base, own = _in_memory(X, names, "additive")
+    return step_design(base, own, None if bins is None else int(bins), isinstance(X, pd.DataFrame))
+
+
+def derived(base: Dense | Csc, names: Derived) -> Additive | Polynomial:
+    """The design of the features that `names` describe over a base design."""
+    return (Additive if isinstance(names, Levels) else Polynomial)(base, names)
+
+
+def _in_memory(X, names, what):
+    """(Dense or Csc design, names) of a finite X that is held in memory."""
+    base, own, _, _ = as_design(X, names)
+    if type(base) not in (Dense, Csc):
+        raise TypeError(f"X is a design ({type(base).__name__}); pass {what} an array, a DataFrame or a sparse matrix, which is held in memory")
+    check_finite(base, own)
+    return base, own
 
 
 def _positions(parents, names):

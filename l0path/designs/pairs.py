@@ -2,21 +2,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 
 import numpy as np
 
 from l0path._generic import njit
+from l0path.designs.derived import Derived
 
 
-class Pairs(Sequence):
+class Pairs(Derived):
     """The features x_j of p0 columns, then products (x_j - c_j)(x_k - c_k), k >= j, ordered by j, then k. As a sequence: their names, made when asked for.
 
     base: p0 names. center (p0,): c. offsets (p0 + 1,): the products of column j are number offsets[j] to offsets[j + 1] - 1; partner: their k. by_name: X was a DataFrame.
     """
 
+    stored = ("center", "offsets", "partner")
+    what = "products, or other centres,"
+
     def __init__(self, base: list[str], center: np.ndarray, offsets: np.ndarray, partner: np.ndarray, by_name: bool = False) -> None:
-        self.base, self.by_name = [str(name) for name in base], bool(by_name)
+        super().__init__(base, by_name)
         self.center = np.asarray(center, dtype=np.float64)
         self.offsets, self.partner = np.asarray(offsets, dtype=np.int64), np.asarray(partner, dtype=np.int32)
 
@@ -43,13 +46,6 @@ class Pairs(Sequence):
     def _name(self, j, k):
         return f"{self.base[j]}^2" if j == k else f"{self.base[j]}:{self.base[k]}"
 
-    def __eq__(self, other):
-        if not isinstance(other, Pairs):
-            return NotImplemented
-        return self.base == other.base and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("center", "offsets", "partner"))
-
-    __hash__ = None
-
     def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
         """Position of a name; "b:a" is "a:b". ValueError if there is no such feature."""
         at = self.base_places()
@@ -65,10 +61,6 @@ class Pairs(Sequence):
             if t < self.offsets[j + 1] and self.partner[t] == k:
                 return len(self.base) + t
         raise ValueError(f"there is no feature {name!r}")
-
-    def base_places(self) -> dict[str, int]:
-        """{name: position} of X's own columns."""
-        return {name: j for j, name in reversed(list(enumerate(self.base)))}
 
     def parents(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(j, k) of the features J that are products, as arrays; both are the column itself where a feature is a column."""

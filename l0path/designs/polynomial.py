@@ -7,11 +7,10 @@ import numpy as np
 
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
+from l0path.designs.derived import GRAM, MOST
 from l0path.designs.pair_sums import DenseTable, SparseTable
 from l0path.designs.pairs import Pairs, dense_pairs, sparse_pairs
 
-MOST = 2 * 10**8  # features beyond which the vectors of length p alone would take tens of gigabytes
-GRAM = 2 * 10**9  # bytes of Gram rows kept by a support path
 BLOCK = 1 << 20  # entries of a block of products: 8 MB
 LOSES = 1e-6  # share of the mean square below which a variance is taken anew, from centred products
 FAR = 100.0  # standard deviations from 0 beyond which sparse columns are not centred: the expanded formula would lose 4 digits or more

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
-from ..designs import Pairs, Polynomial, as_design
+from ..designs import Derived, as_design, derived
 from ..formula import Encoded
 from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_loss
 from ..problem import Data
@@ -324,18 +324,18 @@ class Path:
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
     def _new_design(self, X):
-        """X for prediction, columns in the order of the fit: by name for a DataFrame (of a fit to an array: one that has all names), by position else. A polynomial fit takes X's own
-        columns, a formula's a DataFrame of the columns it names (or the p encoded columns of an array)."""
+        """X for prediction, columns in the order of the fit: by name for a DataFrame (of a fit to an array: one that has all names), by position else. A fit to a derived design
+        takes X's own columns, a formula's a DataFrame of the columns it names (or the p encoded columns of an array)."""
         encoding = self.meta.formula
         if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
             X = X if isinstance(X, Encoded) else encoding.encode(X)
             return as_design(X.X)[0], X.index
-        pairs = self.meta.names if isinstance(self.meta.names, Pairs) else None
-        if pairs is not None and isinstance(X, Polynomial):
-            if X.names != pairs:
-                raise ValueError("X has other products, or other centres, than the fit; pass X's own columns, which are then expanded as in the fit")
+        made = self.meta.names if isinstance(self.meta.names, Derived) else None
+        if made is not None and isinstance(getattr(X, "names", None), Derived):
+            if X.names != made:
+                raise ValueError(f"X has other {made.what} than the fit; pass X's own columns, which are then expanded as in the fit")
             return X, None
-        names, by_name, p = (self.meta.names, self.meta.by_name, self.p) if pairs is None else (pairs.base, pairs.by_name, len(pairs.base))
+        names, by_name, p = (self.meta.names, self.meta.by_name, self.p) if made is None else (made.base, made.by_name, len(made.base))
         if isinstance(X, pd.DataFrame):
             named = X.rename(columns=str)
             missing = [name for name in names if name not in named.columns]
@@ -348,7 +348,7 @@ class Path:
         design, _, index, _ = as_design(X)
         if design.p != p:
             raise ValueError(f"X has {design.p} columns, the fit had {p}; pass the same columns in the same order")
-        return design if pairs is None else Polynomial(design, pairs), index
+        return design if made is None else derived(design, made), index
 
     def _given(self, X, y, **by_row):
         """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None, which takes the left side of the DataFrame X and leaves incomplete rows out."""

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
-from ..designs import Pairs
+from ..designs import Derived, Levels, Pairs
 from ..formula import Formula
 from ..groups import Groups
 from .path import Path
@@ -16,7 +16,7 @@ from .records import Meta, Solution
 
 VERSION = 1
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
-PAIRS = ("center", "offsets", "partner")
+DERIVED = {"pairs": Pairs, "levels": Levels}  # names of features made from columns, by the first word of their arrays
 
 
 def _label(x):
@@ -40,9 +40,11 @@ def save(self: Path, file: str | PathLike) -> None:
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {"formula": None if formula is None else formula.stored()}
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
     meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
-    if isinstance(self.meta.names, Pairs):
-        meta["names"] = {"base": self.meta.names.base, "by_name": self.meta.names.by_name}
-        arrays |= {f"pairs_{name}": getattr(self.meta.names, name) for name in PAIRS}
+    if isinstance(self.meta.names, Derived):
+        names = self.meta.names
+        kind = next(kind for kind, made in DERIVED.items() if isinstance(names, made))
+        meta["names"] = {"base": names.base, "by_name": names.by_name} | ({} if kind == "pairs" else {"kind": kind})
+        arrays |= {f"{kind}_{name}": getattr(names, name) for name in names.stored}
     groups = self.meta.groups
     meta["groups"] = None if groups is None else [_label(label) for label in groups.labels]
     if groups is not None:
@@ -104,7 +106,8 @@ def _assemble(header, arrays):
     if meta.get("formula") is not None:
         meta["formula"] = Formula.restored(meta["formula"])
     if isinstance(meta["names"], dict):
-        meta["names"] = Pairs(**meta["names"], **{name: arrays[f"pairs_{name}"] for name in PAIRS})
+        kind = meta["names"].pop("kind", "pairs")
+        meta["names"] = DERIVED[kind](**meta["names"], **{name: arrays[f"{kind}_{name}"] for name in DERIVED[kind].stored})
     meta.pop("n_dropped", None)  # of files written before formulas
     meta = Meta(**meta, **{name: arrays[f"meta_{name}"] for name in ARRAYS})
     numbers = [f for f in Solution._fields if f not in ("support", "beta", "status", "optimality", "flags", "groups")]

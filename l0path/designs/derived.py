@@ -1,0 +1,31 @@
+"""What designs that make their features from the columns of X have in common: names that know how to make the features of new rows."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+GRAM = 2 * 10**9  # bytes of Gram rows kept by a support path
+MOST = 2 * 10**8  # features beyond which the vectors of length p alone would take tens of gigabytes
+
+
+class Derived(Sequence):
+    """Features of p0 columns; as a sequence: their names, made when asked for. base: p0 names, by_name: X was a DataFrame, `stored`: the arrays that make it again with these two,
+    `what`: what two of them can differ in."""
+
+    stored: tuple[str, ...] = ()
+    what = ""
+
+    def __init__(self, base: list[str], by_name: bool) -> None:
+        self.base, self.by_name = [str(name) for name in base], bool(by_name)
+
+    def __eq__(self, other):
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.base == other.base and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self.stored)
+
+    __hash__ = None
+
+    def base_places(self) -> dict[str, int]:
+        """{name: position} of X's own columns."""
+        return {name: j for j, name in reversed(list(enumerate(self.base)))}
