@@ -1,9 +1,14 @@
 """The support path over the number of groups by the feature generating machine; with `polish` it generates for the search over groups, whose swaps are checked over all of them."""
 import time
 
+import numpy as np
+
 from .group_path import GroupPath
 from .solvers.feature_generating import GroupGeneratingSolver
 from .solvers.local_search import LocalSearch
+from .solvers.views import Outcome
+
+TAKEN, COLUMNS = 60, 500  # groups that join for one size at a time at most, and their columns, unless one block has more
 
 
 class GeneratedGroups(GroupPath):
@@ -15,19 +20,33 @@ class GeneratedGroups(GroupPath):
         self.solver = GroupGeneratingSolver(self.model, settings, self.scale)
 
     def _seed(self):
-        """The groups that blocks of every size are made of, each size from the one below."""
-        started, store = time.perf_counter(), self.store
-        for k in range(1, store.last + 1):
-            if k > store.last:
-                break
-            self.clock.poll()
-            near = max(j for j in store.fits if j < k)
-            outcome = self.solver.solve(k, store.fits[near], self.clock.poll)
-            store.offer(outcome.fit)
-            self.model.grow(outcome.fit.groups)
-        m = self.model.model
-        self.rounds.append({"reads": m.reads, "working": m.width, "members": self.model.W.size, "tables": m.tables, "refits": m.refits, "checked": 0, "verified": 0,
-                            "search_seconds": time.perf_counter() - started, "verify_seconds": 0.0, **self.solver.profile()})
+        """Rounds of solving the sizes on the working groups, each from the one below, and a read of X for all of them, after which groups that lower the dual value of a size join."""
+        store, solver = self.store, self.solver
+        most = max(store.last, min(TAKEN, COLUMNS // self.model.widest))
+        stale = list(range(1, store.last + 1))
+        if not solver.everywhere:
+            solver.refresh()
+            _, (J,) = solver.check([Outcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most)
+            self.model.grow(J)
+        while stale:
+            started, outcomes = time.perf_counter(), []
+            for k in stale:
+                if k > store.last:
+                    break
+                self.clock.poll()
+                outcome = solver.solve(k, store.fits[max(j for j in store.fits if j <= k)], self.clock.poll)
+                store.offer(outcome.fit)
+                self.model.grow(outcome.fit.groups)
+                outcomes.append(outcome)
+            solved, stale = time.perf_counter(), []
+            if outcomes and not solver.everywhere:
+                self.clock.poll()
+                outcomes, joining = solver.check(outcomes, most)
+                stale = [solver.size(outcome.fit) for outcome, J in zip(outcomes, joining, strict=True) if J.size and not outcome.proven]
+                self.model.grow(np.unique(np.concatenate(joining)))
+            m = self.model.model
+            self.rounds.append({"reads": m.reads, "working": m.width, "members": self.model.W.size, "tables": m.tables, "refits": m.refits, "checked": len(outcomes), "verified": 0,
+                                "search_seconds": solved - started, "verify_seconds": time.perf_counter() - solved, **solver.profile()})
 
     def _search(self, done):
         if self.generating.polish:

@@ -18,7 +18,8 @@ FORMS = {"dense": lambda X: X, "C float32": lambda X: np.ascontiguousarray(X, dt
 
 def table(rng, n, more=0):
     """Columns of every kind (n, 6 + more): normal, far from 0, counts, negative, half zeros of both signs, two values."""
-    X = np.column_stack([rng.normal(size=n), rng.uniform(5, 6, n), rng.poisson(1.0, n), -rng.uniform(1, 2, n), rng.normal(size=n) * (rng.random(n) < 0.5), rng.integers(0, 2, n), rng.normal(size=(n, more))])
+    X = np.column_stack([rng.normal(size=n), rng.uniform(5, 6, n), rng.poisson(1.0, n), -rng.uniform(1, 2, n), rng.normal(size=n) * (rng.random(n) < 0.5), rng.integers(0, 2, n),
+                         rng.normal(size=(n, more))])
     return X.astype(np.float32).astype(float)
 
 
@@ -93,7 +94,8 @@ def test_knots_are_quantiles_of_distinct_values_and_names_find_them():
     frame = pd.DataFrame({"age": np.arange(101.0), "none": np.full(101, 4.0), "sex": np.arange(101) % 2, "skew": np.append(np.zeros(97), [1.0, 2.0, 3.0, -1.0])})
     design = additive(frame, bins=4)
     assert design.groups == {"age": range(4), "sex": range(4, 5), "skew": range(5, 9)}
-    assert list(design.names) == ["age[1]", "age[2]", "age[3]", "age[4]", "sex[1]", "skew[1]", "skew[2]", "skew[3]", "skew[4]"] and design.names[-1] == "skew[4]" and design.names[:2] == ["age[1]", "age[2]"]
+    assert list(design.names) == ["age[1]", "age[2]", "age[3]", "age[4]", "sex[1]", "skew[1]", "skew[2]", "skew[3]", "skew[4]"]
+    assert design.names[-1] == "skew[4]" and design.names[:2] == ["age[1]", "age[2]"]
     assert design.names.low.tolist() == [0, 25, 50, 75, 0, -1, 0, 1, 2] and design.names.high.tolist() == [25, 50, 75, 100, 1, 0, 1, 2, 3]
     assert [design.names.index(name) for name in design.names] == list(range(9))
     for name in ("age", "age[0]", "age[5]", "none[1]", "sex[x]", "[1]"):

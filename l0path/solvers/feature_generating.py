@@ -179,13 +179,13 @@ class GeneratingSolver(DualSolver):
 
 
 class GroupGeneratingSolver(GeneratingSolver):
-    """The same for groups of a `GroupModel`: blocks are of groups, every look is a read of all columns. A group's score is the sum of its columns' h; where groups overlap a column counts in each,
+    """The same for groups of a `GroupModel`: blocks are of working groups, with paper_defaults of all. A group's score is the sum of its columns' h; where groups overlap a column counts in each,
     which is a relaxation too: of the columns of a model each can be given to one of its groups."""
 
     def __init__(self, groups, settings, scale):
         super().__init__(groups.model, groups.lambda1, groups.lambda2, settings, scale)
-        self.groups, self.everywhere = groups, True
-        self.pool = GroupPool(groups.model, self.dual, groups.problem.groups)
+        self.groups = groups
+        self.pool = GroupPool(groups.model, self.dual, groups.problem.groups, groups.inside, self.everywhere)
 
     def size(self, fit):
         return fit.groups.size - self.groups.forced.size
@@ -199,6 +199,19 @@ class GroupGeneratingSolver(GeneratingSolver):
         if key not in self.refits:
             self.refits[key] = self.groups.refit(groups)
         return self.refits[key]
+
+
+    def check(self, outcomes, most):
+        """(outcomes with their bounds over all groups, for each the groups outside the working ones that lower its D, at most `most`, best first), in one read of X."""
+        score = self.pool.outside(np.column_stack([self.right_side(outcome) for outcome in outcomes]))
+        found, joining = [], []
+        for outcome, outside in zip(outcomes, score.T, strict=True):
+            k, own = self.size(outcome.fit), self.pool.look(self.right_side(outcome))[0]
+            edge = -np.partition(-own, k - 1)[k - 1] if 0 < k <= int(self.groups.inside.sum()) else 0.0
+            best = np.argsort(-outside, kind="stable")[: max(most, k)]
+            found.append(self.judge(outcome, outside[best][outside[best] >= 0.0]) if k else outcome)
+            joining.append(best[:most][outside[best[:most]] > max(edge, 0.0) * (1 + 1e-9)])
+        return found, joining
 
 
 class Candidates:

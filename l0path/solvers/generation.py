@@ -19,6 +19,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ..duality.conjugates import tangents
 from ..losses import derivatives
 from .views import largest
+from .working_columns import READ
 
 CHECK = 5  # steps between looks at the gap of (S)
 INNER = 1000  # steps of one solve of (S) at most
@@ -280,6 +281,10 @@ class Pool:
             pull = self.problem.X.correlate(slopes)
         else:
             pull = self.model.Z[self.model.where[index]] @ slopes if index.size != self.model.width else self.model.Z[: index.size] @ slopes
+        return self.gain(pull)
+
+    def gain(self, pull):
+        """h for Z_j'(w a)."""
         return np.maximum(np.abs(pull) - self.dual.lambda1, 0.0) ** 2 / (4.0 * self.dual.lambda2)
 
     def look(self, slopes):
@@ -295,20 +300,36 @@ class Pool:
 
 
 class GroupPool(Pool):
-    """Groups as units, each look one read of X. Columns that are in every model belong to no group here; those of several groups are repeated."""
+    """Groups as units: those that are `inside` (G,), which grows, or with `everywhere` all of them. Columns that are in every model belong to no group here; those of several groups are repeated."""
 
-    def __init__(self, model, dual, groups):
-        super().__init__(model, dual, True)
+    def __init__(self, model, dual, groups, inside, everywhere):
+        super().__init__(model, dual, everywhere)
+        self.inside = inside
         kept = self.open[groups.columns]
         self.columns, self.owner = groups.columns[kept], groups.owners()[kept]
         self.start = np.searchsorted(self.owner, np.arange(len(groups.labels) + 1))
         self.choosable = groups.choosable(self.problem.usable)
         self.free = int(self.choosable.sum())
 
+    def summed(self, h):
+        """(G,) sums of h (p,) by groups, -1 for those that may not be chosen."""
+        return np.where(self.choosable, np.bincount(self.owner, h[self.columns], minlength=self.choosable.size), -1.0)
+
     def look(self, slopes):
-        h = self.gains(slopes, None)
-        score = np.bincount(self.owner, h[self.columns], minlength=self.choosable.size)
-        return np.where(self.choosable, score, -1.0), np.arange(score.size), float(h[self.problem.forced].sum())
+        h, everywhere = np.zeros(self.problem.X.p), self.everywhere
+        h[slice(None) if everywhere else self.model.W] = self.gains(slopes, None if everywhere else self.model.W)
+        score = self.summed(h)
+        return score if everywhere else np.where(self.inside, score, -1.0), np.arange(score.size), float(h[self.problem.forced].sum())
+
+    def outside(self, R):
+        """(G, m) scores of the groups that are not inside, -1 elsewhere, for m slopes R (n, m): one read of X for all of them."""
+        out, step = np.empty((self.choosable.size, R.shape[1])), max(1, READ // max(self.problem.X.p, 1))
+        for left in range(0, R.shape[1], step):
+            pulls = self.problem.X.correlate(R[:, left : left + step])
+            self.model.reads += 1
+            for i, pull in enumerate(pulls.T, left):
+                out[:, i] = np.where(self.inside, -1.0, self.summed(self.gain(pull)))
+        return out
 
     def entries(self, units):
         places = np.concatenate([np.arange(self.start[u], self.start[u + 1]) for u in units]) if len(units) else np.empty(0, dtype=np.int64)
@@ -402,7 +423,7 @@ def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, o
         slopes = sub.slopes()
         score, ids, taken = pool.look(slopes)
         units = best_units(score, ids, budget)
-        total = float(score[np.searchsorted(ids, units) if pool.everywhere else model.where[units]].sum())
+        total = float(score[np.isin(ids, units)].sum())
         lower = sub.x.smooth - float(sub.x.w @ sub.gradient(sub.x)) - total - taken
         if lower > best:
             best, best_slopes = lower, slopes
