@@ -270,6 +270,23 @@ def test_groups_against_enumeration(loss, overlap):
         assert path.table.lower_bound[1:].notna().all() and path.rounds.relaxation_gap.dropna().between(0, 0.1).all()
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
+    """From few working groups: the paper's form, which reads all groups for every block, finds no better and bounds no higher; bounds hold over all groups."""
+    monkeypatch.setattr("l0path.generated_groups.COLUMNS", 1)
+    rng = np.random.default_rng(11)
+    n, ridge = 80, 0.1
+    X = rng.normal(size=(n, 300)) + 0.7 * rng.normal(size=(n, 1))
+    y = response(loss, X[:, 30:33].sum(axis=1) - X[:, 150:153].sum(axis=1) + 0.5 * X[:, 240:243].sum(axis=1), rng)
+    groups = [list(range(3 * g, min(3 * g + 4, 300))) for g in range(100)]  # neighbours overlap
+    given = {"groups": groups, "lambda2": ridge, "max_k": 3, "loss": loss}
+    a, b = (l0path.fit(X, y, algorithm=FeatureGenerating(tol=1e-4, **more), **given) for more in ({}, {"paper_defaults": True, "C": 1 / (2 * n * ridge), "max_iter": 60}))
+    assert (a.table.objective <= b.table.objective * (1 + 1e-9)).all() and (a.table.lower_bound >= b.table.lower_bound * (1 - 5e-3))[1:].all()
+    best = best_groups(X, y, groups, 1, loss=loss, lambda2=ridge)
+    assert a.table.lower_bound[1] <= best * (1 + 1e-9) and a.table.objective[1] == pytest.approx(best, rel=1e-7)
+    assert len(a.rounds) > 2 and a.rounds.reads.max() < b.rounds.reads.max() / 3 and a.rounds.working.iloc[0] < a.rounds.working.iloc[-1] < 300
+
+
 def test_groups_with_forced_ones_lambda0_and_interruption():
     rng = np.random.default_rng(8)
     X = rng.normal(size=(80, 60))

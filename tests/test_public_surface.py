@@ -43,7 +43,7 @@ CALLABLES = {}
 for name, value in SURFACE.items():
     CALLABLES |= {f"{name}.{inner}": function for inner, function in members(value).items()} if inspect.isclass(value) else {name: value}
 EXAMPLES = ["l0path.fit", "l0path.cv_fit", "l0path.nested_cv", "l0path.load", "l0path.one_standard_error", "l0path.Model", "l0path.CVPath.index", "l0path.CVPath.held_out", "l0path.L0Regressor",
-            "l0path.L0Classifier", "l0path.L0RegressorCV", "l0path.L0ClassifierCV", "l0path.designs.blocks", "l0path.designs.convert", "l0path.designs.polynomial",
+            "l0path.L0Classifier", "l0path.L0RegressorCV", "l0path.L0ClassifierCV", "l0path.designs.blocks", "l0path.designs.convert", "l0path.designs.polynomial", "l0path.designs.additive",
             "l0path.diagnostics.support_recovery", "l0path.plots.data", *(f"l0path.simulate.{kind}" for kind in ("linear", "logistic", "poisson")),
             *(f"l0path.Path.{method}" for method in ("model", "index", "support", "coef", "predict", "objective", "slice", "select", "score_table", "summary", "alternatives", "refit", "score",
                                                       "certify", "validate", "plot"))]
