@@ -174,6 +174,18 @@ def test_cross_validation_is_that_of_the_explicit_features():
     assert cv.model().groups == ["x0", "x6"]
 
 
+def test_lambda0_grids_and_bounds_are_those_of_the_explicit_features():
+    rng = np.random.default_rng(10)
+    X = table(rng, 100, 1)
+    y = labels(rng, X, "squared")
+    design = additive(X, bins=4)
+    F = explicit(X, design.names)
+    a, b = (l0path.fit(A, y, groups=list(map(list, design.groups.values())), grid="lambda0", n_lambda0=6, lambda2=0.01, max_k=4).table for A in (design, F))
+    np.testing.assert_allclose(a.objective, b.objective, rtol=1e-9)
+    a, b = (l0path.fit(A, y, max_k=3, lambda2=0.05, certify=True).table for A in (design, F))  # features one by one
+    np.testing.assert_allclose(a.lower_bound, b.lower_bound, rtol=1e-7)
+
+
 def test_predictions_take_own_columns_by_name_and_survive_storage(tmp_path):
     rng = np.random.default_rng(7)
     frame = pd.DataFrame(rng.standard_normal((90, 3)), columns=["age", "bmi", "bp"])

@@ -21,6 +21,7 @@ import numpy as np
 
 from l0path._generic import njit
 from l0path.designs import threads as pool
+from l0path.designs.checks import right_hand_sides
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
 from l0path.designs.derived import GRAM, MOST, Derived
@@ -235,20 +236,15 @@ class Additive:
 
         pool.run(part, self._cuts(first, last))
 
+    @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X's columns for all m."""
-        stop = self.p if stop is None else stop
-        R = np.ascontiguousarray(R, dtype=np.float64)
-        if R.ndim == 1:
-            return self.correlate(R[:, None], start, stop)[:, 0]
-        if R.shape[0] != self.n:
-            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
         if stop <= start:
             return np.empty((0, R.shape[1]))
         first, last = int(self.names.parents(start)), int(self.names.parents(stop - 1)) + 1
         origin = self.names.offsets[first]
         out = np.empty((self.names.offsets[last] - origin, R.shape[1]))
-        self._columnwise(_sums, first, last, (R,), (out,))
+        self._columnwise(_sums, first, last, (np.ascontiguousarray(R),), (out,))
         return out[start - origin : stop - origin]
 
     def columns(self, J: np.ndarray) -> np.ndarray:
