@@ -14,7 +14,7 @@ from .problem import Data, default_delta, row_weights
 LARGEST = 1e100  # values of y beyond, or all below the inverse, are refused: their squares are summed
 
 
-def _shown(label):
+def shown(label):
     """A class label as a user wrote it."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
@@ -96,13 +96,13 @@ def _labels(series, loss):
         try:
             classes = sorted(classes)
         except TypeError as error:
-            raise TypeError(f"y mixes labels that cannot be sorted: {', '.join(map(_shown, classes[:4]))}; convert them to one type, for example y.astype(str)") from error
+            raise TypeError(f"y mixes labels that cannot be sorted: {', '.join(map(shown, classes[:4]))}; convert them to one type, for example y.astype(str)") from error
     if any(isinstance(c, (float, np.floating)) and not np.isfinite(c) for c in classes):
         finite(series.to_numpy(dtype=np.float64), "y")
     if len(classes) == 1:
-        raise ValueError(f"y has one class only, {_shown(classes[0])}; loss={loss!r} needs two")
+        raise ValueError(f"y has one class only, {shown(classes[0])}; loss={loss!r} needs two")
     if len(classes) > 2:
-        raise ValueError(f"y has {len(classes)} classes ({', '.join(map(_shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one against the rest with "
+        raise ValueError(f"y has {len(classes)} classes ({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one against the rest with "
                          "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))")
     out = np.where((series == classes[1]).to_numpy(dtype=bool), 1.0, -1.0)
     return out, tuple(classes), []
@@ -210,8 +210,8 @@ def class_weights(value, classes, loss):
         raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
     unknown = [key for key in value if key not in classes]
     if unknown:
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class; the classes are {_shown(classes[0])} and {_shown(classes[1])}")
-    pair = tuple(number(value.get(c, 1.0), f"class_weight[{_shown(c)}]") for c in classes)
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class; the classes are {shown(classes[0])} and {shown(classes[1])}")
+    pair = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
     if not all(np.isfinite(w) and w > 0 for w in pair):
         raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
     return pair

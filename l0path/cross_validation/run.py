@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from .. import formula
 from .._types import Matrix, Seed
 from ..designs import threads
-from ..errors import ConvergenceWarning, SeparationWarning
+from ..errors import ConvergenceWarning, SeparationWarning, recorded
 from ..fit import fit
 from ..losses import canonical_name
 from ..plan import default_max_k
@@ -100,8 +100,7 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
         raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1")
     seed = draw_seed(random_state)
     started = time.time()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with recorded() as caught:
         path = fit.__wrapped__(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
     models = [path._source.extra.pop("model")]
     if not len(path) and time_limit is not None:
@@ -145,8 +144,7 @@ def tasks(path):
 
 def fit_fold(number, data, todo, train, deadline, single):
     """Solve the tasks on the training rows (indices, repeated ones counted as often) without a copy of X."""
-    with warnings.catch_warnings(record=True) as caught, threads.limited(1) if single else nullcontext():
-        warnings.simplefilter("always")
+    with recorded() as caught, threads.limited(1) if single else nullcontext():
         solutions, end = _solve(data, todo, train, deadline)
     return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
 

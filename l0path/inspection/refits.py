@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
-from ..errors import SeparationWarning
+from ..errors import SeparationWarning, recorded
 from ..inputs import checksum, finite, response, same_index, sample_weights, vector
 from ..losses import CLASSIFICATION
 from ..paths import Path
@@ -195,8 +195,7 @@ def refit_rows(path, s, rows):
     endog = pd.Series((y > 0).astype(float) if loss == "logistic" else y, index=index, name=name)
     family = sm.families.Binomial() if loss == "logistic" else sm.families.Poisson()
     weighting = {} if w is None else {"freq_weights": w} if counts else {"var_weights": w}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with recorded() as caught:
         results = sm.GLM(endog, exog, family=family, offset=offset, **weighting).fit(tol=1e-12)
     apart = [w for w in caught if issubclass(w.category, PerfectSeparationWarning)]
     for w in caught if not apart else ():

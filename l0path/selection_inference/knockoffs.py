@@ -102,7 +102,7 @@ def knockoff_filter(X: Matrix, y: ArrayLike | None = None, *, fdr: float = 0.1, 
             raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}")
     data, plan, *_ = resolve(X, y, {"n_jobs": n_jobs, **fit})
     if data.groups is not None:
-        raise ValueError("groups= has no knockoffs here: they are made for single columns; leave groups out, or use stability_selection")
+        raise ValueError("groups= has no knockoffs here: they are made for single columns; leave groups out (with a formula, pass groups=False, which counts columns), or use stability_selection")
     rows, usable = np.flatnonzero(data.weights > 0), np.flatnonzero(moving(data) & ~data.excluded)
     if max(2 * rows.size * data.design.p, usable.size**2) > LARGEST:
         what = "knockoffs need a dense array of twice the columns, and their covariance"
@@ -122,7 +122,7 @@ def knockoff_filter(X: Matrix, y: ArrayLike | None = None, *, fdr: float = 0.1, 
     path, swapped = _compete(data, plan, A, copies, rows, free, rng, n_jobs)
     first, second = importance(path, statistic)[data.forced.size :].reshape(2, free.size)
     W = np.zeros(data.design.p)
-    W[free] = np.maximum(first, second) * np.sign(first - second) * np.where(swapped, -1.0, 1.0)
+    W[free] = np.maximum(first, second) * np.sign(first - second) * np.where(swapped, -1.0, 1.0) + 0.0  # no -0
     names = pd.Index([str(name) for name in data.names], name="feature")
     return KnockoffFilter(pd.Series(W, index=names, name="statistic"), threshold_of(W, fdr, plus), fdr=fdr, plus=bool(plus), kind=kind, s=pd.Series(distance, index=names, name="s"), knockoffs=copies,
                           path=path, random_state=seed, status=path.status)
