@@ -65,6 +65,24 @@ def same_index(X, other, name):
 
 def response(y, n, loss):
     """(y float64 (n,), classes or None, notes): classes become -1 / 1."""
+    series = _complete(y, n)
+    return _labels(series, loss) if loss in CLASSIFICATION else _numbers(series, loss)
+
+
+def coded(y, n, loss, classes):
+    """y (n,) of other rows as the fit coded it: classes -1 / 1 by the labels of the fit; one of them alone will do."""
+    if classes is None:
+        return response(y, n, loss)[0]
+    series = _complete(y, n)
+    negative, positive = ((series == label).to_numpy(dtype=bool) for label in classes)
+    unknown = np.flatnonzero(~(negative | positive))
+    if unknown.size:
+        raise ValueError(f"y holds the label {shown(series.iloc[unknown[0]])}, which is not a class of the fit: it had {shown(classes[0])} and {shown(classes[1])}; pass rows of these classes")
+    return np.where(positive, 1.0, -1.0)
+
+
+def _complete(y, n):
+    """y as a Series of length n without missing values."""
     if y is None:
         raise ValueError("y is missing: pass one response per row of X")
     if isinstance(y, pd.DataFrame):
@@ -83,7 +101,7 @@ def response(y, n, loss):
         raise ValueError(f"X has {n} rows but y has {len(series)}; pass one response per row")
     if series.isna().any():
         raise ValueError(f"y has {int(series.isna().sum())} missing values of {n}, the first at position {int(np.flatnonzero(series.isna())[0])}; drop those rows from X and y")
-    return _labels(series, loss) if loss in CLASSIFICATION else _numbers(series, loss)
+    return series
 
 
 def _labels(series, loss):

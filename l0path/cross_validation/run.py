@@ -109,6 +109,8 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
     splits = make_splits(cv, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    _, test = splits[0]
+    score(metric, Held(data.y[test], linear_predictor(data.design, data.offset, path.solutions[0])[test], data.weights[test], path))  # a metric that fails does so before the folds are solved
     outcomes, end = _run_folds(data, tasks(path), splits, models, n_jobs, None if time_limit is None else started + time_limit, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
 from ..errors import SeparationWarning, recorded
-from ..inputs import checksum, finite, response, same_index, sample_weights, vector
+from ..inputs import checksum, coded, finite, same_index, sample_weights, vector
 from ..losses import CLASSIFICATION
 from ..paths import Path
 from ..problem import row_weights
@@ -107,20 +107,6 @@ def _summary2(results, *args, **kwargs):
     return out
 
 
-def coded(path, y, n):
-    """y as the fit codes it: float64 (n,), classes -1 and 1. Labels that the fit did not know are refused; one class alone is fine."""
-    if path.classes is None:
-        return response(y, n, path.meta.loss)[0]
-    values = y.to_numpy(dtype=object) if isinstance(y, (pd.Series, pd.Categorical)) else np.asarray(y).ravel()
-    if len(values) != n:
-        raise ValueError(f"X has {n} rows but y has {len(values)}; pass one response per row")
-    negative, positive = path.classes
-    out = np.where(values == positive, 1.0, np.where(values == negative, -1.0, np.nan))
-    if np.isnan(out).any():
-        raise ValueError(f"y holds {values[np.isnan(out)][0]!r}, which is not a class of the fit; the classes are {negative!r} and {positive!r}")
-    return out
-
-
 def new_rows(path, X, y, sample_weight, offset):
     """Rows of X and y given anew, checked as `fit` checks them."""
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
@@ -132,7 +118,7 @@ def new_rows(path, X, y, sample_weight, offset):
     design, index = path._new_design(X)
     weights = None if sample_weight is None else sample_weights(sample_weight, design.n)
     shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
-    target = coded(path, y, design.n)
+    target = coded(y, design.n, path.loss, path.classes)
     same = bool(path.meta.checksum) and design.n == path.n and checksum(SimpleNamespace(design=design, y=target)) == path.meta.checksum
     return Rows(design, target, weights, shift, index, same)
 
