@@ -491,7 +491,7 @@ def test_warnings_are_recorded_by_thread():
 def test_folds_in_threads_warn_as_those_in_turn(call):
     """Warnings are errors here: one that escaped its record would end the run."""
     X, _ = sample()
-    options = {"cv_fit": {"cv": 8}, "stability_selection": {"n_subsamples": 12, "k": 2}, "split_inference": {"n_splits": 8, "k": 1}}[call]
+    options = {"cv_fit": {"cv": 8}, "stability_selection": {"n_subsamples": 12, "k": 2}, "split_inference": {"n_splits": 6, "k": 1}}[call]
     told = []
     for jobs in (1, 4):
         with joblib.parallel_config(backend="threading", n_jobs=jobs), pytest.warns() as caught:

@@ -194,6 +194,8 @@ def test_errors_name_the_argument_and_the_remedy():
         path.score_table(p_total=3)
     with pytest.raises(ValueError, match="ebic_gamma=2"):
         path.score_table(ebic_gamma=2)
+    with pytest.raises(ValueError, match="ebic_gamma='all' must be a number"):
+        path.score_table(ebic_gamma="all")
     with pytest.raises(ValueError, match="sigma2=-1"):
         l0path.fit(*sample("squared"), max_k=1).score_table(sigma2=-1)
     for loss in ("squared_hinge", "huber"):

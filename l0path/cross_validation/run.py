@@ -73,6 +73,7 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
         (repeated training rows count as often as they appear), or fold ids, one label per row.
     scoring : "deviance" (default: mean of 2 (loss - loss of a perfect prediction), so "mse" for the squared loss and -2 mean loglik for logistic; the mean loss itself for hinges), "mse",
         "mae", "r2", "auc", "misclassification", "brier", a name or scorer of scikit-learn, or f(y, prediction, sample_weight), a loss unless `f.greater_is_better = True`.
+        A metric that fails for the first solution of the fit on all rows, on the first held-out rows, does so before the folds are solved.
     groups_cv : (n,) labels of rows that stay together (with a formula, here and for cv: also the name of a column). n_repeats : repeats of an integer cv; repeat r shuffles with random_state + r.
     sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every fold counts the same in cv_mean.
     n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.

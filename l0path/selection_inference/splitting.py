@@ -57,7 +57,8 @@ def split_inference(X: Matrix, y: ArrayLike | None = None, *, k: int | None = No
     Parameters
     ----------
     X, y, **fit : as in `l0path.fit` (loss: squared, logistic, poisson, huber), but for what is about prices. Weights and offset go with the rows; class weights serve the choice only. Columns of
-        always_include are in every model and tested. With `groups=` whole groups are chosen and their columns tested one by one.
+        always_include are in every model and tested. With `groups=` whole groups are chosen and their columns tested one by one. A held-out part that the chosen columns separate, or that has no
+        degree of freedom left, or no count, says nothing of them.
     k : size of the model chosen in each split; or rule : a criterion ("bic", "aic", "ebic", ...) or a function of the path of the split that returns a row. Sizes are limited to half of either part.
     n_splits : number of random splits, default 50; 1 is the single split. fraction : share of the rows that choose, within each class for classes, default 0.5.
     level : of the intervals, default 0.95, for one column each; they are not simultaneous.
