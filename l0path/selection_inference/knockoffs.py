@@ -66,8 +66,9 @@ def knockoff_filter(X: Matrix, y: ArrayLike | None = None, *, fdr: float = 0.1, 
 
     Parameters
     ----------
-    X, y, **fit : as in `l0path.fit`, but for groups and prices (a formula with a term of several columns takes groups=False). X is used as a dense array with twice the columns, at most 2^28 entries. Columns of `always_include` stay in all models without a
-        knockoff of their own; excluded, constant and repeated ones do not compete. max_k : largest size of the path over 2p columns, default as in `fit`.
+    X, y, **fit : as in `l0path.fit`, but for groups and prices (a formula with a term of several columns takes groups=False). X is used as a dense array with twice the columns, at most 2^28
+        entries. Columns of `always_include` stay in all models without a knockoff of their own; excluded, constant and repeated ones do not compete. max_k : largest size of the path over 2p
+        columns, default as in `fit`.
     fdr : level in (0, 1).    kind : "auto" takes "fixed" where it is valid (squared loss, enough rows), else "model".    plus : True for the bound above.
     statistic : "coefficient" (default): Z_j = sum of |b_j| over the models of the path, standardised; "entry": Z_j = max_k + 1 - k_j, k_j the smallest size whose model holds column j (0 if none
         does), so that W_j is large for columns that enter early and before their knockoffs. Both are valid; the first had more power in simulations (`tests/benchmarks/inference.py`).
