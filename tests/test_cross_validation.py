@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from sklearn import metrics, model_selection
 
 import l0path
+from l0path._warnings import recorded
 from l0path.cross_validation import run, scoring, splits
-from l0path.errors import SeparationWarning, recorded
+from l0path.errors import SeparationWarning
 from l0path.losses import NAMES, value
 
 

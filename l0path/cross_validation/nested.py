@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .. import formula
 from .._types import Matrix, Seed
-from ..errors import recorded
+from .._warnings import recorded
 from ..inputs import finite, parse, vector
 from ..losses import canonical_name
 from ..paths import Model

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 
 from .. import formula
 from .._types import Matrix, Seed
+from .._warnings import recorded
 from ..designs import threads
-from ..errors import ConvergenceWarning, SeparationWarning, recorded
+from ..errors import ConvergenceWarning, SeparationWarning
 from ..fit import fit
 from ..losses import canonical_name
 from ..plan import default_max_k

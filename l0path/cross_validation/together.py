@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .._warnings import recorded
 from ..designs import threads
-from ..errors import recorded
 from ..working_set import deferred_interrupts
 
 WORTH = 1 << 20  # entries of X from which passes cost more than threads

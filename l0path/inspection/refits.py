@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
-from ..errors import SeparationWarning, recorded
+from .._warnings import recorded
+from ..errors import SeparationWarning
 from ..inputs import checksum, coded, finite, same_index, sample_weights, vector
 from ..losses import CLASSIFICATION
 from ..paths import Path

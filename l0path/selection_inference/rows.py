@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._warnings import recorded
 from ..cross_validation.run import FINISHED, in_processes
 from ..designs import threads
-from ..errors import recorded
 from ..fit import fit
 from ..inputs import shown
 from ..losses import Poisson

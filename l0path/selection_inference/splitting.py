@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix, Seed
+from .._warnings import recorded
 from ..cross_validation.run import draw_seed, warn_once
-from ..errors import SeparationWarning, recorded
+from ..errors import SeparationWarning
 from ..inspection.refits import Rows, refit_rows
 from ..losses import CLASSIFICATION, Poisson, name_of
 from ..selection import LIKELIHOOD
