@@ -87,7 +87,7 @@ class _Selected(SelectorMixin, BaseEstimator):
 
     def _data(self, X, y, sample_weight):
         """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for classes, classes_ are set. NaN in X is found by `fit`."""
-        loss = canonical_name(self.loss) if isinstance(self.loss, str) else self.loss
+        loss = canonical_name(self.loss, exact=True) if isinstance(self.loss, str) else self.loss
         classes = isinstance(self, ClassifierMixin)
         if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
             other = "Regressor" if classes else "Classifier"
@@ -244,7 +244,7 @@ class _Regressor(RegressorMixin):
 
 
 def _has_probabilities(self):
-    if isinstance(self.loss, str) and canonical_name(self.loss) == "logistic":
+    if isinstance(self.loss, str) and canonical_name(self.loss, exact=True) == "logistic":
         return True
     raise AttributeError(f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'")
 
