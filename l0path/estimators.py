@@ -329,7 +329,7 @@ class L0Classifier(_Classifier, _OneModel):
     Parameters
     ----------
     lambda2 : default 1e-3, because without shrinkage the logistic loss has no minimum where the columns separate the classes.
-    loss : "logistic" (default), "squared_hinge" or "smoothed_hinge" (width `gamma`, 0.25); only the first has `predict_proba`.
+    loss : "logistic" (default), "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), or with algorithm="exact" "hinge"; only the first has `predict_proba`.
     class_weight : None, "balanced" (sum w / (2 sum of w in the class)) or {label: weight}; multiplies sample_weight.
 
     Attributes
