@@ -1,4 +1,9 @@
 """What every design must be: a matrix of n rows by p columns, n, p > 0, whose entries are real numbers."""
+from collections.abc import Callable
+from functools import wraps
+
+import numpy as np
+
 ENCODE = 'encode them as numbers (pandas.get_dummies(X, drop_first=True, dtype=float)), or use the formula interface l0path.fit("y ~ a + C(b)", data)'
 
 
@@ -24,3 +29,17 @@ def check_dtype(dtype, name="X"):
     if dtype.kind not in "fiub":
         remedy = f"if every value is a number, pass {name}.astype(float); otherwise " if dtype.kind in "OUS" else ""
         raise TypeError(f"{name} has dtype {dtype}, not numbers; {remedy}{ENCODE}")
+
+
+def right_hand_sides(correlate: Callable) -> Callable:
+    """A design's correlate(R (n, m) float64, start, stop) as it is called: with R (n,) too, and `stop` left out for all columns. ValueError where R has other rows."""
+
+    @wraps(correlate)
+    def method(self, R, start=0, stop=None):
+        R = np.asarray(R, dtype=np.float64)
+        if R.shape[0] != self.n:
+            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
+        out = correlate(self, R[:, None] if R.ndim == 1 else R, start, self.p if stop is None else stop)
+        return out[:, 0] if R.ndim == 1 else out
+
+    return method

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from l0path.designs import threads as pool
+from l0path.designs.checks import right_hand_sides
 from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
 from l0path.designs.sources import open_source, optional, shape_of
@@ -209,14 +210,9 @@ class ColumnBlocks:
         with self._lock:
             self._made = {_key(r): product for r, product in zip(R.T, products, strict=True)}
 
+    @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
-        stop = self.p if stop is None else stop
-        R = np.asarray(R, dtype=np.float64)
-        if R.ndim == 1:
-            return self.correlate(R[:, None], start, stop)[:, 0]
-        if R.shape[0] != self.n:
-            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
         if self._made and (start, stop) == (0, self.p) and (out := self._made_before(R)) is not None:
             return out
         out, side = np.zeros((stop - start, R.shape[1])), self._sides(R)

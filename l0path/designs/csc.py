@@ -8,6 +8,7 @@ from scipy.sparse import csc_array
 
 from l0path._generic import njit
 from l0path.designs import threads as pool
+from l0path.designs.checks import right_hand_sides
 
 WORTH_THREADS = 200_000  # multiplications below which a product runs on the calling thread
 
@@ -147,14 +148,10 @@ class Csc:
         cuts = np.clip(np.searchsorted(self.indptr, marks), start, stop)
         return [start, *np.unique(cuts).tolist(), stop]
 
+    @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
-        stop = self.p if stop is None else stop
-        R = np.ascontiguousarray(R, dtype=np.float64)
-        if R.shape[0] != self.n:
-            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
-        out = np.empty((stop - start, *R.shape[1:]))
-        one = R.ndim == 1 or R.shape[1] == 1
+        R, out, one = np.ascontiguousarray(R), np.empty((stop - start, R.shape[1])), R.shape[1] == 1
         kernel, source, target = (_correlate_one, R.reshape(-1), out.reshape(-1)) if one else (_correlate_many, R, out)
 
         def part(left, right):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from l0path.designs import threads as pool
+from l0path.designs.checks import right_hand_sides
 
 TILE = 1 << 18  # entries of a tile cast before a product: 2 MB as float64, which stays in cache, far below the 64 MB allowed
 CACHED = 1 << 16  # entries of a tile that two passes read from cache
@@ -93,14 +94,9 @@ class Dense:
         with pool.one_blas_thread():
             pool.run(part, [*range(start, stop, width), stop])
 
+    @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
-        stop = self.p if stop is None else stop
-        R = np.asarray(R, dtype=np.float64)
-        if R.ndim == 1:
-            return self.correlate(R[:, None], start, stop)[:, 0]
-        if R.shape[0] != self.n:
-            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
         if self.in_place:
             # ranges of columns on our own threads, not one threaded product: a busy neighbour then delays one range, not every thread at every barrier
             width = max(256, -(-(stop - start) // (4 * pool.count())))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from l0path.designs.checks import right_hand_sides
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
 from l0path.designs.pair_sums import DenseTable, SparseTable
@@ -59,14 +60,9 @@ class Polynomial:
             raise IndexError(f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design of {self.p} columns")
         return np.where(J < 0, J + self.p, J)
 
+    @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,)."""
-        stop = self.p if stop is None else stop
-        R = np.asarray(R, dtype=np.float64)
-        if R.ndim == 1:
-            return self.correlate(R[:, None], start, stop)[:, 0]
-        if R.shape[0] != self.n:
-            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
         out = np.empty((stop - start, R.shape[1]))
         self._correlate(R, out, start, stop)
         return out

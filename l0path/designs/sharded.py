@@ -15,6 +15,7 @@ from dask.sizeof import sizeof
 
 from l0path.designs import threads as pool
 from l0path.designs.bed import Packed
+from l0path.designs.checks import right_hand_sides
 from l0path.designs.column_blocks import ColumnBlocks
 from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
@@ -133,14 +134,9 @@ class Sharded(ColumnBlocks):
         parts = self.gather([self.submit(i, _correlate, self.shards[i], side, left, right) for i, left, right, _ in places])
         return [(slice(first + left - start, first + right - start), part) for (_, left, right, first), part in zip(places, parts, strict=True)]
 
+    @right_hand_sides
     def correlate(self, R, start=0, stop=None):
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). R goes to every worker, the product comes back."""
-        stop = self.p if stop is None else stop
-        R = np.asarray(R, dtype=np.float64)
-        if R.ndim == 1:
-            return self.correlate(R[:, None], start, stop)[:, 0]
-        if R.shape[0] != self.n:
-            raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
         if self._made and (start, stop) == (0, self.p) and (out := self._made_before(R)) is not None:
             return out
         out = np.empty((max(stop - start, 0), R.shape[1]))
