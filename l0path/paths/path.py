@@ -318,7 +318,7 @@ class Path:
         if type == "class":
             if self.classes is None:
                 raise ValueError(f"type='class' needs a classification loss; this path has loss={loss!r}")
-            unknown = np.isnan(eta).any(axis=1)
+            unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
             if unknown.any():
                 raise ValueError(f"X has NaN in columns of the model in {unknown.sum()} rows, the first at position {unknown.argmax()}, which have no class; drop or impute them, or take type='link'")
             return np.asarray(self.classes)[(eta > 0).astype(int)]
