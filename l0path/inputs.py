@@ -329,7 +329,7 @@ def _some(J, names):
 
 
 def checksum(data):
-    """A cheap digest of the data: y, weights, and up to 64 evenly spaced columns of X."""
+    """A cheap digest of the data: y, and up to 64 evenly spaced columns of X."""
     digest = hashlib.blake2b(digest_size=16)
     design = data.design
     J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))

@@ -226,6 +226,20 @@ def test_deviance_is_twice_the_loss_beyond_a_perfect_prediction():
         np.testing.assert_allclose(rows, [times * (value(loss, t, e) - best) for t, e, best in zip(coded, eta, perfect, strict=True)], atol=1e-12)
 
 
+def test_the_hinge_is_cross_validated_where_it_is_fitted_exactly():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((50, 4))
+    y = np.where(X[:, 0] - X[:, 1] + rng.standard_normal(50) > 0, "b", "a")
+    same = {"loss": "hinge", "algorithm": "exact", "lambda2": 0.01, "max_k": 2}
+    halves = np.arange(50) < 25
+    cv = l0path.cv_fit(X, y, cv=[(halves, ~halves), (~halves, halves)], **same)
+    eta = l0path.fit(X[halves], y[halves], **same).predict(X[~halves], k=2)
+    assert cv.folds.iloc[2, 0] == pytest.approx(np.maximum(0, 1 - np.where(y[~halves] == "b", 1, -1) * eta).mean(), rel=1e-6)
+    assert set(l0path.L0ClassifierCV(2, cv=2, loss="hinge", algorithm="exact", lambda2=0.01, random_state=0).fit(X, y).predict(X)) == {"a", "b"}
+    with pytest.raises(ValueError, match="algorithm='exact' only"):
+        l0path.cv_fit(X, y, loss="hinge")
+
+
 def test_leave_one_out_is_the_closed_form():
     """With a fixed support the left-out residual is r_i / (1 - h_i), H the hat matrix (Allen 1974)."""
     X, y = sample()

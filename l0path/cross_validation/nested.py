@@ -96,7 +96,7 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     if isinstance(X, str):
         X, y, arguments = formula.opened(X, y, {**arguments, "outer": outer, "groups_cv": groups_cv, "sample_weight": sample_weight, "offset": offset})
         outer, groups_cv, sample_weight, offset = (arguments.pop(name) for name in ("outer", "groups_cv", "sample_weight", "offset"))
-    loss = canonical_name(arguments.get("loss", "squared"))
+    loss = canonical_name(arguments.get("loss", "squared"), exact=True)
     metric = metric_of(scoring, loss)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)

@@ -97,7 +97,7 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
         X, y, arguments = formula.opened(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
         cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
     check_arguments(cv, n_repeats, groups_cv)
-    metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared")))
+    metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared"), exact=True))
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
         raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1")
     seed = draw_seed(random_state)
