@@ -70,6 +70,8 @@ def prepare(frame, options, say):
     """(X, y, arguments of `fit`) from the file: named columns removed, incomplete rows dropped, text columns coded 0/1 against their first level; each step is said."""
     columns(frame, options.response, "--response")
     drop = columns(frame, options.drop, "--drop") + (columns(frame, options.weights, "--weights") if options.weights else [])
+    if options.response in drop:
+        raise ValueError(f"--response {options.response} is named by --drop or --weights too; leave it out there")
     complete = frame.drop(columns=[c for c in drop if c != options.weights]).dropna()
     if len(complete) < len(frame):
         say(f"{len(frame) - len(complete)} of {len(frame)} rows have missing values and are left out")
@@ -167,7 +169,7 @@ def write(path, cv, index, options, say):
             ax = axes()
             ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")
             files.append(name)
-        (path if cv is None else cv).explore(options.out / "explore.html", title=f"{options.response}: {options.file.name}", time_limit=10)
+        (path if cv is None else cv).explore(options.out / "explore.html", title=f"{options.response or options.formula}: {options.file.name}", time_limit=10)
         files.append("explore.html")
     say(f"\nwritten to {options.out}: {', '.join(files)}")
 
@@ -178,7 +180,7 @@ def main(argv=None):
     np.set_printoptions(linewidth=160)
     try:
         run_fit(options)
-    except (ValueError, TypeError, LookupError, FileNotFoundError) as error:
+    except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
         print(f"l0path: {error}", file=sys.stderr)
         return 2
     return 0

@@ -87,7 +87,7 @@ class _Selected(SelectorMixin, BaseEstimator):
 
     def _data(self, X, y, sample_weight):
         """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for classes, classes_ are set. NaN in X is found by `fit`."""
-        loss = canonical_name(self.loss) if isinstance(self.loss, str) else self.loss
+        loss = canonical_name(self.loss, exact=True) if isinstance(self.loss, str) else self.loss
         classes = isinstance(self, ClassifierMixin)
         if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
             other = "Regressor" if classes else "Classifier"
@@ -244,7 +244,7 @@ class _Regressor(RegressorMixin):
 
 
 def _has_probabilities(self):
-    if isinstance(self.loss, str) and canonical_name(self.loss) == "logistic":
+    if isinstance(self.loss, str) and canonical_name(self.loss, exact=True) == "logistic":
         return True
     raise AttributeError(f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'")
 
@@ -329,7 +329,7 @@ class L0Classifier(_Classifier, _OneModel):
     Parameters
     ----------
     lambda2 : default 1e-3, because without shrinkage the logistic loss has no minimum where the columns separate the classes.
-    loss : "logistic" (default), "squared_hinge" or "smoothed_hinge" (width `gamma`, 0.25); only the first has `predict_proba`.
+    loss : "logistic" (default), "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), or with algorithm="exact" "hinge"; only the first has `predict_proba`.
     class_weight : None, "balanced" (sum w / (2 sum of w in the class)) or {label: weight}; multiplies sample_weight.
 
     Attributes

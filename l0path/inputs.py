@@ -14,7 +14,7 @@ from .problem import Data, default_delta, row_weights
 LARGEST = 1e100  # values of y beyond, or all below the inverse, are refused: their squares are summed
 
 
-def _shown(label):
+def shown(label):
     """A class label as a user wrote it."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
@@ -65,6 +65,24 @@ def same_index(X, other, name):
 
 def response(y, n, loss):
     """(y float64 (n,), classes or None, notes): classes become -1 / 1."""
+    series = _complete(y, n)
+    return _labels(series, loss) if loss in CLASSIFICATION else _numbers(series, loss)
+
+
+def coded(y, n, loss, classes):
+    """y (n,) of other rows as the fit coded it: classes -1 / 1 by the labels of the fit; one of them alone will do."""
+    if classes is None:
+        return response(y, n, loss)[0]
+    series = _complete(y, n)
+    negative, positive = ((series == label).to_numpy(dtype=bool) for label in classes)
+    unknown = np.flatnonzero(~(negative | positive))
+    if unknown.size:
+        raise ValueError(f"y holds the label {shown(series.iloc[unknown[0]])}, which is not a class of the fit: it had {shown(classes[0])} and {shown(classes[1])}; pass rows of these classes")
+    return np.where(positive, 1.0, -1.0)
+
+
+def _complete(y, n):
+    """y as a Series of length n without missing values."""
     if y is None:
         raise ValueError("y is missing: pass one response per row of X")
     if isinstance(y, pd.DataFrame):
@@ -83,7 +101,7 @@ def response(y, n, loss):
         raise ValueError(f"X has {n} rows but y has {len(series)}; pass one response per row")
     if series.isna().any():
         raise ValueError(f"y has {int(series.isna().sum())} missing values of {n}, the first at position {int(np.flatnonzero(series.isna())[0])}; drop those rows from X and y")
-    return _labels(series, loss) if loss in CLASSIFICATION else _numbers(series, loss)
+    return series
 
 
 def _labels(series, loss):
@@ -96,13 +114,13 @@ def _labels(series, loss):
         try:
             classes = sorted(classes)
         except TypeError as error:
-            raise TypeError(f"y mixes labels that cannot be sorted: {', '.join(map(_shown, classes[:4]))}; convert them to one type, for example y.astype(str)") from error
+            raise TypeError(f"y mixes labels that cannot be sorted: {', '.join(map(shown, classes[:4]))}; convert them to one type, for example y.astype(str)") from error
     if any(isinstance(c, (float, np.floating)) and not np.isfinite(c) for c in classes):
         finite(series.to_numpy(dtype=np.float64), "y")
     if len(classes) == 1:
-        raise ValueError(f"y has one class only, {_shown(classes[0])}; loss={loss!r} needs two")
+        raise ValueError(f"y has one class only, {shown(classes[0])}; loss={loss!r} needs two")
     if len(classes) > 2:
-        raise ValueError(f"y has {len(classes)} classes ({', '.join(map(_shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one against the rest with "
+        raise ValueError(f"y has {len(classes)} classes ({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one against the rest with "
                          "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))")
     out = np.where((series == classes[1]).to_numpy(dtype=bool), 1.0, -1.0)
     return out, tuple(classes), []
@@ -210,8 +228,8 @@ def class_weights(value, classes, loss):
         raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
     unknown = [key for key in value if key not in classes]
     if unknown:
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class; the classes are {_shown(classes[0])} and {_shown(classes[1])}")
-    pair = tuple(number(value.get(c, 1.0), f"class_weight[{_shown(c)}]") for c in classes)
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class; the classes are {shown(classes[0])} and {shown(classes[1])}")
+    pair = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
     if not all(np.isfinite(w) and w > 0 for w in pair):
         raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
     return pair
@@ -311,7 +329,7 @@ def _some(J, names):
 
 
 def checksum(data):
-    """A cheap digest of the data: y, weights, and up to 64 evenly spaced columns of X."""
+    """A cheap digest of the data: y, and up to 64 evenly spaced columns of X."""
     digest = hashlib.blake2b(digest_size=16)
     design = data.design
     J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))

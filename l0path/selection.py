@@ -46,9 +46,9 @@ def score_table(self: Path, p_total: int | None = None, sigma2: float | None = N
         takes the data and the path was loaded from a file.
     ebic_gamma : 0 (bic) to 1; 1 is consistent for any p that is a power of n.
 
-    Returns a DataFrame: loglik df aic aicc bic ebic gic mbic, for the squared loss also rss r2_adjusted cp. A perfect fit has loglik = inf. Its `attrs` say what went in: n (n_eff), p (columns
-    that compete: p_total less the forced ones), ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria as texts in these, in df, m = df (+ 1 under the squared loss) and chosen, the
-    nonzero coefficients that were not forced.
+    Returns a DataFrame: loglik df aic aicc bic ebic gic mbic, for the squared loss also rss r2_adjusted cp. The loglik of a perfect fit is as large as rounding makes it, up to inf; `select` passes
+    it over. Its `attrs` say what went in: n (n_eff), p (columns that compete: p_total less the forced ones), ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria as texts in these, in
+    df, m = df (+ 1 under the squared loss) and chosen, the nonzero coefficients that were not forced.
 
     Raises ValueError for losses without a likelihood (hinges, huber): choose there by `l0path.cv_fit`.
 
@@ -67,8 +67,8 @@ def score_table(self: Path, p_total: int | None = None, sigma2: float | None = N
     meta = self.meta
     _has_likelihood(meta.loss)
     q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
-    if not 0 <= ebic_gamma <= 1:
-        raise ValueError(f"ebic_gamma={ebic_gamma!r} must lie in [0, 1]")
+    if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
+        raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
     n, squared = meta.n_eff, meta.loss == "squared"
     loss = np.array([s.loss for s in self.solutions])
     df = np.array([np.count_nonzero(s.beta) for s in self.solutions]) + float(meta.intercept)

@@ -321,7 +321,8 @@ class _Run:
                          by_name=by_name, response=response, groups=data.groups, formula=self.formula,
                          random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
                          checksum=inputs.checksum(data) if self.keep is None else "",
-                         log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0)
+                         log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0,
+                         floor=self.problem.floor)
         return self.meta
 
     def path(self, by_name, response):

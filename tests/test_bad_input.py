@@ -392,6 +392,37 @@ def test_heavy_tails_are_no_separation():
     assert path.model(k=1).objective == pytest.approx(oracles.restricted(x[:, None], y, [0], loss="logistic")[0], rel=1e-9)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+@pytest.mark.parametrize("n", [16, 10_000])
+def test_separation_of_some_rows_is_found_in_any_unit_and_number_of_rows(n, scale, intercept):
+    """One level of a factor has one class, or no counts, alone: the loss of its rows falls to 0 for ever, that of the others has its optimum."""
+    level = np.arange(n) < 4
+    y = np.where(level, 1, np.arange(n) % 2)
+    with pytest.warns(SeparationWarning, match="separate the classes"):
+        path = l0path.fit(scale * level[:, None], y, loss="logistic", fit_intercept=intercept, standardize=False)
+    last = path.model(index=-1)
+    assert last.k == 1 and last.status == "separated" and last.optimality == "unverified"
+    assert last.objective == pytest.approx(np.log(2) * (n - 4) / n, rel=1e-7)
+    with pytest.warns(SeparationWarning, match="rates"):
+        counts = l0path.fit(scale * level[:, None], np.where(level, 0, 1 + np.arange(n) % 2), loss="poisson", fit_intercept=intercept, standardize=False)
+    assert counts.table.status.tolist() == ["converged", "separated"]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared_hinge", "smoothed_hinge", "huber"])
+def test_columns_of_very_different_units_need_no_standardisation(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    eta = 0.3 + X @ [1, -1, 0.5]
+    y = np.where(eta + rng.logistic(size=200) > 0, 1.0, -1.0) if loss in oracles.CLASSES else rng.poisson(np.exp(0.4 * eta)) * 1.0 if loss == "poisson" else eta + rng.standard_t(2, size=200)
+    value, beta, intercept = oracles.restricted(X, y, range(3), loss=loss, standardize=False)
+    units = np.array([1e5, 1e-5, 1.0])
+    model = l0path.fit(X * units, y, loss=loss, standardize=False, delta=1.345).model(k=3)
+    assert model.converged and model.objective == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(model.coef.to_numpy()[1:] * units, beta, rtol=1e-7)
+    assert model.intercept == pytest.approx(intercept, abs=1e-7)
+
+
 def test_curvature_that_rounding_hides_is_no_separation():
     """Ten genes and shuffled labels: the optimum is far out, where hardly a row is curved, but it is one."""
     data = l0path.datasets.load_srbct()

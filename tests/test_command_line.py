@@ -99,6 +99,18 @@ def test_files_that_cannot_be_read(tmp_path, capsys):
     assert "--drop id" in err
 
 
+def test_files_and_options_that_cannot_be_used_are_named(table, tmp_path, capsys):
+    code, _, err = run(capsys, "fit", table, "--response", "y", "--drop", "y,sick")
+    assert code == 2 and "--response y is named by --drop" in err
+    code, _, err = run(capsys, "fit", tmp_path, "--response", "y")
+    assert code == 2 and err.startswith("l0path: ") and "irectory" in err
+
+
+def test_the_page_of_a_formula_is_titled_by_it(table, tmp_path, capsys):
+    assert run(capsys, "fit", table, "--formula", "y ~ a + c", "--out", tmp_path / "o")[0] == 0
+    assert "y ~ a + c: table.csv" in (tmp_path / "o" / "explore.html").read_text(encoding="utf-8")
+
+
 def test_warm_up_reports_each_loss(capsys):
     seconds = l0path.warm_up(["squared"])
     assert list(seconds) == ["squared"]

@@ -1,5 +1,6 @@
 """`cv_fit` against a loop that copies rows, fits and scores them by hand, for every kind of split, scoring and option; and the rules of choosing."""
 import pickle
+import threading
 import time
 import warnings
 
@@ -11,7 +12,8 @@ import scipy.sparse as sp
 from sklearn import metrics, model_selection
 
 import l0path
-from l0path.cross_validation import scoring, splits
+from l0path._warnings import recorded
+from l0path.cross_validation import run, scoring, splits
 from l0path.errors import SeparationWarning
 from l0path.losses import NAMES, value
 
@@ -224,6 +226,20 @@ def test_deviance_is_twice_the_loss_beyond_a_perfect_prediction():
         np.testing.assert_allclose(rows, [times * (value(loss, t, e) - best) for t, e, best in zip(coded, eta, perfect, strict=True)], atol=1e-12)
 
 
+def test_the_hinge_is_cross_validated_where_it_is_fitted_exactly():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((50, 4))
+    y = np.where(X[:, 0] - X[:, 1] + rng.standard_normal(50) > 0, "b", "a")
+    same = {"loss": "hinge", "algorithm": "exact", "lambda2": 0.01, "max_k": 2}
+    halves = np.arange(50) < 25
+    cv = l0path.cv_fit(X, y, cv=[(halves, ~halves), (~halves, halves)], **same)
+    eta = l0path.fit(X[halves], y[halves], **same).predict(X[~halves], k=2)
+    assert cv.folds.iloc[2, 0] == pytest.approx(np.maximum(0, 1 - np.where(y[~halves] == "b", 1, -1) * eta).mean(), rel=1e-6)
+    assert set(l0path.L0ClassifierCV(2, cv=2, loss="hinge", algorithm="exact", lambda2=0.01, random_state=0).fit(X, y).predict(X)) == {"a", "b"}
+    with pytest.raises(ValueError, match="algorithm='exact' only"):
+        l0path.cv_fit(X, y, loss="hinge")
+
+
 def test_leave_one_out_is_the_closed_form():
     """With a fixed support the left-out residual is r_i / (1 - h_i), H the hat matrix (Allen 1974)."""
     X, y = sample()
@@ -411,3 +427,89 @@ def test_edges_are_noted():
     cv = l0path.cv_fit(X, y, cv=3, random_state=0, lambda2=[30.0, 10.0], max_k=1)
     assert any("smallest lambda2" in note for note in cv.notes)
     assert any("raise max_k" in note for note in cv.notes)
+
+
+def test_edges_are_noted_only_where_a_larger_path_exists():
+    X, _ = sample()
+    y = X @ np.linspace(1, 2, 7) + 0.01 * np.random.default_rng(1).standard_normal(60)
+    assert not l0path.cv_fit(X, y, cv=3, exclude=[0], random_state=0).notes  # all that may be chosen are
+    X[:, 0] = 1.0
+    cv = l0path.cv_fit(X, y, cv=3, random_state=0)
+    assert cv.path.model(index=cv.index()).k == 6 and not any("raise max_k" in note for note in cv.notes)
+    assert any("raise max_k" in note for note in l0path.cv_fit(X, y, cv=3, max_k=4, random_state=0).notes)
+
+
+def test_a_metric_that_does_not_fit_is_refused_before_the_folds_are_solved(monkeypatch):
+    X, y = sample()
+    monkeypatch.setattr(run, "_run_folds", lambda *_: pytest.fail("folds were solved"))
+    with pytest.raises(TypeError, match=r"scoring=mean_absolute_error cannot be called as f\(y, prediction, sample_weight\).*make_scorer\(mean_absolute_error\)"):
+        l0path.cv_fit(X, y, scoring=metrics.mean_absolute_error, max_k=2)
+    with pytest.raises(ValueError, match="scoring='roc_auc' needs classes, which loss='squared' has not"):
+        l0path.cv_fit(X, y, scoring="roc_auc", max_k=2)
+    with pytest.raises(ValueError, match="scoring='neg_log_loss' needs probabilities, which loss='squared_hinge' has not"):
+        l0path.cv_fit(X, y > 0, scoring="neg_log_loss", loss="squared_hinge", lambda2=0.1, max_k=2)
+    with pytest.raises(ZeroDivisionError):
+        l0path.cv_fit(X, y, scoring=lambda y, prediction, w: 1 / 0, max_k=2)
+
+
+@pytest.mark.parametrize("method", ["validate", "score"])
+def test_labels_of_other_rows_are_read_as_those_of_the_fit(method):
+    X, y = sample("classes")
+    path = l0path.fit(X, y, loss="logistic", max_k=2)
+
+    def read(labels):
+        return path.validate(X, labels).table.cv_mean[1] if method == "validate" else path.score(X, labels, k=1).deviance
+
+    for labels in (y.tolist(), y[:, None], pd.Categorical(y), pd.Series(y, dtype="string"), pd.DataFrame({"y": y})):
+        assert read(labels) == read(y)
+    missing = pd.Series(y, dtype="string")
+    missing[4] = pd.NA
+    for labels, match in ((missing, "y has 1 missing values of 60, the first at position 4"), (y.reshape(30, 2), r"y has shape \(30, 2\)"),
+                          (np.where(y == "yes", "yes", "maybe"), "y holds the label 'maybe', which is not a class of the fit: it had 'no' and 'yes'")):
+        with pytest.raises(ValueError, match=match):
+            read(labels)
+
+
+def test_warnings_are_recorded_by_thread():
+    """Two threads whose records overlap in time: each has its own, the state of `warnings` is the old one afterwards, and warnings of a third thread are not lost."""
+    at, found = threading.Barrier(2, timeout=20), {}
+
+    def first():
+        with recorded() as found["first"]:
+            at.wait()  # both records are open
+            warnings.warn("first", stacklevel=1)
+            at.wait()  # both have warned
+        at.wait()  # this record is closed
+
+    def second():
+        with recorded() as found["second"]:
+            at.wait()
+            warnings.warn("second", stacklevel=1)
+            at.wait()
+            at.wait()
+            warnings.warn("again", stacklevel=1)
+            other = threading.Thread(target=warnings.warn, args=("other",))
+            other.start()
+            other.join()
+
+    before = list(warnings.filters), warnings.showwarning
+    threads = [threading.Thread(target=task) for task in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {name: [str(w.message) for w in record] for name, record in found.items()} == {"first": ["first"], "second": ["second", "again", "other"]}
+    assert (list(warnings.filters), warnings.showwarning) == before
+
+
+@pytest.mark.parametrize("call", ["cv_fit", "stability_selection", "split_inference"])
+def test_folds_in_threads_warn_as_those_in_turn(call):
+    """Warnings are errors here: one that escaped its record would end the run."""
+    X, _ = sample()
+    options = {"cv_fit": {"cv": 8}, "stability_selection": {"n_subsamples": 12, "k": 2}, "split_inference": {"n_splits": 6, "k": 1}}[call]
+    told = []
+    for jobs in (1, 4):
+        with joblib.parallel_config(backend="threading", n_jobs=jobs), pytest.warns() as caught:
+            getattr(l0path, call)(X, X[:, 1] > 1, loss="logistic", random_state=0, max_k=2 if call != "split_inference" else None, **options)
+        told.append([(w.category, str(w.message)) for w in caught])
+    assert told[0] == told[1] and {category for category, _ in told[0]} == {SeparationWarning}

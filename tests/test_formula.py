@@ -380,3 +380,20 @@ def test_wrong_folds_are_refused():
     for cv, match in ((short, "masks of that length"), (np.arange(5), "5 labels, data has 90 rows"), (beyond, "indices of the 90 rows"), ("nothing", "cv='nothing' is not a column")):
         with pytest.raises(ValueError, match=match):
             l0path.cv_fit("y ~ a", frame, cv=cv)
+
+
+def test_levels_are_those_of_the_rows_used():
+    """A category without rows has no column, and new rows of it are refused: a column of zeros would pass them for the first level."""
+    frame = DATA.assign(c=pd.Categorical(DATA.c, categories=["w", "never", "u", "v"]))
+    path = l0path.fit("y ~ a + c", frame)
+    assert path.names == ["a", "c[T.u]", "c[T.v]"] and not path.notes
+    with pytest.raises(ValueError, match="column c has the level 'never', which the fit did not know"):
+        path.predict(frame.assign(c="never"), k=1)
+    np.testing.assert_allclose(path.predict(frame, k=2), smf.ols("y ~ a + c", DATA).fit().predict(DATA), rtol=1e-10)
+    assert l0path.fit("y ~ a + c", frame.assign(c=frame.c.where(frame.c != "u", np.nan))).names == ["a", "c[T.v]"]
+
+
+def test_lists_of_groups_may_name_terms():
+    by_list, by_label = l0path.fit("y ~ a + x + c", DATA, groups=[["a", "x"], ["c"]]), l0path.fit("y ~ a + x + c", DATA, groups={0: ["a", "x"], 1: "c"})
+    pd.testing.assert_frame_equal(by_list.table, by_label.table)
+    assert by_list.model(k=2).n_nonzero == 4

@@ -14,6 +14,7 @@ import statsmodels.api as sm
 from scipy import linalg, optimize, stats
 
 import l0path
+from l0path.errors import SeparationWarning
 from l0path.selection_inference import aggregate_p_values, knockoffs
 from l0path.selection_inference.error_bounds import largest_tail, r_concave, unimodal, worst_case
 from l0path.selection_inference.gaussian_knockoffs import distances, fixed_knockoffs, model_knockoffs
@@ -518,3 +519,47 @@ def test_family_wise_error_and_coverage_of_splits(n_splits):
         covered.append(((table.ci_low <= beta) & (beta <= table.ci_high))[beta != 0].mean())
     assert np.mean(wrong) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 100)
     assert np.mean(covered) >= 0.95 - 2 * np.std(covered) / 10
+
+
+@pytest.mark.parametrize("call", ["stability_selection", "split_inference"])
+def test_subsets_that_no_path_can_be_fitted_to_are_named(call):
+    X, _ = sample(40)
+    rare = np.arange(40) == 3
+    run = getattr(l0path, call)
+    with pytest.raises(ValueError, match=r"fraction=0\.5 of the 1 rows of class True is no row"):
+        run(X, rare, loss="logistic", lambda2=0.01, k=1, random_state=0)
+    with pytest.raises(ValueError, match="y is zero in every row of a random subset"):
+        run(X, 2.0 * rare, loss="poisson", lambda2=0.01, k=1, random_state=0)
+
+
+def test_held_out_rows_that_tell_nothing_leave_intervals_open():
+    X, y = (part[:8] for part in sample())
+    table = l0path.split_inference(X[:, :4], y, n_splits=4, k=2, always_include=[0], random_state=0)  # as many coefficients as held-out rows
+    assert (table.p_value == 1).all() and (table.ci_low == -np.inf).all() and (table.ci_high == np.inf).all() and table.selected.sum() == 3  # k, and the forced one
+    X, counts = sample()[0][:20], 3.0 * np.isin(np.arange(20), [2, 5])
+    data = resolve(X, counts, {"loss": "poisson"}).data
+    seed = next(s for s in range(99) if {2, 5} <= set(draw(data, 0.5, np.random.default_rng(np.random.SeedSequence(s).spawn(1)[0]))[0].tolist()))  # both counts among the rows that choose
+    table = l0path.split_inference(X, counts, loss="poisson", lambda2=0.01, k=1, n_splits=1, random_state=seed)
+    assert (table.ci_high == np.inf).all() and table.selected.sum() == 1
+
+
+def test_separated_held_out_rows_are_told_apart_from_a_separated_path():
+    X, _ = sample()
+    with pytest.warns(SeparationWarning) as caught:
+        table = l0path.split_inference(X, X[:, 1] > 0, loss="logistic", lambda2=0.01, k=1, n_splits=4, random_state=0)
+    assert [str(w.message)[:78] for w in caught] == ["in 4 of 4 splits the chosen columns separate the classes of the held-out rows "]
+    assert table.selected.iloc[1] == 1 and (table.ci_low == -np.inf).all() and (table.p_value == 1).all()
+
+
+def test_formulas_with_terms_of_several_columns():
+    X, y = sample(60)
+    X = X[:, :3]
+    frame = pd.DataFrame(X, columns=list("abc")).assign(f=np.resize(list("uvw"), 60), y=y)
+    with pytest.raises(ValueError, match="pass groups=False"):
+        l0path.knockoff_filter("y ~ a + b + f", frame)
+    coded = np.column_stack([X[:, :2], frame.f == "v", frame.f == "w"]).astype(float)
+    by_formula, by_array = l0path.knockoff_filter("y ~ a + b + f", frame, groups=False, random_state=0), l0path.knockoff_filter(coded, y, random_state=0)
+    assert by_formula.statistic.index.tolist() == ["a", "b", "f[T.v]", "f[T.w]"]
+    np.testing.assert_allclose(by_formula.statistic, by_array.statistic)
+    assert l0path.stability_selection("y ~ a + b + f", frame, n_subsamples=4, random_state=0).frequency.index.tolist() == ["a", "b", "f"]
+    assert l0path.split_inference("y ~ a + b + f", frame, n_splits=2, random_state=0).index.tolist() == ["a", "b", "f[T.v]", "f[T.w]"]

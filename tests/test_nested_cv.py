@@ -8,7 +8,9 @@ import scipy.sparse as sp
 from sklearn import metrics, model_selection
 
 import l0path
+from l0path.cross_validation import nested
 from l0path.designs import as_design
+from l0path.errors import SeparationWarning
 
 
 def sample(kind="real", n=90, p=7, seed=0):
@@ -138,3 +140,38 @@ def test_errors_name_the_argument_and_the_remedy(change, error, match):
     X, y = sample()
     with pytest.raises(error, match=match):
         l0path.nested_cv(**{"X": X, "y": y, "outer": 3, "cv": 3, "max_k": 1} | change)
+
+
+@pytest.mark.parametrize("how", ["raised", "told"])
+def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
+    """Ctrl-C in an outer fold ends the run, whether `cv_fit` raises it or returns with the inner folds that finished."""
+    X, y = sample()
+    whole = l0path.nested_cv(X, y, outer=4, cv=3, max_k=3, random_state=0)
+    calls = []
+
+    def pressed(*args, **more):
+        calls.append(1)
+        if len(calls) == 3 and how == "raised":
+            raise KeyboardInterrupt
+        cv = l0path.cv_fit(*args, **more)
+        if len(calls) == 3:
+            cv.status = "interrupted (Ctrl-C); 2 of 3 folds finished, the others are left out"
+        return cv
+
+    monkeypatch.setattr(nested, "cv_fit", pressed)
+    part = l0path.nested_cv(X, y, outer=4, cv=3, max_k=3, random_state=0)
+    assert part.status == "interrupted (Ctrl-C); 2 of 4 outer folds finished, the others are left out" and whole.status == "complete: 4 outer folds"
+    pd.testing.assert_frame_equal(part.table, whole.table.iloc[:2])
+    assert len(calls) == 3 and len(part.splits) == len(part.models) == 2
+    out = np.concatenate([test for _, test in part.splits])
+    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(part.held_out)), np.sort(out))
+    calls[:] = [1, 1]
+    with pytest.raises(KeyboardInterrupt):
+        l0path.nested_cv(X, y, outer=4, cv=3, max_k=3, random_state=0)
+
+
+def test_separation_is_told_once_for_all_outer_folds():
+    X, _ = sample()
+    with pytest.warns(SeparationWarning, match="in 3 of 3 outer folds a support separated") as caught:
+        l0path.nested_cv(X, X[:, 1] > 0, outer=3, cv=3, max_k=3, loss="logistic", random_state=0)
+    assert len(caught) == 1 and caught[0].filename == __file__

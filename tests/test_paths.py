@@ -261,6 +261,17 @@ def test_predicted_classes_have_the_labels_of_the_fit(labels, tmp_path):
         assert set(np.unique(predicted)) == set(labels) and (predicted == np.asarray(y)).mean() > 0.7
 
 
+def test_a_row_without_a_predictor_has_no_class():
+    path = l0path.fit(X, Z, loss="logistic", lambda2=0.1, max_k=2)
+    rows = X[:4].copy()
+    rows[2, path.support(k=2)[0]] = np.nan
+    rows[3, np.setdiff1d(range(6), path.support(k=2))] = np.nan  # not in the model
+    assert np.isnan(path.predict(rows, k=2)).tolist() == [False, False, True, False]
+    with pytest.raises(ValueError, match=r"NaN .*1 rows, the first at position 2"):
+        path.predict(rows, k=2, type="class")
+    assert (path.predict(rows[[0, 1, 3]], k=2, type="class") == path.predict(X[[0, 1, 3]], k=2, type="class")).all()
+
+
 def test_offset_in_predictions():
     o = np.linspace(-1, 1, 50)
     path = l0path.fit(X, Y, offset=o, max_k=2)

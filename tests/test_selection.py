@@ -166,6 +166,25 @@ def test_variance_of_the_full_model_needs_the_data_or_sigma2(tmp_path):
     assert again.select("cp", sigma2=1.0) == path.select("cp", sigma2=1.0)
 
 
+@pytest.mark.parametrize("scale", [1, 20])
+def test_the_deviance_ratio_of_counts_is_that_of_generalised_linear_models(scale, tmp_path):
+    """Counts of all sizes: with large ones exp(eta) - y eta is negative, and says nothing by itself."""
+    X, y = sample("poisson")
+    rng = np.random.default_rng(5)
+    y, weights, offset = y * scale, rng.uniform(0.5, 2, y.size), 0.3 * rng.standard_normal(y.size)
+    path = l0path.fit(X, y, loss="poisson", sample_weight=weights, offset=offset, max_k=3, lower=-3, upper=3)
+    glm = sm.GLM(y, sm.add_constant(X[:, path.support(k=2)]), family=sm.families.Poisson(), freq_weights=weights, offset=offset).fit(tol=1e-13)
+    assert path.table.deviance_ratio[2] == pytest.approx(1 - glm.deviance / glm.null_deviance, abs=1e-8)
+    certificate = path.certify(k=2)
+    assert 0 < certificate.model.deviance_ratio <= certificate.deviance_ratio_bound < 1
+    path.save(tmp_path / "path.npz")
+    assert l0path.load(tmp_path / "path.npz").table.deviance_ratio.equals(path.table.deviance_ratio)
+    right = path.plot("loss").child_axes[0]
+    right.figure.canvas.draw()
+    ratio = right._functions[0](path.table.loss[2])
+    assert ratio == pytest.approx(path.table.deviance_ratio[2])
+
+
 def test_poisson_scores_survive_saving(tmp_path):
     X, y = sample("poisson")
     path = l0path.fit(X, y, loss="poisson", max_k=3)
@@ -194,6 +213,8 @@ def test_errors_name_the_argument_and_the_remedy():
         path.score_table(p_total=3)
     with pytest.raises(ValueError, match="ebic_gamma=2"):
         path.score_table(ebic_gamma=2)
+    with pytest.raises(ValueError, match="ebic_gamma='all' must be a number"):
+        path.score_table(ebic_gamma="all")
     with pytest.raises(ValueError, match="sigma2=-1"):
         l0path.fit(*sample("squared"), max_k=1).score_table(sigma2=-1)
     for loss in ("squared_hinge", "huber"):

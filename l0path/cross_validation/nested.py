@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from .. import formula
 from .._types import Matrix, Seed
+from .._warnings import recorded
 from ..inputs import finite, parse, vector
 from ..losses import canonical_name
 from ..paths import Model
 from ..paths.records import Source
 from ..progress import Bar
 from .result import linear_predictor
-from .run import cv_fit, draw_seed
+from .run import cv_fit, draw_seed, warn_once
 from .scoring import Held, metric_of, score
 from .splits import _labels, check_arguments, make_splits, whole
 
@@ -32,9 +33,11 @@ class NestedCV:
     models : the `Model` chosen in each outer fold (its path holds no data).    splits : [(train, test)] row indices of the outer folds.
     held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it, averaged over repeats; NaN for a row in no fold.
     scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.    random_state : the seed that drew the folds.
+    status : "complete: ...", or what stopped the run; then all of the above is of the outer folds that finished.
     """
 
-    def __init__(self, table: pd.DataFrame, models: list[Model], splits: list, held_out: np.ndarray, *, metric: Any, which: str | Callable, random_state: int) -> None:
+    def __init__(self, table: pd.DataFrame, models: list[Model], splits: list, held_out: np.ndarray, *, metric: Any, which: str | Callable, random_state: int, status: str) -> None:
+        self.status = status
         self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
         self.scoring, self.greater_is_better, self.which, self.random_state = metric.name, metric.greater_is_better, which, random_state
 
@@ -58,7 +61,7 @@ class NestedCV:
 
     def __repr__(self):
         sizes = ", ".join(map(str, self.table["k"]))
-        return f"<l0path.NestedCV: {len(self)} outer folds, scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g}); k by {self.which!r}: {sizes}>"
+        return f"<l0path.NestedCV: {len(self)} outer folds, scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g}); k by {self.which!r}: {sizes}; {self.status}>"
 
 
 def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | Any = 5, which: str | Callable = "min", cv: int | Iterable | Any = 10, scoring: str | Callable | None = None,
@@ -80,7 +83,8 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     random_state : seed of the outer folds, and of the inner folds of each; None draws one. progress : a bar over the outer folds on stderr.
     **arguments : of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, n_jobs (processes for the inner folds); time_limit is for each outer fold.
 
-    Returns a `NestedCV`. Raises ValueError or TypeError naming the argument, its value and the remedy, and what `cv_fit` raises.
+    Returns a `NestedCV`. At Ctrl-C, or where the time limit leaves an outer fold without a choice, it holds the outer folds that finished, and `status` says so.
+    Raises ValueError or TypeError naming the argument, its value and the remedy, what `cv_fit` raises, and KeyboardInterrupt or TimeoutError where no outer fold finished.
 
     Examples
     --------
@@ -92,7 +96,7 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     if isinstance(X, str):
         X, y, arguments = formula.opened(X, y, {**arguments, "outer": outer, "groups_cv": groups_cv, "sample_weight": sample_weight, "offset": offset})
         outer, groups_cv, sample_weight, offset = (arguments.pop(name) for name in ("outer", "groups_cv", "sample_weight", "offset"))
-    loss = canonical_name(arguments.get("loss", "squared"))
+    loss = canonical_name(arguments.get("loss", "squared"), exact=True)
     metric = metric_of(scoring, loss)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
@@ -102,10 +106,23 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     rows_of = _rows_of(X)
     by_row = {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")}
     splits = _named_outer(make_splits, outer, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
-    table, models, total, times = [], [], np.zeros(data.y.size), np.zeros(data.y.size)
+    table, models, told, short, end = [], [], [], 0, ""
+    total, times = np.zeros(data.y.size), np.zeros(data.y.size)
     with Bar(progress, "l0path outer folds", len(splits), "fold") as bar:
         for train, test in splits:
-            inner = cv_fit(rows_of(train), **{name: _take(value, train, name) for name, value in by_row.items()}, cv=cv, scoring=scoring, random_state=seed, **arguments)
+            try:
+                with recorded() as caught:
+                    inner = cv_fit(rows_of(train), **{name: _take(value, train, name) for name, value in by_row.items()}, cv=cv, scoring=scoring, random_state=seed, **arguments)
+            except (KeyboardInterrupt, TimeoutError) as stopped:
+                end = "interrupted (Ctrl-C)" if isinstance(stopped, KeyboardInterrupt) else "time_limit reached"
+                if not models:
+                    raise
+                break
+            if inner.status.startswith("interrupted"):  # some of its inner folds finished: not the choice that was asked for
+                end = "interrupted (Ctrl-C)"
+                break
+            told.append([(w.category, str(w.message)) for w in caught])
+            short += not inner.status.startswith("complete")
             i = inner.index(which)
             row, path = inner.table.iloc[i], inner.path
             eta = linear_predictor(path._new_design(rows_of(test))[0], None if data.offset is None else data.offset[test], path.solutions[i])
@@ -116,9 +133,14 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
             path._source = Source()
             models.append(path.model(index=i))
             bar.update()
+    if not models:
+        raise KeyboardInterrupt("nested_cv was interrupted before one outer fold finished")
+    warn_once([], told, len(splits), "outer folds")
     table = pd.DataFrame(table, index=pd.RangeIndex(len(table), name="fold")).astype({"k": np.int64, "n_nonzero": np.int64})
     held_out = np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
-    return NestedCV(table, models, splits, held_out, metric=metric, which=which, random_state=seed)
+    status = f"{end}; {len(models)} of {len(splits)} outer folds finished, the others are left out" if end else f"complete: {len(models)} outer folds"
+    status += f"; in {short} of them the time limit ended inner folds" if short else ""
+    return NestedCV(table, models, splits[: len(models)], held_out, metric=metric, which=which, random_state=seed, status=status)
 
 
 def _check_inner(cv):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
 from ..paths import Model, Path
+from ..plan import default_max_k
 
 RULES = ("min", "1se")
 COLUMNS = ["k", "lambda0", "lambda1", "lambda2", "n_nonzero", "cv_mean", "cv_sd", "cv_se", "n_folds"]
@@ -147,10 +148,11 @@ class CVPath:
             at = getattr(best, name)
             if len(tried) > 1 and at in (tried[0], tried[-1]):
                 notes.append(f"the best score is at the {'smallest' if at == tried[0] else 'largest'} {name} tried, {at:.4g}; widen the grid")
-        sizes = {s.k for s in self.path.solutions}
-        groups = self.path.meta.groups
-        free = self.path.p - len(self.path.meta.forced) if groups is None else int((groups.factor > 0).sum())
-        if len(sizes) > 1 and best.k == max(sizes) and best.k < free:
+        sizes, meta, plan = {s.k for s in self.path.solutions}, self.path.meta, self.path._source.plan
+        groups = meta.groups
+        asked = 0 if plan is None else default_max_k(groups, meta.p, meta.n_eff) if plan.max_k is None else plan.max_k  # a path that ended before had no more columns, or no use for them
+        free = int((~meta.excluded).sum()) - len(meta.forced) if groups is None else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
+        if len(sizes) > 1 and best.k == max(sizes) and asked <= best.k < free:
             notes.append(f"the best score is at the largest size tried, k = {best.k}; raise max_k")
         return notes
 

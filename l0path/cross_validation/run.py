@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from .. import formula
 from .._types import Matrix, Seed
+from .._warnings import recorded
 from ..designs import threads
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..fit import fit
@@ -73,6 +74,7 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
         (repeated training rows count as often as they appear), or fold ids, one label per row.
     scoring : "deviance" (default: mean of 2 (loss - loss of a perfect prediction), so "mse" for the squared loss and -2 mean loglik for logistic; the mean loss itself for hinges), "mse",
         "mae", "r2", "auc", "misclassification", "brier", a name or scorer of scikit-learn, or f(y, prediction, sample_weight), a loss unless `f.greater_is_better = True`.
+        A metric that fails for the first solution of the fit on all rows, on the first held-out rows, does so before the folds are solved.
     groups_cv : (n,) labels of rows that stay together (with a formula, here and for cv: also the name of a column). n_repeats : repeats of an integer cv; repeat r shuffles with random_state + r.
     sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every fold counts the same in cv_mean.
     n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.
@@ -95,13 +97,12 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
         X, y, arguments = formula.opened(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
         cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
     check_arguments(cv, n_repeats, groups_cv)
-    metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared")))
+    metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared"), exact=True))
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
         raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1")
     seed = draw_seed(random_state)
     started = time.time()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with recorded() as caught:
         path = fit.__wrapped__(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
     models = [path._source.extra.pop("model")]
     if not len(path) and time_limit is not None:
@@ -110,6 +111,8 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
     splits = make_splits(cv, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    _, test = splits[0]
+    score(metric, Held(data.y[test], linear_predictor(data.design, data.offset, path.solutions[0])[test], data.weights[test], path))  # a metric that fails does so before the folds are solved
     outcomes, end = _run_folds(data, tasks(path), splits, models, n_jobs, None if time_limit is None else started + time_limit, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
@@ -145,8 +148,7 @@ def tasks(path):
 
 def fit_fold(number, data, todo, train, deadline, single):
     """Solve the tasks on the training rows (indices, repeated ones counted as often) without a copy of X."""
-    with warnings.catch_warnings(record=True) as caught, threads.limited(1) if single else nullcontext():
-        warnings.simplefilter("always")
+    with recorded() as caught, threads.limited(1) if single else nullcontext():
         solutions, end = _solve(data, todo, train, deadline)
     return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
 

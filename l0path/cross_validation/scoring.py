@@ -8,6 +8,7 @@
     misclassification   [predicted class is wrong]                                                                   classes                 smallest
     r2, auc             not means over rows: scikit-learn's r2_score and roc_auc_score (of the linear predictor)     real y; classes         largest
 """
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -108,13 +109,27 @@ def metric_of(scoring, loss):
             raise ValueError(f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a name of scikit-learn, or a function f(y, prediction, sample_weight)")
         return Metric(scoring, scoring in WHOLE, ROWS.get(scoring), WHOLE.get(scoring))
     if isinstance(scoring, str):
-        return Metric(scoring, True, None, _by_scorer(_sklearn_scorer(scoring), loss, coded=True))
+        return Metric(scoring, True, None, _by_scorer(_sklearn_scorer(scoring), scoring, loss, coded=True))
     if not callable(scoring):
         raise TypeError(f"scoring={scoring!r} must be a name or a function f(y, prediction, sample_weight)")
     name = getattr(scoring, "__name__", type(scoring).__name__)
     if _is_scorer(scoring):
-        return Metric(str(scoring), True, None, _by_scorer(scoring, loss, coded=False))
+        return Metric(str(scoring), True, None, _by_scorer(scoring, str(scoring), loss, coded=False))
+    _check_function(scoring, name)
     return Metric(name, bool(getattr(scoring, "greater_is_better", False)), None, _by_function(scoring, name))
+
+
+def _check_function(function, name):
+    """Refuse functions that do not take f(y, prediction, sample_weight), as the metrics of scikit-learn, which do not say either whether large is good."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # built in: the call will tell
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError as error:
+        raise TypeError(f"scoring={name} cannot be called as f(y, prediction, sample_weight) ({error}); for a metric of scikit-learn pass the name of its scorer (sklearn.metrics.get_scorer_names()), "
+                        f"or sklearn.metrics.make_scorer({name}), greater_is_better=False for an error") from error
 
 
 def _sklearn_scorer(name):
@@ -138,7 +153,7 @@ def _is_scorer(scoring):
     return isinstance(scoring, type(make_scorer(r2_score)))
 
 
-def _by_scorer(scorer, loss, coded):
+def _by_scorer(scorer, name, loss, coded):
     """Score by a scikit-learn scorer: it is shown an estimator whose X is the linear predictor. coded: classes as 0 and 1 (a scorer by name knows no labels of ours), else as in y."""
     shown = _stand_in(loss)
 
@@ -146,7 +161,11 @@ def _by_scorer(scorer, loss, coded):
         classes = None if held.path.classes is None else np.array([0, 1]) if coded else np.asarray(held.path.classes)
         y = held.y if classes is None else classes[(held.y > 0).astype(np.int64)]
         weights = {} if np.all(held.weights == held.weights[0]) else {"sample_weight": held.weights}
-        return scorer(shown(held.path, classes), held.eta[:, None], y, **weights)
+        try:
+            return scorer(shown(held.path, classes), held.eta[:, None], y, **weights)
+        except AttributeError as error:  # scikit-learn's for an estimator without predict_proba and the like
+            lacks = "classes" if loss in REAL else "probabilities"
+            raise ValueError(f"scoring={name!r} needs {lacks}, which loss={loss!r} has not ({error}); choose one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}") from error
 
     return score
 

@@ -4,6 +4,8 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from ..inputs import shown
+
 WHAT = "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold ids, one per row"
 
 
@@ -124,6 +126,6 @@ def _check_fold(i, train, test, data):
         raise ValueError(f"fold {i} has no {'held-out' if (weights > 0).any() else 'training'} row of positive weight; choose other folds")
     y = data.y[train][weights > 0]
     if data.classes is not None and (np.all(y > 0) or np.all(y < 0)):
-        raise ValueError(f"fold {i}: the training rows have one class only, {data.classes[int(y[0] > 0)]!r}; stratify the folds: an integer cv does, or sklearn.model_selection.StratifiedKFold")
+        raise ValueError(f"fold {i}: the training rows have one class only, {shown(data.classes[int(y[0] > 0)])}; stratify the folds: an integer cv does, or sklearn.model_selection.StratifiedKFold")
     if type(data.loss).__name__ == "Poisson" and not y.any():
         raise ValueError(f"fold {i}: y is zero in every training row, so loss='poisson' has no finite intercept there; use fewer folds")

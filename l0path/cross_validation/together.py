@@ -4,11 +4,11 @@ A pass over X for a few columns costs as much as for many, because it waits for 
 are threads, each on one; the passes use all of them. A pass starts only when every fold that is not finished waits, so what it reads depends on the data, not on who was faster.
 """
 import threading
-import warnings
 from contextlib import contextmanager
 
 import numpy as np
 
+from .._warnings import recorded
 from ..designs import threads
 from ..working_set import deferred_interrupts
 
@@ -71,22 +71,17 @@ def groups_of(number, known, jobs, share):
 def run_together(calls, number, clock, slots):
     """Results of calls(gather)[i](), i < number, one thread each, and the warnings of each as [(category, text)]. Ctrl-C presses the clock, whose next poll ends them; a second one leaves at once."""
     gather = Gather(number, slots)
-    results, told, owner = [None] * number, [[] for _ in range(number)], {}
+    results, told = [None] * number, [[] for _ in range(number)]
 
     def one(i, call):
-        owner[threading.get_ident()] = i
         try:
-            with gather.running(), threads.limited(1):
+            with recorded() as caught, gather.running(), threads.limited(1):
                 results[i] = (call(), None)
+            told[i] = [(w.category, str(w.message)) for w in caught]
         except BaseException as error:  # raised again by the caller
             results[i] = (None, error)
 
-    def show(message, category, *_, **__):
-        told[owner.get(threading.get_ident(), 0)].append((category, str(message)))
-
-    with warnings.catch_warnings(), threads.one_blas_thread(), deferred_interrupts(clock):
-        warnings.simplefilter("always")
-        warnings.showwarning = show
+    with threads.one_blas_thread(), deferred_interrupts(clock):
         workers = [threading.Thread(target=one, args=(i, call), daemon=True, name=f"l0path fold {i}") for i, call in enumerate(calls(gather))]
         for worker in workers:
             worker.start()

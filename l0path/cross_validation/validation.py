@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix
-from ..inputs import finite, response, same_index, sample_weights, vector
+from ..inputs import coded, finite, same_index, sample_weights, vector
 from ..paths import Path
 from ..problem import effective_rows
 from .result import CVPath, linear_predictor
@@ -39,7 +39,7 @@ def validate(self: Path, X: Matrix, y: ArrayLike | None = None, scoring: str | C
         raise ValueError("y is missing: pass the responses of the validation rows")
     metric = metric_of(scoring, self.loss)
     design, _ = self._new_design(X)
-    target = _target(self, y, design.n)
+    target = coded(y, design.n, self.loss, self.classes)
     weights = sample_weights(sample_weight, design.n)
     if self.meta.has_offset and offset is None:
         raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to score without)")
@@ -56,17 +56,3 @@ def validate(self: Path, X: Matrix, y: ArrayLike | None = None, scoring: str | C
     folds = pd.DataFrame({"validation": means}, index=self.table.index)
     return CVPath(self, folds, pd.DataFrame(False, index=folds.index, columns=folds.columns), scoring=metric.name, greater_is_better=metric.greater_is_better,
                   status=f"validated on {design.n} rows", spread=(spread, spread / np.sqrt(m)))
-
-
-def _target(path, y, n):
-    """y as the loss takes it, classes by the labels of the fit."""
-    if path.classes is None:
-        return response(y, n, path.loss)[0]
-    labels = pd.Series(np.asarray(y).reshape(-1)) if not isinstance(y, pd.Series) else y
-    if len(labels) != n:
-        raise ValueError(f"X has {n} rows but y has {len(labels)}; pass one response per row")
-    negative, positive = path.classes
-    known = (labels == negative) | (labels == positive)
-    if not known.all():
-        raise ValueError(f"y holds the label {labels[~known].iloc[0]!r}, the path was fitted to the classes {negative!r} and {positive!r}; pass rows of these classes")
-    return np.where((labels == positive).to_numpy(dtype=bool), 1.0, -1.0)

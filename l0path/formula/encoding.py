@@ -9,7 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from .expressions import calm, column_of, foreign, names_and_terms, names_in, parse, right_side, wild
-from .frames import complete, packed, readied, text_named, unpacked, without_contrasts
+from .frames import complete, packed, present, readied, text_named, unpacked, without_contrasts
 
 SPARSE = 100  # levels of all factors together beyond which X is made as a sparse matrix
 QUIET = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}  # what is not finite is refused by name
@@ -93,7 +93,7 @@ class Formula:
         """`Encoded` of complete rows, from which levels, knots and centres are taken."""
         from formulaic import ModelSpec
 
-        rows = readied(data, self.used())
+        rows = present(readied(data, self.used()))
         coded = {name for f in self._factors() if isinstance(f, str) and "C(" in f for name in names_in(f)}
         levels = sum(rows[name].nunique() for name, dtype in rows.dtypes.items() if name in coded or pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype))
         direct = self._direct()
@@ -133,8 +133,7 @@ class Formula:
             return Encoded(rows[self.names], self, data.index)
         if self._spec is None:
             self._restore()
-        rows = rows.assign(**{name: column.cat.remove_unused_categories() for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)})
-        matrix = self._matrix(self._spec, rows)
+        matrix = self._matrix(self._spec, present(rows))
         names, _ = names_and_terms(matrix.model_spec)
         if names != self.names:
             raise ValueError(f"the columns that the formula {self.text!r} makes of X are not those of the fit; fit again with this version of formulaic")
@@ -200,7 +199,8 @@ class Formula:
             known, column = state.get("categories"), column_of(expr, rows.columns)
             new = [] if known is None or column is None else sorted(set(rows[column].unique()) - set(known), key=str)
             if new:
-                raise ValueError(f"column {column} has the level {new[0]!r}, which the fit did not know (it knew {', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "
+                first = new[0].item() if isinstance(new[0], np.generic) else new[0]
+                raise ValueError(f"column {column} has the level {first!r}, which the fit did not know (it knew {', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "
                                  "drop these rows, or fit again with rows of that level")
 
     def _session(self, left=False):

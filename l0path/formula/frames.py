@@ -73,6 +73,11 @@ def readied(data, used):
     return rows.assign(**out)
 
 
+def present(rows):
+    """Rows whose categories are those that occur: a level without rows would be a column of zeros, and new rows of it would pass for the first level."""
+    return rows.assign(**{name: column.cat.remove_unused_categories() for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)})
+
+
 def without_contrasts(state):
     """An encoder's state less what formulaic keeps for show."""
     return {key: without_contrasts(value) if isinstance(value, dict) else value for key, value in state.items() if key != "contrasts"}

@@ -67,6 +67,9 @@ def _by_term(formula, arguments):
             return [entry]
         return by_text.get(tight(entry), [entry])
 
+    def columns_of(members):
+        return [column for entry in ([members] if isinstance(members, (str, int, np.integer)) else members) for column in names_of(entry)]
+
     for name in ("always_include", "exclude"):
         value = arguments.get(name)
         if isinstance(value, str) or (isinstance(value, (list, tuple, set)) and any(isinstance(v, str) for v in value)):
@@ -79,7 +82,9 @@ def _by_term(formula, arguments):
         wide = groups is not False and any(len(names) > 1 for names in columns.values())
         out["groups"] = [term for term, at in formula.terms for _ in at] if wide else None
     elif isinstance(groups, dict):
-        out["groups"] = {label: [column for entry in ([members] if isinstance(members, (str, int, np.integer)) else members) for column in names_of(entry)] for label, members in groups.items()}
+        out["groups"] = {label: columns_of(members) for label, members in groups.items()}
+    elif isinstance(groups, (list, tuple)) and groups and all(isinstance(members, (list, tuple, set)) for members in groups):
+        out["groups"] = [columns_of(members) for members in groups]
     return out
 
 

@@ -119,7 +119,7 @@ def certify(self: Path, rule: str | Callable[[Path], int] | None = None, *, time
 
 def _certificate(proof, path, index, seconds):
     """The `Certificate` of a proof, with the path's copy."""
-    s, texts, null = proof.row(), proof.assumptions(), path.meta.null_loss
+    s, texts = proof.row(), proof.assumptions()
     notes = [*path.notes, *([f"row {index}: {texts[0]}"] if proof.conditional else [])]
     rounds = path.rounds.to_dict("records")
     model = Model(Path(path.meta, [*path.solutions[:index], s, *path.solutions[index + 1 :]], path.status, notes, rounds, path._source), index)
@@ -132,5 +132,5 @@ def _certificate(proof, path, index, seconds):
     gap = relative_gap(s.objective, s.lower_bound) if known else math.inf
     proven = status == "optimal" and gap <= CLOSED and (proof.n_best == 1 or proof.settings.gap <= CLOSED)
     return Certificate(model=model, incumbent=s.objective, lower_bound=s.lower_bound, gap=gap, proven=proven,
-                       deviance_ratio_bound=1.0 - min(proof.loss, s.loss) / null if null > 0 else math.nan, best=best, nodes=proof.nodes, seconds=seconds, status=status, assumptions=texts,
+                       deviance_ratio_bound=path.meta.deviance_ratio(min(proof.loss, s.loss)), best=best, nodes=proof.nodes, seconds=seconds, status=status, assumptions=texts,
                        fixed_in=np.flatnonzero(proof.into), fixed_out=np.flatnonzero(proof.out), path=model.path)

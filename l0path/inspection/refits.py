@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
+from .._warnings import recorded
 from ..errors import SeparationWarning
-from ..inputs import checksum, finite, response, same_index, sample_weights, vector
+from ..inputs import checksum, coded, finite, same_index, sample_weights, vector
 from ..losses import CLASSIFICATION
 from ..paths import Path
 from ..problem import row_weights
@@ -107,20 +108,6 @@ def _summary2(results, *args, **kwargs):
     return out
 
 
-def coded(path, y, n):
-    """y as the fit codes it: float64 (n,), classes -1 and 1. Labels that the fit did not know are refused; one class alone is fine."""
-    if path.classes is None:
-        return response(y, n, path.meta.loss)[0]
-    values = y.to_numpy(dtype=object) if isinstance(y, (pd.Series, pd.Categorical)) else np.asarray(y).ravel()
-    if len(values) != n:
-        raise ValueError(f"X has {n} rows but y has {len(values)}; pass one response per row")
-    negative, positive = path.classes
-    out = np.where(values == positive, 1.0, np.where(values == negative, -1.0, np.nan))
-    if np.isnan(out).any():
-        raise ValueError(f"y holds {values[np.isnan(out)][0]!r}, which is not a class of the fit; the classes are {negative!r} and {positive!r}")
-    return out
-
-
 def new_rows(path, X, y, sample_weight, offset):
     """Rows of X and y given anew, checked as `fit` checks them."""
     for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
@@ -132,7 +119,7 @@ def new_rows(path, X, y, sample_weight, offset):
     design, index = path._new_design(X)
     weights = None if sample_weight is None else sample_weights(sample_weight, design.n)
     shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
-    target = coded(path, y, design.n)
+    target = coded(y, design.n, path.loss, path.classes)
     same = bool(path.meta.checksum) and design.n == path.n and checksum(SimpleNamespace(design=design, y=target)) == path.meta.checksum
     return Rows(design, target, weights, shift, index, same)
 
@@ -195,8 +182,7 @@ def refit_rows(path, s, rows):
     endog = pd.Series((y > 0).astype(float) if loss == "logistic" else y, index=index, name=name)
     family = sm.families.Binomial() if loss == "logistic" else sm.families.Poisson()
     weighting = {} if w is None else {"freq_weights": w} if counts else {"var_weights": w}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with recorded() as caught:
         results = sm.GLM(endog, exog, family=family, offset=offset, **weighting).fit(tol=1e-12)
     apart = [w for w in caught if issubclass(w.category, PerfectSeparationWarning)]
     for w in caught if not apart else ():

@@ -88,11 +88,9 @@ class Path:
         return self._table.copy()
 
     def _row(self, s):
-        null = self.meta.null_loss
         gap = (s.objective - s.lower_bound) / max(abs(s.objective), 1e-12)
-        ratio = 1.0 - s.loss / null if null > 0 else np.nan
         return {"k": s.k, "n_nonzero": int(np.count_nonzero(s.beta)), "slice": s.slice, "lambda0": s.lambda0, "lambda1": s.lambda1, "lambda2": s.lambda2, "objective": s.objective, "loss": s.loss,
-                "deviance_ratio": ratio, "lambda0_low": s.lambda0_low, "lambda0_high": s.lambda0_high, "lower_bound": s.lower_bound, "gap": gap,
+                "deviance_ratio": self.meta.deviance_ratio(s.loss), "lambda0_low": s.lambda0_low, "lambda0_high": s.lambda0_high, "lower_bound": s.lower_bound, "gap": gap,
                 "converged": s.status == "converged", "status": s.status, "optimality": s.optimality, "flags": ", ".join(s.flags)}
 
     def __len__(self):
@@ -320,6 +318,9 @@ class Path:
         if type == "class":
             if self.classes is None:
                 raise ValueError(f"type='class' needs a classification loss; this path has loss={loss!r}")
+            unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
+            if unknown.any():
+                raise ValueError(f"X has NaN in columns of the model in {unknown.sum()} rows, the first at position {unknown.argmax()}, which have no class; drop or impute them, or take type='link'")
             return np.asarray(self.classes)[(eta > 0).astype(int)]
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 

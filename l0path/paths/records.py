@@ -9,7 +9,8 @@ from ..losses import mean_loss
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
-    """What all points share. center, scale (p,): of the standardisation; null_loss: mean loss of intercept and offset alone; n_eff: the n of the criteria."""
+    """What all points share. center, scale (p,): of the standardisation; null_loss: mean loss of intercept and offset alone; n_eff: the n of the criteria;
+    floor: mean loss of predicting every y, 0 but for poisson."""
 
     names: list
     n: int
@@ -40,6 +41,12 @@ class Meta:
     groups: Any = None  # `l0path.groups.Groups`
     formula: Any = None  # `l0path.formula.Formula`
     log_constant: float = 0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
+    floor: float = 0.0
+
+    def deviance_ratio(self, loss):
+        """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance that is explained; NaN where there is none to explain."""
+        null = self.null_loss - self.floor
+        return 1.0 - (loss - self.floor) / null if null > 0 else np.nan
 
 
 class Solution(NamedTuple):

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Selector
 from ..cross_validation import CVPath
 from ..cross_validation.result import linear_predictor
-from ..cross_validation.validation import _target
-from ..inputs import sample_weights
+from ..inputs import coded, sample_weights
 from ..losses import CLASSIFICATION
 from ..paths import Path
 from . import style
@@ -140,7 +139,7 @@ def _rows(path, X, y, rule, sample_weight, offset, type, selector):
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is not None:
         score = np.asarray(path.predict(X, index=i, type=type, offset=offset))
-        return _target(path, y, score.size), score, sample_weights(sample_weight, score.size), name
+        return coded(y, score.size, path.loss, path.classes), score, sample_weights(sample_weight, score.size), name
     if sample_weight is not None or offset is not None:
         raise ValueError("sample_weight and offset without X are those of the fit; leave them out, or pass X and y")
     data = path.data()

@@ -166,9 +166,10 @@ def _loss(path, ax, frame, x, title, new, standardized):
     _axis(ax, x)
     style.tidy(ax, _xlabel(path, x), f"mean {path.loss.replace('_', ' ')} loss", title)
     if len(groups) == 1:
-        null = path.meta.null_loss
+        floor = path.meta.floor
+        null = path.meta.null_loss - floor
         if null > 0:
-            right = ax.secondary_yaxis("right", functions=(lambda v: 1.0 - v / null, lambda v: (1.0 - v) * null))
+            right = ax.secondary_yaxis("right", functions=(lambda v: 1.0 - (v - floor) / null, lambda v: (1.0 - v) * null + floor))
             right.set_ylabel("deviance ratio")
             right.tick_params(width=0.8, length=3.5, color=style.GREY, labelsize=style.SMALL)
             right.spines["right"].set(linewidth=0.8, color=style.GREY)

@@ -66,8 +66,9 @@ def knockoff_filter(X: Matrix, y: ArrayLike | None = None, *, fdr: float = 0.1, 
 
     Parameters
     ----------
-    X, y, **fit : as in `l0path.fit`, but for groups and prices. X is used as a dense array with twice the columns, at most 2^28 entries. Columns of `always_include` stay in all models without a
-        knockoff of their own; excluded, constant and repeated ones do not compete. max_k : largest size of the path over 2p columns, default as in `fit`.
+    X, y, **fit : as in `l0path.fit`, but for groups and prices (a formula with a term of several columns takes groups=False). X is used as a dense array with twice the columns, at most 2^28
+        entries. Columns of `always_include` stay in all models without a knockoff of their own; excluded, constant and repeated ones do not compete. max_k : largest size of the path over 2p
+        columns, default as in `fit`.
     fdr : level in (0, 1).    kind : "auto" takes "fixed" where it is valid (squared loss, enough rows), else "model".    plus : True for the bound above.
     statistic : "coefficient" (default): Z_j = sum of |b_j| over the models of the path, standardised; "entry": Z_j = max_k + 1 - k_j, k_j the smallest size whose model holds column j (0 if none
         does), so that W_j is large for columns that enter early and before their knockoffs. Both are valid; the first had more power in simulations (`tests/benchmarks/inference.py`).
@@ -102,7 +103,7 @@ def knockoff_filter(X: Matrix, y: ArrayLike | None = None, *, fdr: float = 0.1, 
             raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}")
     data, plan, *_ = resolve(X, y, {"n_jobs": n_jobs, **fit})
     if data.groups is not None:
-        raise ValueError("groups= has no knockoffs here: they are made for single columns; leave groups out, or use stability_selection")
+        raise ValueError("groups= has no knockoffs here: they are made for single columns; leave groups out (with a formula, pass groups=False, which counts columns), or use stability_selection")
     rows, usable = np.flatnonzero(data.weights > 0), np.flatnonzero(moving(data) & ~data.excluded)
     if max(2 * rows.size * data.design.p, usable.size**2) > LARGEST:
         what = "knockoffs need a dense array of twice the columns, and their covariance"
@@ -122,7 +123,7 @@ def knockoff_filter(X: Matrix, y: ArrayLike | None = None, *, fdr: float = 0.1, 
     path, swapped = _compete(data, plan, A, copies, rows, free, rng, n_jobs)
     first, second = importance(path, statistic)[data.forced.size :].reshape(2, free.size)
     W = np.zeros(data.design.p)
-    W[free] = np.maximum(first, second) * np.sign(first - second) * np.where(swapped, -1.0, 1.0)
+    W[free] = np.maximum(first, second) * np.sign(first - second) * np.where(swapped, -1.0, 1.0) + 0.0  # no -0
     names = pd.Index([str(name) for name in data.names], name="feature")
     return KnockoffFilter(pd.Series(W, index=names, name="statistic"), threshold_of(W, fdr, plus), fdr=fdr, plus=bool(plus), kind=kind, s=pd.Series(distance, index=names, name="s"), knockoffs=copies,
                           path=path, random_state=seed, status=path.status)

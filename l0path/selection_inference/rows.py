@@ -1,21 +1,24 @@
 """What the three procedures share: the arguments of `fit` resolved in one place, subsets of rows drawn by seeds of their own, and paths on them, one after another or in processes."""
 import math
 import time
-import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from .._warnings import recorded
 from ..cross_validation.run import FINISHED, in_processes
 from ..designs import threads
 from ..fit import fit
+from ..inputs import shown
+from ..losses import Poisson
 from ..plan import default_max_k, refuse
 from ..problem import effective_rows
 from ..progress import Bar
 from ..solve import solve
 
-OURS = {"k": "pass k= as a size", "grid": "sizes are compared, not prices", "lambda0": "sizes are compared, not prices", "n_lambda0": "sizes are compared, not prices",
+OURS = {"k": "the path needs every size; pass max_k= for its largest",
+        "grid": "sizes are compared, not prices", "lambda0": "sizes are compared, not prices", "n_lambda0": "sizes are compared, not prices",
         "certify": "certify one path with l0path.fit(X, y, certify=True)", "on_solution": "use it in l0path.fit", "time_limit": "", "progress": ""}
 
 
@@ -73,6 +76,14 @@ def share(value, name, low, high, closed=False):
     return float(value)
 
 
+def both_classes(data, size):
+    """Refuse shares of the rows that hold no row of a class."""
+    rows = data.weights > 0
+    few = None if data.classes is None else min(((int((rows & (data.y * side > 0)).sum()), label) for side, label in zip((-1.0, 1.0), data.classes, strict=True)), key=lambda pair: pair[0])
+    if few is not None and size * few[0] + 1e-9 < 1.0:
+        raise ValueError(f"fraction={size:g} of the {few[0]} rows of class {shown(few[1])} is no row, and a path needs both classes; raise fraction, or add rows of that class")
+
+
 def draw(data, size, rng, sets=1):
     """`sets` disjoint arrays of about `size` * rows row indices each, drawn without replacement among the rows of positive weight; within each class, so that none loses one."""
     rows = np.flatnonzero(data.weights > 0)
@@ -93,6 +104,8 @@ def on_rows(data, rows):
 def path_on_rows(data, plan, rows, deadline=None, most=None):
     """The path on some rows, its max_k the plan's or that of `fit` on so many rows, at most `most`. A path that was stopped is none: KeyboardInterrupt, TimeoutError."""
     data = on_rows(data, rows)
+    if isinstance(data.loss, Poisson) and not data.weights @ data.y > 0:
+        raise ValueError("y is zero in every row of a random subset, so loss='poisson' has no finite intercept there; raise fraction")
     max_k = default_max_k(data.groups, data.design.p, effective_rows(data.weights)) if plan.max_k is None else plan.max_k
     left = None if deadline is None else deadline - time.time()
     if left is not None and left <= 0:
@@ -114,8 +127,7 @@ class Runs(NamedTuple):
 
 def _one(call, number, single, arguments):
     """(number, result, warnings) of one call, on one thread if single."""
-    with warnings.catch_warnings(record=True) as caught, threads.limited(1) if single else threads.one_blas_thread():
-        warnings.simplefilter("always")
+    with recorded() as caught, threads.limited(1) if single else threads.one_blas_thread():
         result = call(*arguments)
     return number, result, [(w.category, str(w.message)) for w in caught]
 

@@ -12,19 +12,21 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix, Seed
+from .._warnings import recorded
 from ..cross_validation.run import draw_seed, warn_once
+from ..errors import SeparationWarning
 from ..inspection.refits import Rows, refit_rows
-from ..losses import CLASSIFICATION, name_of
+from ..losses import CLASSIFICATION, Poisson, name_of
 from ..selection import LIKELIHOOD
-from .rows import draw, path_on_rows, resolve, run, share, whole
+from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
 from .stability import stop
 
 LEAST = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
 
 
 class Split(NamedTuple):
-    """One split: the columns chosen (m,), their estimates, standard errors and p-values (m,) on the held-out rows (NaN where these do not identify a coefficient), and the degrees of freedom
-    (inf: normal).
+    """One split: the columns chosen (m,), their estimates, standard errors and p-values (m,) on the held-out rows (NaN where these do not identify a coefficient), the degrees of freedom
+    (inf: normal), and whether the columns separate the classes of the held-out rows (then none is identified).
     """
 
     support: np.ndarray
@@ -32,6 +34,7 @@ class Split(NamedTuple):
     error: np.ndarray
     p_value: np.ndarray
     freedom: float
+    separated: bool = False
 
 
 def split_inference(X: Matrix, y: ArrayLike | None = None, *, k: int | None = None, rule: str = "bic", n_splits: int = 50, fraction: float = 0.5, level: float = 0.95, random_state: Seed = None,
@@ -55,7 +58,8 @@ def split_inference(X: Matrix, y: ArrayLike | None = None, *, k: int | None = No
     Parameters
     ----------
     X, y, **fit : as in `l0path.fit` (loss: squared, logistic, poisson, huber), but for what is about prices. Weights and offset go with the rows; class weights serve the choice only. Columns of
-        always_include are in every model and tested. With `groups=` whole groups are chosen and their columns tested one by one.
+        always_include are in every model and tested. With `groups=` whole groups are chosen and their columns tested one by one. A held-out part that the chosen columns separate, or that has no
+        degree of freedom left, or no count, says nothing of them.
     k : size of the model chosen in each split; or rule : a criterion ("bic", "aic", "ebic", ...) or a function of the path of the split that returns a row. Sizes are limited to half of either part.
     n_splits : number of random splits, default 50; 1 is the single split. fraction : share of the rows that choose, within each class for classes, default 0.5.
     level : of the intervals, default 0.95, for one column each; they are not simultaneous.
@@ -84,6 +88,7 @@ def split_inference(X: Matrix, y: ArrayLike | None = None, *, k: int | None = No
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
     data, plan, empty, competing = resolve(X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})})
+    both_classes(data, fraction)
     _check(data, plan, k, rule, competing)
     n = np.count_nonzero(data.weights)
     most = int(min(fraction, 1.0 - fraction) * n) // 2
@@ -98,6 +103,10 @@ def split_inference(X: Matrix, y: ArrayLike | None = None, *, k: int | None = No
         stop(done.end, "split_inference", f"one of {n_splits} splits")
     warn_once([], done.warnings, n_splits, "splits")
     splits = [done.results[i] for i in sorted(done.results)]
+    apart = sum(one.separated for one in splits)
+    if apart:
+        warnings.warn(SeparationWarning(f"in {apart} of {len(splits)} splits the chosen columns separate the classes of the held-out rows (or fit them perfectly), so nothing is known of their "
+                                        "coefficients there; choose a smaller k"), stacklevel=2)
     table = combine(splits, empty.meta.names, level)
     finished = len(splits) == n_splits
     table.attrs = {"method": "single split (Wasserman & Roeder 2009)" if len(splits) == 1 else f"multi-split, adaptive quantile, gamma_min = {LEAST} (Meinshausen, Meier & Buhlmann 2009)",
@@ -130,14 +139,20 @@ def one_split(data, plan, child, fraction, k, rule, most, deadline):
     path = path_on_rows(data, plan, train, deadline, most)
     i = min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i)) if k is not None else path.index(rule)  # a path that ended early has a smaller last size
     s = path.solutions[i]
-    if not s.support.size:
-        empty = np.empty(0)
-        return Split(s.support, empty, empty, empty, math.inf)
     held = data.weights.copy()
     held[train] = 0.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SingularMatrixWarning)  # `identified` says which coefficients mean nothing
+    unknown = np.full(s.support.size, np.nan)
+    nothing = Split(s.support, unknown, unknown, unknown, math.inf)
+    if not s.support.size or (isinstance(data.loss, Poisson) and not held @ data.y > 0):
+        return nothing
+    with recorded() as caught:
         results = refit_rows(path, s, Rows(data.design, data.y, held, data.offset, None, False))
+    separated = any(w.category is SeparationWarning for w in caught)
+    if separated or results.df_resid <= 0:
+        return nothing._replace(separated=separated)
+    for w in caught:
+        if w.category is not SingularMatrixWarning:  # `identified` says which coefficients mean nothing
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     exog, first = results.model.exog, int(data.intercept)
     known = identified(exog)[first:] & np.isfinite(results.bse.to_numpy()[first:]) & (results.bse.to_numpy()[first:] > 0)
     estimate, error, p_value = (np.where(known, v.to_numpy()[first:], np.nan) for v in (results.params, results.bse, results.pvalues))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Seed
 from ..cross_validation.run import draw_seed, warn_once
 from .error_bounds import expected_false
-from .rows import draw, path_on_rows, resolve, run, share, whole
+from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
 
 PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be drawn
 
@@ -121,6 +121,8 @@ def stability_selection(X: Matrix, y: ArrayLike | None = None, *, k: int | None 
         raise ValueError(f"max_k={max_k} is below k={k}; leave max_k out, or raise it")
     if fraction * np.count_nonzero(data.weights) < 2:
         raise ValueError(f"fraction={fraction:g} leaves {int(fraction * np.count_nonzero(data.weights))} rows of {np.count_nonzero(data.weights)} in a subsample; raise it")
+    if not bootstrap:  # that draws from each class by itself
+        both_classes(data, fraction)
     children = np.random.SeedSequence(seed).spawn(n_subsamples // 2 if paired else n_subsamples)
     items = [(data, replace(plan, max_k=max_k, random_state=seed), child, fraction, bootstrap, paired, deadline) for child in children]
     done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples")

@@ -13,7 +13,7 @@ from ..losses import ETA_CAP, derivatives, mean_loss, slope
 from .linear_algebra import cholesky, cholesky_solve
 
 CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
-FAR_RATE = 20.0  # a Poisson rate exp(-20) times the offset's counts as running off to zero
+FAR = 20.0  # |eta - offset| beyond which a fit may be running off to infinity
 
 
 @njit
@@ -241,20 +241,20 @@ def hessian(Z, S, curvatures, lambda2, intercept, H, K, h0, work):
 
 
 @njit
-def newton_step(H, grad, x, l1, lower, upper, extra, rhs, new):
-    """Minimiser `new` of the quadratic model with `extra` on its diagonal; returns the decrease that the model without it promises."""
+def newton_step(H, grad, x, l1, lower, upper, extra, squares, rhs, new):
+    """Minimiser `new` of the quadratic model with `extra` times squares (m,) on its diagonal; returns the decrease that the model without it promises."""
     m = x.size
     for a in range(m):
         new[a] = x[a]
         t = -grad[a]
         for c in range(m):
             t += H[a, c] * x[c]
-        rhs[a] = t + extra * x[a]
+        rhs[a] = t + extra * squares[a] * x[a]
     for a in range(m):
-        H[a, a] += extra
+        H[a, a] += extra * squares[a]
     solve_quadratic(H, rhs, l1, lower, upper, new, 50)
     for a in range(m):
-        H[a, a] -= extra
+        H[a, a] -= extra * squares[a]
     promised = 0.0
     for a in range(m):
         t = grad[a]
@@ -278,7 +278,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
 
     Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after
     a refused step, tenfold less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0
-    (no shrinkage) it ends as SEPARATED when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta - offset| > 30 (poisson: 20) and the curvature
+    (no shrinkage) it ends as SEPARATED when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta - offset| > 20 and the curvature
     along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is approached.
     smooth: the curvature of the loss has no jumps.
     """
@@ -287,13 +287,14 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
     H, K, x, held = np.empty((m, m)), np.empty((k, k)), np.empty(m), np.zeros(m)
     grad, rhs, new, l1, lo, hi = np.empty(m), np.empty(m), np.empty(m), np.zeros(m), np.full(m, -np.inf), np.full(m, np.inf)
     h0, work, slopes, curvatures = np.empty(k), np.empty(n), np.empty(n), np.empty(n)
-    reference = 1.0 if intercept else 0.0  # curvature were every row's 1: what damping starts from where no row is curved
+    squares = np.ones(m)  # of the columns, in whose units damping is counted: curvatures were every row's 1, which it starts from where no row is curved
     for a in range(k):
         l1[a], lo[a], hi[a] = lambda1, lower[a], upper[a]
         x[a] = min(max(b[a], lower[a]), upper[a])
-        reference += _square(Z[S[a]], weights)
+        squares[a] = _square(Z[S[a]], weights)
     if intercept:
         x[k] = b0
+    reference = max(squares.sum(), 1e-300)
     F = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, eta)
     damping, scale, violation, status = 0.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(y, eta, offset)
@@ -305,15 +306,15 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         gradient(Z, S, slopes, lambda2, intercept, x, grad)
         if not near:
             trace = max(hessian(Z, S, curvatures, lambda2, intercept, H, K, h0, work), 1e-300)
-        unit = max(trace, reference) / max(m, 1)
+        unit = max(trace / reference, 1.0)
         violation = 0.0
         size, level = _sizes(slopes, eta, lambda1, abs(F) + 1e-300)
         for a in range(m):
             violation = max(violation, _violation(-grad[a], x[a], l1[a], lo[a], hi[a]))
         scale = max(scale, size)
         work[:] = eta
-        outcome, value, promised, damping = _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, work, eta, F, target, damping,
-                                                     trace / max(m, 1), unit, level)
+        outcome, value, promised, damping = _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, squares, rhs, new, work, eta, F, target, damping,
+                                                     trace / reference, unit, level)
         if outcome == REJECTED:
             return REJECTED, F, b0, violation
         if outcome == MAX_ITER:
@@ -339,7 +340,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         if settled or (gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))):
             status = CONVERGED
             break
-    if capped > 0 and status != SEPARATED and far > (ETA_CAP if capped == 1 else FAR_RATE) and _unbounded(x, 1.0, held, lo, hi) and _diverged(H, m):
+    if capped > 0 and status != SEPARATED and far > FAR and _unbounded(x, 1.0, held, lo, hi) and _diverged(H, squares):
         status = SEPARATED
         predictor(Z, S, held[:k], held[k] if intercept else b0, offset, work)
         share = _share(work, eta, offset)
@@ -351,12 +352,12 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
 
 
 @njit
-def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, rhs, new, start, eta, F, target, damping, mean_curvature, unit, level):
+def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, squares, rhs, new, start, eta, F, target, damping, mean_curvature, unit, level):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised,
     damping); `level`: the size that rounding of F is relative to."""
     value, promised = F, 0.0
     for _attempt in range(30):
-        promised = newton_step(H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, rhs, new)
+        promised = newton_step(H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, squares, rhs, new)
         if F - 2.0 * promised > target and damping == 0.0:
             return REJECTED, F, promised, damping
         value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
@@ -424,15 +425,18 @@ def _share(start, end, offset):
 
 
 @njit
-def _diverged(H, m):
-    """Whether some direction has lost all curvature (columns have unit variance): the fit runs off to infinity along it. H is overwritten."""
-    largest = 1e-300
+def _diverged(H, squares):
+    """Whether some direction has lost all curvature, counted in columns of unit mean square (m,): the fit may run off to infinity along it, which `row_model.recedes` decides."""
+    m = squares.size
+    R, largest = np.empty((m, m)), 1.0
+    for a in range(m):  # backwards: an intercept goes first, so that the others are centred by the curvatures as they are now
+        for c in range(m):
+            R[a, c] = H[m - 1 - a, m - 1 - c] / max(math.sqrt(squares[m - 1 - a] * squares[m - 1 - c]), 1e-300)
+        largest = max(largest, R[a, a])
     for a in range(m):
-        largest = max(largest, H[a, a])
-    for a in range(m):
-        H[a, a] += 1e-14 * largest
-    weak = cholesky(H, m)
+        R[a, a] += 1e-14 * largest
+    weak = cholesky(R, m)
     smallest = np.inf
     for a in range(m):
-        smallest = min(smallest, H[a, a] * H[a, a])
-    return weak > 0 or smallest < 1e-9 * min(largest, 1.0)
+        smallest = min(smallest, R[a, a] * R[a, a])
+    return weak > 0 or smallest < 1e-9 * largest

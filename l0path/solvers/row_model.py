@@ -89,7 +89,7 @@ class RowModel(WorkingColumns):
         flags = ("not_converged",) if status == newton.MAX_ITER else ()
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
-            if far > 0 and self.name == "logistic":
+            if far > 0 and value == 0.0 and self.name == "logistic":
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = ("separated",)
         elif free and self.name in ("squared_hinge", "smoothed_hinge") and value <= 1e-12:
@@ -282,6 +282,7 @@ def recedes(name, problem, Z, lower, upper):
         poisson     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
     """
     counts = name == "poisson"
+    Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T
     A = -A if counts else A * problem.y[:, None]
     held = problem.y > 0 if counts else np.zeros(problem.y.size, dtype=bool)
