@@ -201,7 +201,7 @@ def check_bound(c, values, betas, gap):
     return int(c.nodes > 0), int(c.proven), int(math.isfinite(c.gap))
 
 
-@pytest.mark.parametrize(("count", "columns"), [(60, (4, 5)), pytest.param(500, (5, 7), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("count", "columns"), [(100, (4, 5)), pytest.param(500, (5, 7), marks=pytest.mark.slow)])
 def test_no_bound_lies_above_the_enumerated_optimum(count, columns):
     """Every loss, sizes and prices, weights, offsets, boxes, forced columns, factors; searches that end at once, soon or with a proof."""
     searched = proven = bounded = 0
