@@ -168,7 +168,7 @@ def test_a_page_is_written_shown_and_framed(page, cv, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def browser():
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install l0path[browser]")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install l0path[test]")
     chromium, driver = (next((found for name in names if (found := shutil.which(name))), None) for names in (("chromium", "chromium-browser", "google-chrome"), ("chromedriver",)))
     if chromium is None or driver is None:
         pytest.skip("needs chromium and its driver")
