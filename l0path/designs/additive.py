@@ -24,7 +24,7 @@ from l0path.designs import threads as pool
 from l0path.designs.checks import right_hand_sides
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
-from l0path.designs.derived import GRAM, MOST, Derived
+from l0path.designs.derived import MOST, Derived, DerivedDesign
 
 TILE = 1 << 17  # entries of X read at a time: 1 MB
 STEPS = 1 << 16  # of a column at most
@@ -155,44 +155,21 @@ def _moments(values, rows, ends, bins, offsets, low, high, weights, center, mean
             mean[l] = root * (mean[l] - origin)
 
 
-class Additive:
+class Additive(DerivedDesign):
     """Design of the piecewise-linear features of a Dense or Csc base design (n, p0) that `Levels` describe: the verbs of `Dense`. Beside X, two bytes are kept for each of its entries."""
 
     def __init__(self, base: Dense | Csc, names: Levels) -> None:
-        self.base, self.names = base, names
-        self.n, self.p = base.n, len(names)
+        super().__init__(base, names)
         self.sparse = isinstance(base, Csc)
 
     def __repr__(self):
         return f"Additive(n={self.n}, p={self.p}: piecewise-linear features of {self.base.p} columns)"
-
-    def __reduce__(self):
-        return Additive, (self.base, self.names)
 
     @property
     def groups(self) -> dict[str, range]:
         """{column of X: its features}, as `fit(groups=)` takes them; constant columns have none."""
         ends = self.names.offsets.tolist()
         return {name: range(ends[j], ends[j + 1]) for j, name in enumerate(self.names.base) if ends[j + 1] > ends[j]}
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that X takes as it is stored."""
-        return self.base.nbytes
-
-    @property
-    def entries(self) -> int:
-        """Numbers that a copy of X would hold."""
-        return self.base.entries
-
-    @property
-    def gram_rows(self) -> int:
-        """How many rows of p float64 products are kept."""
-        return max(1, GRAM // (8 * max(self.p, 1)))
-
-    def take_rows(self, rows: np.ndarray) -> Additive:
-        """Design of some rows: the same knots."""
-        return Additive(self.base.take_rows(rows), self.names)
 
     def _cuts(self, first, last):
         """Ranges of the columns first:last with about TILE entries each."""

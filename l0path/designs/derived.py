@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,3 +30,33 @@ class Derived(Sequence):
     def base_places(self) -> dict[str, int]:
         """{name: position} of X's own columns."""
         return {name: j for j, name in reversed(list(enumerate(self.base)))}
+
+
+class DerivedDesign:
+    """Design of `names`, features of the columns of a base design (n, p0)."""
+
+    def __init__(self, base: Any, names: Derived) -> None:
+        self.base, self.names = base, names
+        self.n, self.p = base.n, len(names)
+
+    def __reduce__(self):
+        return type(self), (self.base, self.names)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that X takes as it is stored."""
+        return self.base.nbytes
+
+    @property
+    def entries(self) -> int:
+        """Numbers that a copy of X would hold."""
+        return self.base.entries
+
+    @property
+    def gram_rows(self) -> int:
+        """How many rows of p float64 products are kept."""
+        return max(1, GRAM // (8 * max(self.p, 1)))
+
+    def take_rows(self, rows: np.ndarray) -> DerivedDesign:
+        """Design of some rows: the same features, with the same centres or knots."""
+        return type(self)(self.base.take_rows(rows), self.names)

@@ -8,7 +8,7 @@ import numpy as np
 from l0path.designs.checks import right_hand_sides
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
-from l0path.designs.derived import GRAM, MOST
+from l0path.designs.derived import MOST, DerivedDesign
 from l0path.designs.pair_sums import DenseTable, SparseTable
 from l0path.designs.pairs import Pairs, dense_pairs, sparse_pairs
 
@@ -18,40 +18,17 @@ FAR = 100.0  # standard deviations from 0 beyond which sparse columns are not ce
 LARGEST = 1e70  # entries beyond have products whose squares leave the range of floating point numbers
 
 
-class Polynomial:
+class Polynomial(DerivedDesign):
     """Design of x_j and (x_j - c_j)(x_k - c_k) for the pairs of a `Pairs`, over a Dense or Csc base design (n, p0): the verbs of `Dense`."""
 
     direct = True  # correlate_into writes where it is told
 
     def __init__(self, base: Dense | Csc, names: Pairs, table: Any = None) -> None:
-        self.base, self.names = base, names
-        self.n, self.p = base.n, len(names)
+        super().__init__(base, names)
         self.table = (SparseTable if isinstance(base, Csc) else DenseTable)(base, names.center) if table is None else table
 
     def __repr__(self):
         return f"Polynomial(n={self.n}, p={self.p}: {self.base.p} columns and {self.names.partner.size} products)"
-
-    def __reduce__(self):
-        return Polynomial, (self.base, self.names)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that X takes as it is stored."""
-        return self.base.nbytes
-
-    @property
-    def entries(self) -> int:
-        """Numbers that a copy of X would hold."""
-        return self.base.entries
-
-    @property
-    def gram_rows(self) -> int:
-        """How many rows of p float64 products are kept."""
-        return max(1, GRAM // (8 * self.p))
-
-    def take_rows(self, rows: np.ndarray) -> Polynomial:
-        """Design of some rows: the same features, centred at the same numbers."""
-        return Polynomial(self.base.take_rows(rows), self.names)
 
     def _checked(self, J):
         J = np.asarray(J, dtype=np.intp).reshape(-1)

@@ -98,6 +98,7 @@ def packed(value):
 
 
 def unpacked(value):
+    """What `packed` was given."""
     if isinstance(value, dict):
         return np.array(value["array"]) if "array" in value else {unpacked(key): unpacked(v) for key, v in value["dict"]}
     return [unpacked(v) for v in value] if isinstance(value, list) else value
