@@ -192,6 +192,18 @@ def test_grid_searches_run_on_the_cluster_through_joblib(two):
         np.testing.assert_allclose(search.fit(X, y).cv_results_["mean_test_score"], wanted, rtol=1e-12)
 
 
+@slow
+def test_subsamples_and_splits_run_on_the_cluster_through_joblib(two):
+    X, y = problem(14, 100, 12, "squared")
+    stability = {"k": 2, "n_subsamples": 8, "random_state": 0}
+    splits = {"k": 2, "n_splits": 4, "random_state": 0}
+    wanted, table = l0path.stability_selection(X, y, **stability), l0path.split_inference(X, y, **splits)
+    with joblib.parallel_config(backend="dask"):
+        found, other = l0path.stability_selection(X, y, n_jobs=2, **stability), l0path.split_inference(X, y, n_jobs=2, **splits)
+    assert found.frequency.equals(wanted.frequency) and found.subsets.equals(wanted.subsets)
+    np.testing.assert_allclose(other.to_numpy(), table.to_numpy(), rtol=1e-9)
+
+
 # ------------------------------------------------------------------------------------------------------------------ errors
 
 
