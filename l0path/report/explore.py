@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import time
-import webbrowser
 from html import escape
 from importlib import resources
 from os import PathLike
@@ -48,6 +47,8 @@ class Page:
             with NamedTemporaryFile("w", prefix="l0path-", suffix=".html", delete=False, encoding="utf-8") as temporary:
                 pass
             self.save(temporary.name)
+        import webbrowser
+
         return webbrowser.open(self.file.resolve().as_uri())
 
     def _repr_html_(self):

@@ -182,11 +182,11 @@ class Tree(Contest):
         """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"),
         or the lowest node may not be split ("resting")."""
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
-        self.poll = poll if self.nodes else None  # the root is solved at any rate
         with one_blas_thread():
             if not self.nodes:
                 empty = np.empty(0, dtype=np.int64)
                 self._settle([Node(-math.inf, empty, empty, empty, np.empty(0), math.sqrt(self.lambda0) if self.size is None else self._guess(), 0.0)])
+            self.poll = poll  # the root is solved at any rate
             while self.heap and self.heap[0][0] < self.cutoff:
                 if poll is not None and poll():
                     return "stopped"
