@@ -200,3 +200,19 @@ def test_kernels_of_no_module_compile_beside_the_package():
     function.__module__ = None
     assert numba.njit(function)(1) == 2
     assert "l0path._generic" in sys.modules
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_fits_of_many_rows_end_where_rounding_begins(loss):
+    """A sum of n alike terms rounds by more than the 1e-15 that tells fits of few rows apart; every such fit has converged all the same, at the null intercept that is known in closed form."""
+    n = 50_000
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y = np.where(rng.random(n) < 0.3 + 0.02 * seed, 1.0, -1.0) if loss == "logistic" else rng.poisson(1 + 0.2 * seed, n).astype(float)
+        mean = (y > 0).mean() if loss == "logistic" else y.mean()
+        b0 = np.log(mean / (1 - mean)) if loss == "logistic" else np.log(mean)
+        for start in (0.0, b0):
+            status, _, found, _ = newton.refit(losses.make_loss(loss), y, np.full(n, 1 / n), np.zeros(n), np.empty((0, n)), np.arange(0), 0.0, 0.0, np.empty(0), np.empty(0), True, np.empty(0),
+                                               start, np.inf, 0, True, 100, np.empty(n))
+            assert status == newton.CONVERGED
+            assert found == pytest.approx(b0, abs=1e-10)

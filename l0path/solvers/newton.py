@@ -337,7 +337,7 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 held[:] = x
         # after an undamped step that promised next to nothing a smooth loss is far closer still: quadratically, and with a Hessian from one step before nearly so
         settled = quiet and promised <= (1e-15 if stale else 1e-11) * level
-        if settled or (gain <= 1e-15 * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))):
+        if settled or (gain <= rounding(n) * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))):
             status = CONVERGED
             break
     if capped > 0 and status != SEPARATED and far > FAR and _unbounded(x, 1.0, held, lo, hi) and _diverged(H, squares):
@@ -355,14 +355,15 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
 def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, squares, rhs, new, start, eta, F, target, damping, mean_curvature, unit, level):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised,
     damping); `level`: the size that rounding of F is relative to."""
-    value, promised = F, 0.0
+    value, promised, noise = F, 0.0, rounding(y.size) * level
+    blind = max(1e-13 * level, noise)  # a decrease that F does not show
     for _attempt in range(30):
         promised = newton_step(H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, squares, rhs, new)
         if F - 2.0 * promised > target and damping == 0.0:
             return REJECTED, F, promised, damping
         value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
-        accepted = value <= F - 1e-4 * promised or (promised <= 1e-13 * level and value <= F + 1e-15 * level)
-        if not accepted and damping == 0.0 and promised > 1e-13 * level:
+        accepted = value <= F - 1e-4 * promised or (promised <= blind and value <= F + noise)
+        if not accepted and damping == 0.0 and promised > blind:
             k = S.size
             length = line_minimum(loss, y, weights, start, eta, x[:k], new[:k], lambda1, lambda2)
             for a in range(x.size):
@@ -373,6 +374,12 @@ def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0,
             return CONVERGED, value, promised, damping
         damping = max(10.0 * damping, 1e-3 * unit)
     return MAX_ITER, value, promised, damping
+
+
+@njit
+def rounding(n):
+    """Error of F relative to what it is summed from: of one operation, and of n terms in some 32 sums (vector units), where equal terms round alike."""
+    return 1e-15 + 2e-18 * n
 
 
 @njit
