@@ -18,6 +18,7 @@ from l0path.designs.contiguous import block_of
 from l0path.designs.raw_file import RawFile
 
 EXTRA = 'pip install "l0path[blocks]"'
+GAP, PIECE = 1 << 14, 1 << 20  # bytes between two pieces of lines that cost no more to read than another call of the system; bytes of whole lines read at once
 KINDS = "a np.memmap, a path to a .npy, .bed, .parquet or .zarr file, a Zarr or Dask array, or an array"
 
 
@@ -49,6 +50,13 @@ class FileSource:
         lines, length, span, skip, at = (width, height, self.n, rows.start, left) if self.order == "F" else (height, width, self.p, left, rows.start)
         if length == span:
             self.file.fill(raw, self.offset + at * span * item)
+        elif (span - length) * item <= GAP:
+            some = max(1, PIECE // (span * item))
+            for top in range(0, lines, some):
+                part = raw.reshape(lines, -1)[top : top + some]
+                whole = np.empty((len(part), span * item), dtype=np.uint8)
+                self.file.fill(whole.reshape(-1), self.offset + (at + top) * span * item)
+                part[:] = whole[:, skip * item : (skip + length) * item]
         else:
             for i, line in enumerate(raw.reshape(lines, -1)):
                 self.file.fill(line, self.offset + ((at + i) * span + skip) * item)
