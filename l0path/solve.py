@@ -7,7 +7,6 @@ import numpy as np
 
 from . import inputs
 from .bounding import bound_by_slopes, bound_solutions, bounded
-from .designs import Derived
 from .duality.conjugates import smooth
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
@@ -313,8 +312,7 @@ class _Run:
         parameter = data.loss.gamma if isinstance(data.loss, SmoothedHinge) else data.loss.delta if isinstance(data.loss, Huber) else None
         terms = "L0" + ("L1" if any(a for a, _ in self.slices) else "") + ("L2" if any(b for _, b in self.slices) else "")
         counted = data.weights if self.keep is None else data.weights * self.keep
-        names = data.names if isinstance(data.names, Derived) else list(data.names)
-        self.meta = Meta(names=names, n=data.design.n, p=data.design.p, n_eff=effective_rows(counted), loss=name_of(data.loss), loss_parameter=parameter,
+        self.meta = Meta(names=data.names, n=data.design.n, p=data.design.p, n_eff=effective_rows(counted), loss=name_of(data.loss), loss_parameter=parameter,
                          intercept=data.intercept, standardize=data.standardize, null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale,
                          forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
                          algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),

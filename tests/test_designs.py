@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from l0path.designs import Csc, Dense, Standardized, as_design, check_finite, duplicates, threads
+from l0path.designs import Csc, Dense, Numbered, Standardized, as_design, check_finite, duplicates, threads
 
 FLOATS = ("float64", "float32", "float16")
 DTYPES = (*FLOATS, "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">f8", ">i4")
@@ -392,6 +392,20 @@ def test_names_of_arrays_and_frames():
     assert as_design(frame, feature_names=names)[3] == []
     _, names, _, notes = as_design(frame, feature_names=["u", "v", "w"])
     assert names[0] == "a" and "feature_names was not used" in notes[0]
+
+
+def test_numbered_names_are_those_of_a_list():
+    names, held = Numbered(12), [f"x{j}" for j in range(12)]
+    assert names == held and held == names and list(names) == held and names[3] == "x3" and names[-1] == "x11" and names[2:5] == held[2:5] and names[np.int64(7)] == "x7"
+    assert names == Numbered(12) and names != Numbered(11) and names != held[:-1] and names != [*held[:-1], "y"] and names != "x"
+    for name in held:
+        assert name in names and names.index(name) == held.index(name)
+    for name in ("x12", "x01", "x-1", "x", "y1", "x1 ", "x\u0661", "", 3, None):
+        assert name not in names
+        with pytest.raises(ValueError, match="x0 to x11"):
+            names.index(name)
+    with pytest.raises(IndexError):
+        names[12]
 
 
 def test_repeated_names_are_numbered_and_said():
