@@ -57,10 +57,17 @@ def finite(value, name):
     return value
 
 
-def same_index(X, other, name):
-    """pandas inputs must have equal indexes."""
-    if isinstance(X, (pd.DataFrame, pd.Series)) and isinstance(other, (pd.DataFrame, pd.Series)) and not X.index.equals(other.index):
-        raise ValueError(f"X and {name} have different indexes; align them first (for example {name} = {name}.loc[X.index]) or pass {name}.to_numpy()")
+def same_index(**given):
+    """pandas inputs, and designs of a DataFrame, must have equal indexes: X=, y= and what else belongs to rows."""
+    first, index = None, None
+    for name, value in given.items():
+        own = value.index if isinstance(value, (pd.DataFrame, pd.Series)) else getattr(value, "row_index", None)
+        if own is None:
+            continue
+        if first is None:
+            first, index = name, own
+        elif not index.equals(own):
+            raise ValueError(f"{first} and {name} have different indexes; align them first (for example {name} = {name}.loc[{first}.index]) or pass {name}.to_numpy()")
 
 
 def response(y, n, loss):
@@ -238,8 +245,7 @@ def class_weights(value, classes, loss):
 def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight, offset, lower, upper, always_include, exclude, penalty_factor, feature_names, gamma, delta, groups=None, read=True):
     """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0."""
     X = X.X if isinstance(X, Encoded) else X
-    for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
-        same_index(X, other, name)
+    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
     if feature_names is not None and (isinstance(feature_names, (str, bytes)) or not np.iterable(feature_names)):
         raise TypeError(f"feature_names={feature_names!r} must be a sequence of names, one per column of X")
     design, names, _, notes = as_design(X, feature_names)
@@ -271,7 +277,7 @@ def parse(X, y, *, loss, fit_intercept, standardize, sample_weight, class_weight
         raise ValueError("y is zero in every row with positive weight; loss='poisson' has no finite intercept then")
     if loss == "huber" and delta is None:
         data = replace(data, loss=Huber(float(default_delta(target, full, shift))))
-    by_name = isinstance(X, pd.DataFrame) and not any("renamed" in n or "repeat" in n for n in notes)
+    by_name = (isinstance(X, pd.DataFrame) or (feature_names is None and isinstance(getattr(X, "names", None), list))) and not any("renamed" in n or "repeat" in n for n in notes)
     return data, notes, by_name, y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None
 
 

@@ -83,6 +83,7 @@ WRONG = {
     # rows that do not match
     "index of y": (dict(X=FRAME, y=pd.Series(Y, index=range(1, N + 1))), ValueError, r"X and y have different indexes.*y.loc\[X.index\]"),
     "index of weights": (dict(X=FRAME, sample_weight=pd.Series(1.0, index=range(1, N + 1))), ValueError, "X and sample_weight have different indexes"),
+    "indexes of y and weights": (dict(y=pd.Series(Y), sample_weight=pd.Series(1.0, index=range(1, N + 1))), ValueError, "y and sample_weight have different indexes"),
     "index of offset": (dict(X=FRAME, offset=pd.Series(1.0, index=range(1, N + 1))), ValueError, "X and offset have different indexes"),
     "weights too short": (dict(sample_weight=np.ones(39)), ValueError, "sample_weight has shape"),
     "offset too long": (dict(offset=np.ones(41)), ValueError, "offset has shape"),

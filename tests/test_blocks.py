@@ -11,7 +11,7 @@ import pytest
 from test_designs import assert_verbs, numbers, peak, weights_of
 
 import l0path
-from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, conversion, convert, threads
+from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, conversion, convert, polynomial, sources, threads
 from l0path.designs.bed import MAGIC
 from l0path.designs.contiguous import block_of
 from l0path.designs.sources import open_source, shape_of
@@ -142,6 +142,20 @@ def test_verbs_do_not_depend_on_blocks(tmp_path, monkeypatch, shape, order):
     np.testing.assert_array_equal(design.take_rows([0]).X, X[:1])
     for rows, width in (design._shape(shape[1], 3000), shape_of(design.source, shape[1], 375)):
         assert 1 <= rows <= shape[0] and 1 <= width <= shape[1] and rows * width <= max(400, shape[1] * (order == "C"))
+
+
+@pytest.mark.parametrize("order", ["F", "C"])
+def test_short_pieces_of_lines_are_cut_out_of_whole_lines(tmp_path, monkeypatch, order):
+    X = np.asarray(np.random.default_rng(6).normal(size=(301, 203)), order=order)
+    source, calls = open_source(saved(tmp_path, X)), []
+    fill = source.file.fill
+    monkeypatch.setattr(source.file, "fill", lambda view, place: (calls.append(view.size), fill(view, place)))
+    monkeypatch.setattr(sources, "PIECE", 20_000)
+    for gap in (sources.GAP, -1):  # in few calls, and a call for each piece
+        monkeypatch.setattr(sources, "GAP", gap)
+        calls.clear()
+        np.testing.assert_array_equal(source.read(slice(7, 300), 5, 200).columns(np.arange(195)), X[7:300, 5:200])
+        assert (len(calls) < 40) == (gap > 0) and max(calls) <= 20_000
 
 
 @pytest.mark.parametrize("kind", ["npy F", "npy C", "float32", "int8", "zarr square", "parquet"])
@@ -302,6 +316,29 @@ def test_a_fit_to_genotypes(tmp_path):
 def test_paths_of_chunked_sources(tmp_path, kind, loss):
     X, y = problem(14, 90, 30, loss)
     assert_same_path(l0path.fit(blocks(SOURCES[kind](tmp_path, X)), y, loss=loss, lambda2=1e-3, max_k=4), l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=4))
+
+
+def test_files_with_names_are_predicted_by_name(tmp_path):
+    rng = np.random.default_rng(31)
+    names = [f"g{j}" for j in range(12)]
+    frame = pd.DataFrame(rng.normal(size=(60, 12)), columns=names)
+    y = frame.g2 - 2 * frame.g7 * frame.g3 + 0.1 * rng.normal(size=60)
+
+    def design(columns, stem):
+        frame.reindex(columns=columns, fill_value=0.0).to_csv(tmp_path / f"{stem}.csv", index=False)
+        return blocks(convert(tmp_path / f"{stem}.csv", tmp_path / f"{stem}.npy", dtype="float64"))
+
+    same, turned, fewer = design(names, "same"), design(["more", *names[::-1]], "turned"), design(names[1:], "fewer")
+    for path in (l0path.fit(same, y, max_k=3), l0path.fit(frame, y, max_k=3), l0path.fit(polynomial(frame), y, max_k=3)):
+        want = path.predict(frame.to_numpy())
+        for X in (same, turned, frame[names[::-1]]):
+            np.testing.assert_allclose(path.predict(X), want, rtol=1e-12)
+        np.testing.assert_allclose(path.refit(k=2, X=turned, y=y).params, path.refit(k=2, X=same, y=y).params)
+        np.testing.assert_allclose(path.validate(turned, y).table.cv_mean, path.validate(same, y).table.cv_mean)
+        with pytest.raises(ValueError, match="X lacks 1 of the columns of the fit: g0"):
+            path.predict(fewer)
+    np.testing.assert_array_equal(l0path.fit(frame.to_numpy(), y, max_k=3).predict(design(names[::-1], "back"), k=2), l0path.fit(frame.to_numpy(), y, max_k=3).predict(
+        frame[names[::-1]].to_numpy(), k=2))  # the fit knew no names
 
 
 def test_equal_and_constant_columns_are_noticed(tmp_path):

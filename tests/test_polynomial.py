@@ -226,6 +226,10 @@ def test_bad_input_is_refused_with_the_remedy(tmp_path):
         (lambda: polynomial(X, min_rows=2), ValueError, "min_rows=2"),
         (lambda: polynomial(sp.csc_array(X), min_rows=0), ValueError, "min_rows=0"),
         (lambda: polynomial(X, names=["a", "b"]), ValueError, "2 names but X has 3"),
+        (lambda: polynomial(pd.DataFrame(X, columns=["a", "b", "c"]), names=["u", "v", "w"]), ValueError, "a DataFrame brings its own names"),
+        (lambda: polynomial(X, names=["a", "b", "a:b"]), ValueError, "column 'a:b', which is also the name of a product"),
+        (lambda: polynomial(X, names=["a", "b", "b^2"]), ValueError, "column 'b\\^2', which is also the name of a product"),
+        (lambda: l0path.fit(polynomial(pd.DataFrame(X, index=range(1, 21))), pd.Series(X[:, 0])), ValueError, r"X and y have different indexes.*y.loc\[X.index\]"),
         (lambda: polynomial(bad), ValueError, r"NaN or infinity: 1 entries in 1 of 3 columns: x1 \(1\)"),
         (lambda: polynomial(wild), ValueError, "too large to be squared"),
         (lambda: polynomial(sp.csc_array(far)), ValueError, "standard deviations from 0, the first x0"),
@@ -235,3 +239,13 @@ def test_bad_input_is_refused_with_the_remedy(tmp_path):
     ]:
         with pytest.raises(error, match=text):
             call()
+
+
+def test_columns_of_one_name_are_told_apart_by_position():
+    rng = np.random.default_rng(12)
+    frame = pd.DataFrame(rng.standard_normal((60, 3)), columns=["a", "a", "b"])
+    y = frame.iloc[:, 0] * frame.iloc[:, 1] + 0.1 * rng.standard_normal(60)
+    path = l0path.fit(polynomial(frame), y, max_k=1)
+    assert path.model(k=1).features == ["a:a.1"]
+    np.testing.assert_allclose(path.predict(frame, k=1), path.predict(frame.to_numpy(), k=1))
+    assert polynomial(frame[["b"]].assign(**{"b:c": 1.0 * (frame.b > 0)})).names.index("b:b:c") == 3  # no product of this name but its own

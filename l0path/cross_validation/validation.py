@@ -31,8 +31,7 @@ def validate(self: Path, X: Matrix, y: ArrayLike | None = None, scoring: str | C
     >>> path.validate(data.X.loc[test], data.y[test]).model("1se").features
     ['Hits', 'CRBI']
     """
-    for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
-        same_index(X, other, name)
+    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
     X, y, by_row = self._given(X, y, sample_weight=sample_weight, offset=offset)
     sample_weight, offset = by_row["sample_weight"], by_row["offset"]
     if y is None:

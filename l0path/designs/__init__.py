@@ -22,11 +22,11 @@ from l0path.designs.names import Numbered, unique
 from l0path.designs.pairs import Pairs
 from l0path.designs.polynomial import Polynomial, expand
 from l0path.designs.shared import AllRows, TrainingSet
-from l0path.designs.standardized import Standardized
+from l0path.designs.standardized import Reordered, Standardized
 
 from .._types import Columns, Design, Matrix
 
-__all__ = ["Additive", "AllRows", "ColumnBlocks", "Csc", "Dense", "Derived", "Levels", "Numbered", "Pairs", "Polynomial", "Standardized", "TrainingSet", "additive", "as_design", "blocks",
+__all__ = ["Additive", "AllRows", "ColumnBlocks", "Csc", "Dense", "Derived", "Levels", "Numbered", "Pairs", "Polynomial", "Reordered", "Standardized", "TrainingSet", "additive", "as_design", "blocks",
            "check_finite", "convert", "derived", "directions", "duplicates", "polynomial"]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
@@ -77,7 +77,7 @@ def polynomial(X: Matrix, degree: int = 2, interaction_only: bool = False, cente
     heredity : None, or which products `parents` allow: "strong" those with both factors among them, "weak" with at least one. It is a rule on the candidates, not a constraint of the search. With
         `always_include=parents` in the fit as well, every model has the parents, so it keeps the rule; without, a product may enter before its parents. Columns that the same y chose make a
         cross-validation of the second fit optimistic; choose them on other rows for an honest score.
-    names : p strings; default those of a DataFrame, else x0, x1, ... Products are called "age:bmi", squares "age^2".
+    names : p strings, for an array or sparse X (default x0, x1, ...); a DataFrame brings its own. Products are called "age:bmi", squares "age^2".
     parents : names, indices or mask of columns of X; needed with heredity, refused without. Usually `l0path.fit(X, y).select("bic").support`.
     min_rows : sparse X only: products of columns that are both nonzero in at least so many rows. Where they never are, the product is zero or, centred, a combination of the two columns.
 
@@ -111,11 +111,13 @@ def polynomial(X: Matrix, degree: int = 2, interaction_only: bool = False, cente
                          "pass them to the fit as always_include= too, so that every model keeps the rule")
     if isinstance(min_rows, bool) or not isinstance(min_rows, (int, np.integer)) or min_rows < 1:
         raise ValueError(f"min_rows={min_rows!r} must be a whole number >= 1")
-    base, own = _in_memory(X, names, "polynomial")
+    base, own, index, by_name = _in_memory(X, names, "polynomial")
     if min_rows > 1 and isinstance(base, Dense):
         raise ValueError(f"min_rows={min_rows} counts rows in which sparse columns are nonzero, but X is dense; leave min_rows=1, or pass scipy.sparse.csc_array(X)")
-    return expand(base, own, interaction_only=bool(interaction_only), center=bool(center), heredity=heredity, parents=_positions(parents, own), min_rows=int(min_rows),
-                  by_name=isinstance(X, pd.DataFrame))
+    design = expand(base, own, interaction_only=bool(interaction_only), center=bool(center), heredity=heredity, parents=_positions(parents, own), min_rows=int(min_rows),
+                    by_name=by_name)
+    design.row_index = index
+    return design
 
 
 def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = None) -> Additive:
@@ -133,7 +135,7 @@ def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = Non
     bins : steps of a column at most: knots at bins + 1 quantiles of its distinct values (0 among them, where it lies inside), at all values where there are no more. Between knots the kernel is
         off by h_l / 4 at most. None: knots at all values, at most 65537. The kernel is then exact on the rows of X, and so are the scores r'K_j r by which algorithm="feature_generating" chooses
         columns; fits have up to n - 1 coefficients a column, so this takes lambda2 > 0 and few rows.
-    names : p strings; default those of a DataFrame, else x0, x1, ... Features are called "age[1]", "age[2]", ... by ascending steps.
+    names : p strings, for an array or sparse X (default x0, x1, ...); a DataFrame brings its own. Features are called "age[1]", "age[2]", ... by ascending steps.
 
     Returns
     -------
@@ -160,8 +162,10 @@ def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = Non
     """
     if bins is not None and (isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1):
         raise ValueError(f"bins={bins!r} must be a whole number >= 1, or None for a knot at every value")
-    base, own = _in_memory(X, names, "additive")
-    return step_design(base, own, None if bins is None else int(bins), isinstance(X, pd.DataFrame))
+    base, own, index, by_name = _in_memory(X, names, "additive")
+    design = step_design(base, own, None if bins is None else int(bins), by_name)
+    design.row_index = index
+    return design
 
 
 def derived(base: Dense | Csc, names: Derived) -> Additive | Polynomial:
@@ -170,12 +174,14 @@ def derived(base: Dense | Csc, names: Derived) -> Additive | Polynomial:
 
 
 def _in_memory(X, names, what):
-    """(Dense or Csc design, names) of a finite X that is held in memory."""
-    base, own, _, _ = as_design(X, names)
+    """(Dense or Csc design, names, index of a DataFrame, whether its columns are told apart by name) of a finite X that is held in memory."""
+    if names is not None and isinstance(X, pd.DataFrame):
+        raise ValueError(f"names={list(names)[:3]!r}... is for arrays and sparse matrices; a DataFrame brings its own names: rename its columns, X.set_axis(names, axis=1)")
+    base, own, index, notes = as_design(X, names)
     if type(base) not in (Dense, Csc):
         raise TypeError(f"X is a design ({type(base).__name__}); pass {what} an array, a DataFrame or a sparse matrix, which is held in memory")
     check_finite(base, own)
-    return base, own
+    return base, own, index, index is not None and not notes
 
 
 def _positions(parents, names):

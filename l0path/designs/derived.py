@@ -33,7 +33,9 @@ class Derived(Sequence):
 
 
 class DerivedDesign:
-    """Design of `names`, features of the columns of a base design (n, p0)."""
+    """Design of `names`, features of the columns of a base design (n, p0); `row_index`: that of the DataFrame they were made of."""
+
+    row_index: Any = None
 
     def __init__(self, base: Any, names: Derived) -> None:
         self.base, self.names = base, names

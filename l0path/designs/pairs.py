@@ -49,8 +49,18 @@ class Pairs(Derived):
     def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
         """Position of a name; "b:a" is "a:b". ValueError if there is no such feature."""
         at = self.base_places()
-        if name in at:
-            return at[name]
+        place = at[name] if name in at else self._product(name, at)
+        if place is None:
+            raise ValueError(f"there is no feature {name!r}")
+        return place
+
+    def ambiguous(self) -> str | None:
+        """The first name of a column that is also the name of a product; None where there is none."""
+        at = self.base_places()
+        return next((name for name in self.base if (":" in name or name.endswith("^2")) and self._product(name, at) is not None), None)
+
+    def _product(self, name, at):
+        """Position of the product of this name, None if there is none; at: positions of the columns."""
         if name.endswith("^2") and name[:-2] in at:
             pairs = [(at[name[:-2]],) * 2]
         else:
@@ -60,7 +70,7 @@ class Pairs(Derived):
             t = int(self.offsets[j] + np.searchsorted(self.partner[self.offsets[j] : self.offsets[j + 1]], k))
             if t < self.offsets[j + 1] and self.partner[t] == k:
                 return len(self.base) + t
-        raise ValueError(f"there is no feature {name!r}")
+        return None
 
     def parents(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(j, k) of the features J that are products, as arrays; both are the column itself where a feature is a column."""

@@ -129,7 +129,10 @@ def expand(base, names, *, interaction_only, center, heredity, parents, min_rows
         most = most if heredity is None else width * (width + 1) // 2 if heredity == "strong" else width * base.p
         _limited(most, base.p)
         offsets, partner = dense_pairs(base.p, squares, keep)
-    return Polynomial(base, Pairs(names, c, offsets, partner, by_name), table)
+    pairs = Pairs(names, c, offsets, partner, by_name)
+    if (twice := pairs.ambiguous()) is not None:
+        raise ValueError(f"X has a column {twice!r}, which is also the name of a product of its columns; rename it, or leave it out where it is that product")
+    return Polynomial(base, pairs, table)
 
 
 def _limited(most, p):

@@ -13,6 +13,22 @@ BLOCK = 1 << 20  # entries of a block of centred columns: 8 MB
 READ = 1 << 22  # entries of X'R made at a time where they cannot be made in place: 32 MB
 
 
+class Reordered:
+    """The columns `places` of a design, for what predictions and refits ask of new rows: sums and copies of a few columns."""
+
+    def __init__(self, design: Design, places: list[int]) -> None:
+        self.design, self.places = design, np.asarray(places, dtype=np.intp)
+        self.n, self.p = design.n, self.places.size
+
+    def columns(self, J: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """X[:, J] as a float64 copy (n, len(J)) in Fortran order."""
+        return self.design.columns(self.places[J], out)
+
+    def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
+        return self.design.dot(self.places[J], b)
+
+
 class Standardized:
     """Design (X - 1 c') / s restricted to `rows`: c = center (p,), s = scale (p,), nonzero; rows a sorted index array, or None for all rows.
 

@@ -110,8 +110,7 @@ def _summary2(results, *args, **kwargs):
 
 def new_rows(path, X, y, sample_weight, offset):
     """Rows of X and y given anew, checked as `fit` checks them."""
-    for name, other in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
-        same_index(X, other, name)
+    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
     X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset)
     if X is None or y is None:
         raise ValueError("pass X= and y= together")

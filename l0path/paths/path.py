@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
-from ..designs import Derived, as_design, derived
+from ..designs import Derived, Reordered, as_design, derived
 from ..formula import Encoded
 from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_loss
 from ..problem import Data
@@ -272,7 +272,7 @@ class Path:
                 **selector: Unpack[Selector]) -> np.ndarray | pd.Series | pd.DataFrame:
         """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.
 
-        X (m, p), a DataFrame is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column per solution. `offset` is needed if the fit had one.
+        X (m, p), a DataFrame, or a design whose file names its columns, is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column per solution. `offset` is needed if the fit had one.
         After a fit by a formula X is a DataFrame of the columns on its right side, in any order; missing values and levels that the fit did not know are refused (ValueError), never guessed.
 
         Examples
@@ -325,7 +325,7 @@ class Path:
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
     def _new_design(self, X):
-        """X for prediction, columns in the order of the fit: by name for a DataFrame (of a fit to an array: one that has all names), by position else. A fit to a derived design
+        """X for prediction, columns in the order of the fit: by name for a DataFrame or a file with names (of a fit to an array: one that has all names), by position else. A fit to a derived design
         takes X's own columns, a formula's a DataFrame of the columns it names (or the p encoded columns of an array)."""
         encoding = self.meta.formula
         if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
@@ -337,16 +337,18 @@ class Path:
                 raise ValueError(f"X has other {made.what} than the fit; pass X's own columns, which are then expanded as in the fit")
             return X, None
         names, by_name, p = (self.meta.names, self.meta.by_name, self.p) if made is None else (made.base, made.by_name, len(made.base))
-        if isinstance(X, pd.DataFrame):
-            named = X.rename(columns=str)
-            missing = [name for name in names if name not in named.columns]
-            if by_name or not missing:
-                X = named
-        if isinstance(X, pd.DataFrame) and X is named:
-            if missing:
+        frame = isinstance(X, pd.DataFrame)
+        known = X.columns.map(str) if frame else getattr(X, "names", None)
+        if frame or (isinstance(known, list) and known != names):
+            place = {name: j for j, name in reversed(list(enumerate(known)))}
+            missing = [name for name in names if name not in place]
+            if by_name and missing:
                 raise ValueError(f"X lacks {len(missing)} of the columns of the fit: {', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}")
-            X = X[names] if list(X.columns) != names else X
-        design, _, index, _ = as_design(X)
+            if not missing and frame:
+                X = X if list(known) == names else X.set_axis(known, axis=1)[list(names)]
+            elif not missing:
+                X = Reordered(X, [place[name] for name in names])
+        design, index = (X, None) if isinstance(X, Reordered) else as_design(X)[::2][:2]
         if design.p != p:
             raise ValueError(f"X has {design.p} columns, the fit had {p}; pass the same columns in the same order")
         return design if made is None else derived(design, made), index
