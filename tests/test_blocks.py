@@ -337,8 +337,8 @@ def test_files_with_names_are_predicted_by_name(tmp_path):
         np.testing.assert_allclose(path.validate(turned, y).table.cv_mean, path.validate(same, y).table.cv_mean)
         with pytest.raises(ValueError, match="X lacks 1 of the columns of the fit: g0"):
             path.predict(fewer)
-    np.testing.assert_array_equal(l0path.fit(frame.to_numpy(), y, max_k=3).predict(design(names[::-1], "back"), k=2), l0path.fit(frame.to_numpy(), y, max_k=3).predict(
-        frame[names[::-1]].to_numpy(), k=2))  # the fit knew no names
+    back, path = names[::-1], l0path.fit(frame.to_numpy(), y, max_k=3)  # that knew no names
+    np.testing.assert_allclose(path.predict(design(back, "back"), k=2), path.predict(frame[back].to_numpy(), k=2), rtol=1e-12)
 
 
 def test_equal_and_constant_columns_are_noticed(tmp_path):
@@ -518,6 +518,40 @@ def test_convert_keeps_to_its_memory(tmp_path, monkeypatch):
     assert len(used) > 20 and max(used) < 12e6
 
 
+def test_convert_takes_every_row_of_a_csv_as_it_stands(tmp_path):
+    def read(text, **options):
+        (tmp_path / "X.csv").write_text(text, newline="")
+        return np.load(convert(tmp_path / "X.csv", tmp_path / "X.npy", **options)).tolist()
+
+    assert read("a,b\r\n1,2\r\n\r\n3,4\r\n\r\n") == [[1, 2], [3, 4]]  # empty lines are no rows
+    np.testing.assert_array_equal(read("a\n1\n\n3\n"), [[1], [np.nan], [3]])  # but of one column empty fields
+    assert read('"a\nb","c\u2028d"\n1,2\n') == [[1, 2]] and blocks(tmp_path / "X.npy").names == ["a b", "c\u2028d"]
+    assert read("400.5,500\n1,2\n") == [[1, 2]]  # wavelengths
+    assert read("a,b\n1e300,2\n", dtype="float64") == [[1e300, 2]]
+    before = (tmp_path / "X.npy").read_bytes()
+    for text, what in [("a,b\n1,2,9\n3,4,5\n", "as many fields as the first one"), ("a,b\n1,2\n3,4,5\n", "as many fields as the first one"), ("0.3,0.1,0.2\n1,2,3\n", "numbers in its first line"),
+                       ("", "no CSV file"), ("a,b\n1e300,2\n", "dtype=float32 cannot hold every value of the columns 0 to 1; use dtype='float64'")]:
+        with pytest.raises(ValueError, match=what):
+            read(text)
+    (tmp_path / "X.csv").write_bytes("a,\xe9\n1,2\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"X\.csv is no CSV file in UTF-8"):
+        convert(tmp_path / "X.csv", tmp_path / "X.npy")
+    for file in ("X.csv", "X", "."):  # never the source itself, nor what `blocks` would not know
+        with pytest.raises(ValueError, match=r"must be the path of a \.npy file"):
+            convert(tmp_path / "X.csv", tmp_path / file)
+    assert (tmp_path / "X.npy").read_bytes() == before and sorted(p.name for p in tmp_path.iterdir()) == ["X.csv", "X.npy", "X.npy.names.txt"]
+
+
+def test_the_index_of_a_parquet_file_is_no_column(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(np.random.default_rng(27).normal(size=(30, 3)), columns=list("abc"))
+    for index in (pd.Index([f"r{i}" for i in range(30)]), pd.Index(np.arange(30) ** 2, name="id")):
+        frame.set_axis(index).to_parquet(tmp_path / "X.parquet")
+        design = blocks(tmp_path / "X.parquet")
+        assert design.names == list("abc")
+        np.testing.assert_array_equal(design.columns(np.arange(3)), frame.to_numpy())
+
+
 def test_convert_genotypes(tmp_path):
     copies, A = genotypes(np.random.default_rng(26), 30, 7)
     file = convert(write_bed(tmp_path, copies), tmp_path / "G.npy", dtype="float64", progress=False)
@@ -603,6 +637,20 @@ def test_optional_packages_are_imported_late():
 
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(l0path.__file__).parents[1], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_files_that_are_not_what_their_names_say(tmp_path):
+    for content in (b"", b"hello world" * 20, saved(tmp_path, np.ones((50, 3))).read_bytes()[:200]):
+        (tmp_path / "Y.npy").write_bytes(content)
+        with pytest.raises(ValueError, match=r"Y\.npy is no \.npy file of numbers"):
+            blocks(tmp_path / "Y.npy")
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "Y.parquet").write_bytes(b"abc")
+    (tmp_path / "folder.parquet").mkdir()
+    parquet.write_table(arrow.Table.from_arrays([np.ones(3), np.zeros(3)], names=["a", "a"]), tmp_path / "twice.parquet")
+    for name, text in (("Y", "is no Parquet file"), ("folder", "is a folder"), ("twice", "several columns called 'a'")):
+        with pytest.raises(ValueError, match=f"{name}.parquet.*{text}"):
+            blocks(tmp_path / f"{name}.parquet")
 
 
 def test_dask_of_unknown_shape_and_zarr_groups_are_refused(tmp_path):

@@ -89,30 +89,41 @@ class ArraySource:
 
 
 class ParquetSource:
-    """The columns of a Parquet file, all of them numbers; a missing value reads as NaN."""
+    """The columns of a Parquet file, all of them numbers; a missing value reads as NaN. The index of a DataFrame that was written is no column."""
 
     def __init__(self, path):
         self.path = str(path)
         self._open()
         meta, schema = self._file.metadata, self._file.schema_arrow
-        check_shape((meta.num_rows, len(schema.names)), "source")
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        names = [name for name in schema.names if name not in index]
+        check_shape((meta.num_rows, len(names)), "source")
+        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise ValueError(f"source {self.path} has several columns called {twice[0]!r}; write the file with a name for each")
         kinds = {}
-        for field in schema:
+        for name in names:
             try:
-                kinds[field.name] = np.dtype(field.type.to_pandas_dtype())
+                kinds[name] = np.dtype(schema.field(name).type.to_pandas_dtype())
             except NotImplementedError:
-                kinds[field.name] = np.dtype(object)
+                kinds[name] = np.dtype(object)
         bad = [f"{name} ({schema.field(name).type})" for name, kind in kinds.items() if kind.kind not in "fiub"]
         if bad:
             raise TypeError(f"source {self.path} has {len(bad)} columns that are not real numbers: {', '.join(bad[:5])}; write the file without them, or encode them as numbers")
-        self.n, self.p, self.names, self.parallel = meta.num_rows, len(schema.names), list(schema.names), False
+        self.n, self.p, self.names, self.parallel = meta.num_rows, len(names), names, False
         self.dtype = np.dtype(np.float32) if all(kind in (np.float32, np.float16) for kind in kinds.values()) else np.dtype(np.float64)
         self.nbytes, self.chunk = os.path.getsize(self.path), (max(1, -(-self.n // max(meta.num_row_groups, 1))), 1)
         starts = np.cumsum([0, *(meta.row_group(i).num_rows for i in range(meta.num_row_groups))])
         self._groups = starts
 
     def _open(self):
-        self._file, self._lock = optional("pyarrow.parquet", "Parquet files").ParquetFile(self.path, memory_map=False), threading.Lock()
+        parquet = optional("pyarrow.parquet", "Parquet files")
+        if os.path.isdir(self.path):
+            raise ValueError(f"source {self.path} is a folder; pass one Parquet file, or dask.dataframe.read_parquet(folder).to_dask_array(lengths=True)")
+        try:
+            self._file, self._lock = parquet.ParquetFile(self.path, memory_map=False), threading.Lock()
+        except ValueError as error:
+            raise ValueError(f"source {self.path} is no Parquet file: {error}") from error
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name not in ("_file", "_lock")} | {"path": os.path.abspath(self.path)}
@@ -184,7 +195,7 @@ def open_source(source):
 
 def dask_array(source):
     """Refuse Dask arrays whose shape is not known, and Dask data frames."""
-    if not hasattr(source, "chunksize") or any(size != size for size in source.shape):
+    if not hasattr(source, "chunksize") or any(not isinstance(size, (int, np.integer)) for size in source.shape):
         raise ValueError(f"source={source!r} has no known shape: pass a Dask array with known chunks (frame.to_dask_array(lengths=True))")
 
 
@@ -193,8 +204,12 @@ def _from_path(path):
         raise FileNotFoundError(f"source={str(path)!r} does not exist; pass {KINDS}")
     kind = path.suffix.lower()
     if kind == ".npy":
-        record, names = _from_map(np.load(path, mmap_mode="r")), Path(f"{path}.names.txt")
-        record.names = names.read_text(encoding="utf-8").splitlines() if names.exists() else None
+        try:
+            array = np.load(path, mmap_mode="r")
+        except (EOFError, ValueError) as error:
+            raise ValueError(f"source {path} is no .npy file of numbers: {error}; write it by numpy.save or l0path.designs.convert") from error
+        record, names = _from_map(array), Path(f"{path}.names.txt")
+        record.names = names.read_text(encoding="utf-8").removesuffix("\n").split("\n") if names.exists() else None
         return record
     if kind == ".bed":
         return BedSource(path)

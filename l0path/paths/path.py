@@ -272,7 +272,8 @@ class Path:
                 **selector: Unpack[Selector]) -> np.ndarray | pd.Series | pd.DataFrame:
         """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.
 
-        X (m, p), a DataFrame, or a design whose file names its columns, is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column per solution. `offset` is needed if the fit had one.
+        X (m, p), a DataFrame, or a design whose file names its columns, is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column
+        per solution. `offset` is needed if the fit had one.
         After a fit by a formula X is a DataFrame of the columns on its right side, in any order; missing values and levels that the fit did not know are refused (ValueError), never guessed.
 
         Examples
