@@ -81,6 +81,13 @@ def _keep(self, parameters):
             setattr(self, name, value)
 
 
+def _checked(estimator, X, *y, **options):
+    """scikit-learn's `validate_data`, which would take a design for a number."""
+    if hasattr(X, "correlate"):
+        raise TypeError(f"X is a design ({type(X).__name__}), whose rows scikit-learn cannot take apart; pass {type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design to "
+                        "l0path.fit or l0path.cv_fit")
+    return validate_data(estimator, X, *y, accept_sparse=SPARSE, **options)
+
 
 class _Selected(SelectorMixin, BaseEstimator):
     """What the four estimators share: checked data, and a model of a path as fitted attributes."""
@@ -92,7 +99,7 @@ class _Selected(SelectorMixin, BaseEstimator):
         if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
             other = "Regressor" if classes else "Classifier"
             raise ValueError(f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} or L0{other}CV")
-        X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes)
+        X, y = _checked(self, X, y, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes)
         return X, self._labels(y) if classes else y, None if sample_weight is None else np.asarray(sample_weight)
 
     def _labels(self, y):
@@ -132,7 +139,7 @@ class _Selected(SelectorMixin, BaseEstimator):
 
     def _predict(self, X, type):
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=SPARSE, reset=False)
+        X = _checked(self, X, reset=False)
         return self.path_.predict(X, index=self.model_.index, type=type)
 
     def __sklearn_tags__(self):

@@ -362,3 +362,13 @@ def test_groups_share_a_path_for_every_k(tmp_path):
     y = X[:, 3:6].sum(axis=1) + rng.standard_normal(80)
     stored = [l0path.L0Regressor(k=k, groups=labels, memory=str(tmp_path)).fit(X, y) for k in (1, 2)]
     assert [s.k_ for s in stored] == [1, 2] and stored[0].model_.groups == [1] and len(stored[0].path_) == len(stored[1].path_) == 5
+
+
+@pytest.mark.parametrize("estimator", [l0path.L0Regressor(k=1), l0path.L0RegressorCV(cv=2, max_k=1), l0path.L0Classifier(k=1), l0path.L0ClassifierCV(cv=2, max_k=1)])
+def test_designs_are_refused_with_the_way_to_fit_them(estimator):
+    X = np.random.default_rng(5).standard_normal((40, 4))
+    y = X[:, 0] > 0 if "Classifier" in type(estimator).__name__ else X[:, 0]
+    design = l0path.designs.polynomial(X)
+    for call in (lambda: estimator.fit(design, y), lambda: estimator.fit(X, y).predict(design)):
+        with pytest.raises(TypeError, match=r"X is a design \(Polynomial\).*l0path\.cv_fit"):
+            call()
