@@ -51,7 +51,8 @@ def blocks(source: Any, memory_limit: int | str = "1GB", *, client: Any = None, 
 
     Returns
     -------
-    ColumnBlocks, or Sharded with a client: a design for `fit`, `cv_fit`, `predict` and everything that takes X. Parquet and BED columns have names.
+    ColumnBlocks, or Sharded with a client: a design for `fit`, `cv_fit`, `predict` and everything that takes X. Parquet and BED columns, and those of a converted CSV file,
+    have names, by which predictions take the columns of another file or DataFrame.
 
     Raises
     ------
