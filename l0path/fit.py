@@ -73,7 +73,8 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
         k is the number of chosen groups, `Model.groups` their labels, `n_nonzero` still counts coefficients. Groups may overlap: beta = sum of v^(g) over the chosen groups g, v^(g) zero off g, so a
         column may be used once one of its groups is chosen; lambda1, lambda2 and bounds are those of beta (Jacob, Obozinski & Vert, ICML 2009). max_k : largest number of groups, default
         min(groups, 100, n_eff / 2 over their mean size). always_include, exclude : also labels of groups, if they are text (a number is a column);
-        a column that is included brings in its groups. penalty_factor : one per group, {label: factor}, or (p,) with equal values within a group. algorithm="swap" or "feature_generating"; certify= is not offered for groups.
+        a column that is included brings in its groups. penalty_factor : one per group, {label: factor}, or (p,) with equal values within a group.
+        algorithm="swap" or "feature_generating"; certify= is not offered for groups.
     feature_names : p names, of an array or sparse X; a DataFrame brings its own. Default x0, x1, ...
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
