@@ -513,3 +513,20 @@ def test_folds_in_threads_warn_as_those_in_turn(call):
             getattr(l0path, call)(X, X[:, 1] > 1, loss="logistic", random_state=0, max_k=2 if call != "split_inference" else None, **options)
         told.append([(w.category, str(w.message)) for w in caught])
     assert told[0] == told[1] and {category for category, _ in told[0]} == {SeparationWarning}
+
+
+def test_rows_of_other_indexes_are_refused_everywhere():
+    """Fold ids, groups and offsets that are Series belong to the rows of their index, like y and weights."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.standard_normal((40, 4)))
+    y, turned = pd.Series(X[0] + rng.standard_normal(40)), np.arange(40)[::-1]
+    ids, offset = pd.Series(np.arange(40) % 4), pd.Series(0.1 * rng.standard_normal(40))
+    path, classes = l0path.fit(X, y, offset=offset, max_k=2), l0path.fit(X, y > 0, loss="logistic", lambda2=0.01, max_k=1)
+    for call, name in [(lambda: l0path.cv_fit(X, y, cv=ids[turned], max_k=1), "cv"), (lambda: l0path.cv_fit(X, y, cv=2, groups_cv=ids[turned], max_k=1), "groups_cv"),
+                       (lambda: l0path.nested_cv(X, y, outer=ids[turned], cv=2, max_k=1), "outer"), (lambda: path.predict(X, k=1, offset=offset[turned]), "offset"),
+                       (lambda: classes.plot_roc(X, (y > 0)[turned], k=1), "y"), (lambda: classes.plot_calibration(X, (y > 0)[turned], k=1), "y")]:
+        with pytest.raises(ValueError, match=f"X and {name} have different indexes"):
+            call()
+    with pytest.raises(ValueError, match="y and cv have different indexes"):
+        l0path.cv_fit(X.to_numpy(), y, cv=ids[turned], max_k=1)
+    np.testing.assert_array_equal(l0path.cv_fit(X, y, cv=ids, max_k=1).folds, l0path.cv_fit(X, y, cv=ids.to_numpy(), max_k=1).folds)

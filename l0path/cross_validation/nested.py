@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .. import formula
 from .._types import Matrix, Seed
 from .._warnings import recorded
-from ..inputs import finite, parse, vector
+from ..inputs import finite, parse, same_index, vector
 from ..losses import canonical_name
 from ..paths import Model
 from ..paths.records import Source
@@ -96,6 +96,7 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     if isinstance(X, str):
         X, y, arguments = formula.opened(X, y, {**arguments, "outer": outer, "groups_cv": groups_cv, "sample_weight": sample_weight, "offset": offset})
         outer, groups_cv, sample_weight, offset = (arguments.pop(name) for name in ("outer", "groups_cv", "sample_weight", "offset"))
+    same_index(X=X, y=y, outer=outer, groups_cv=groups_cv)
     loss = canonical_name(arguments.get("loss", "squared"), exact=True)
     metric = metric_of(scoring, loss)
     _check_inner(cv)

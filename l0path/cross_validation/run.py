@@ -21,6 +21,7 @@ from .._warnings import recorded
 from ..designs import threads
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..fit import fit
+from ..inputs import same_index
 from ..losses import canonical_name
 from ..plan import default_max_k
 from ..problem import known_of
@@ -96,6 +97,7 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     if isinstance(X, str):
         X, y, arguments = formula.opened(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
         cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
+    same_index(X=X, y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
     metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared"), exact=True))
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):

@@ -294,8 +294,9 @@ class Path:
         if self.meta.has_offset and offset is None:
             raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to predict without)")
         if offset is not None:
-            from ..inputs import finite, vector
+            from ..inputs import finite, same_index, vector
 
+            same_index(X=X, offset=offset)
             eta = eta + finite(vector(offset, design.n, "offset"), "offset")[:, None]
         out = self._transform(eta, type)
         if bare:

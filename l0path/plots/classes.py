@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Selector
 from ..cross_validation import CVPath
 from ..cross_validation.result import linear_predictor
-from ..inputs import coded, sample_weights
+from ..inputs import coded, same_index, sample_weights
 from ..losses import CLASSIFICATION
 from ..paths import Path
 from . import style
@@ -138,6 +138,7 @@ def _rows(path, X, y, rule, sample_weight, offset, type, selector):
     if (X is None) != (y is None):
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is not None:
+        same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
         score = np.asarray(path.predict(X, index=i, type=type, offset=offset))
         return coded(y, score.size, path.loss, path.classes), score, sample_weights(sample_weight, score.size), name
     if sample_weight is not None or offset is not None:
