@@ -644,6 +644,10 @@ def test_files_that_are_not_what_their_names_say(tmp_path):
         (tmp_path / "Y.npy").write_bytes(content)
         with pytest.raises(ValueError, match=r"Y\.npy is no \.npy file of numbers"):
             blocks(tmp_path / "Y.npy")
+    if importlib.util.find_spec("zarr"):
+        (tmp_path / "empty").mkdir()
+        with pytest.raises(ValueError, match="empty is no Zarr array"):
+            blocks(tmp_path / "empty")
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     (tmp_path / "Y.parquet").write_bytes(b"abc")
     (tmp_path / "folder.parquet").mkdir()

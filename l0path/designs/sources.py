@@ -216,7 +216,12 @@ def _from_path(path):
     if kind in (".parquet", ".pq"):
         return ParquetSource(path)
     if kind == ".zarr" or path.is_dir():
-        return open_source(optional("zarr", "Zarr arrays").open(str(path), mode="r"))
+        zarr = optional("zarr", "Zarr arrays")
+        try:
+            array = zarr.open(str(path), mode="r")
+        except (OSError, ValueError) as error:
+            raise ValueError(f"source {path} is no Zarr array: {error}") from error
+        return open_source(array)
     raise ValueError(f"source={str(path)!r} is of no known kind ({kind or 'no suffix'}); pass {KINDS}; l0path.designs.convert makes a .npy of a CSV file")
 
 
