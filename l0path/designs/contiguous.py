@@ -5,6 +5,7 @@ For a block that fits the cache they replace a dozen array operations, between w
 import numpy as np
 
 from l0path._generic import njit
+from l0path.designs.checks import right_hand_sides
 from l0path.designs.dense import Dense
 
 ROWS = 2048  # that six columns and their right-hand sides are multiplied in before the next: they stay in the cache
@@ -85,12 +86,12 @@ def _moments(X, weights, center, level, mean, second):
 class Contiguous(Dense):
     """`Dense` over a float32 or float64 array in Fortran order, read by one thread."""
 
+    @right_hand_sides
     def correlate(self, R, start=0, stop=None):
         """See `Dense.correlate`."""
-        if R.ndim == 1 or start or stop is not None:
-            return super().correlate(R, start, stop)
-        out = np.zeros((R.shape[1], self.p))
-        _products(self.X.T, np.ascontiguousarray(R.T, dtype=np.float64), out)
+        X = self.X.T[start:stop]
+        out = np.zeros((R.shape[1], X.shape[0]))
+        _products(X, np.ascontiguousarray(R.T), out)
         return out.T
 
     def moments(self, weights, center):
