@@ -13,7 +13,6 @@ from test_designs import assert_verbs, numbers, peak, weights_of
 import l0path
 from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, conversion, convert, polynomial, sources, threads
 from l0path.designs.bed import MAGIC
-from l0path.designs.contiguous import block_of
 from l0path.designs.sources import open_source, shape_of
 from l0path.solvers import branch_and_bound, range_checks
 from l0path.solvers.gram_model import GramModel
@@ -191,23 +190,23 @@ def test_moments_are_those_of_dense(tmp_path, dtype):
 def test_products_of_a_column_are_the_same_wherever_its_block_begins(dtype, n):
     rng = np.random.default_rng(n)
     X, R = np.asfortranarray(rng.standard_normal((n, 14)), dtype=dtype), rng.standard_normal((n, 5))
-    whole = block_of(X).correlate(R)
+    whole = Dense(X, 0).correlate(R)
     np.testing.assert_allclose(whole, X.astype(np.float64).T @ R, atol=1e-13 * n)
     for left, right in ((0, 1), (3, 14), (5, 9), (12, 13)):
         for sides in (slice(0, 5), slice(1, 2), slice(2, 5)):
-            np.testing.assert_array_equal(block_of(X[:, left:right]).correlate(R[:, sides]), whole[left:right, sides])
+            np.testing.assert_array_equal(Dense(X[:, left:right], 0).correlate(R[:, sides]), whole[left:right, sides])
 
 
 def test_entries_in_rows_of_weight_zero_may_be_nan():
     rng = np.random.default_rng(1)
     X, weights = np.asfortranarray(rng.standard_normal((30, 7)), dtype=np.float32), np.ones(30) / 28
     weights[[4, 20]] = 0.0
-    mean, second = block_of(X).moments(weights, True)
+    mean, second = Dense(X, 0).moments(weights, True)
     X[4, 2], X[20, 5] = np.nan, np.inf
-    for got, held in zip(block_of(X).moments(weights, True), (mean, second), strict=True):
+    for got, held in zip(Dense(X, 0).moments(weights, True), (mean, second), strict=True):
         np.testing.assert_allclose(got, held, rtol=1e-13)
     X[3, 2] = np.nan
-    assert np.isnan(block_of(X).moments(weights, True)[1]).tolist() == [False, False, True, False, False, False, False]
+    assert np.isnan(Dense(X, 0).moments(weights, True)[1]).tolist() == [False, False, True, False, False, False, False]
 
 
 def test_checks_do_not_depend_on_how_columns_are_shared_out(monkeypatch):

@@ -17,7 +17,6 @@ import numpy as np
 
 from l0path.designs import threads as pool
 from l0path.designs.checks import right_hand_sides
-from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
 from l0path.designs.sources import open_source, optional, shape_of
 
@@ -184,7 +183,7 @@ class ColumnBlocks:
 
                 def part(first, last, rows=rows, left=left, block=block):
                     with pool.limited(1):
-                        task(rows, first, last, block_of(block[:, first - left : last - left]))
+                        task(rows, first, last, Dense(block[:, first - left : last - left], 0))
 
                 pool.run(part, [*range(left, right, max(1, min((1 << 18) // block.shape[0] + 1, right - left))), right])
 
