@@ -130,9 +130,11 @@ def _header(path):
 
     try:
         names = [str(name) for name in pd.read_csv(path, nrows=0, index_col=False).columns]
-        steps = np.diff(pd.to_numeric(pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0], errors="coerce").to_numpy(dtype=float))
+        number = not np.isnan(pd.to_numeric(names[0], errors="coerce"))
+        first = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0] if number else names[:0]
     except (pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"source {path} is no CSV file in UTF-8 with a line of column names: {error}") from error
+    steps = np.diff(pd.to_numeric(first, errors="coerce"))
     if np.isfinite(steps).all() and not (steps > 0).all() and not (steps < 0).all():
         raise ValueError(f"source {path} has numbers in its first line, {', '.join(names[:3])}, ..., which must name the columns; write names above them")
     return names
