@@ -323,7 +323,8 @@ def column_notes(data, usable, second=None):
     notes = []
     constant = np.flatnonzero(~usable & ~data.excluded)
     if constant.size:
-        notes.append(f"{constant.size} constant column{'s' if constant.size > 1 else ''}, never chosen: {_some(constant, data.names)}")
+        more = " or products of them" if second is not None and (second[constant] > 0).any() else ""
+        notes.append(f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: {_some(constant, data.names)}")
     pairs = duplicates(data.design, second) if data.groups is None else []  # a column that equals one of another group is needed by its own
     if pairs:
         notes.append(f"{len(pairs)} column{'s' if len(pairs) > 1 else ''} equal to an earlier one, which stays usable: " + _some([j for j, _ in pairs], data.names))

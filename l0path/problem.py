@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .designs import AllRows, Standardized, TrainingSet, check_finite, directions
+from .designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from .losses import Huber, Poisson, Squared
 
 EPS = float(np.finfo(float).eps)
@@ -134,6 +134,8 @@ def pose(data, keep=None, known=None):
         raise ValueError(f"X has entries too large to be squared in {wild.size} columns, the first {data.names[wild[0]]}; rescale them")
     # without an intercept columns keep their origin, and the scale is their root mean square
     usable = (second > 0) & ~data.excluded
+    if data.intercept and isinstance(data.names, Derived):
+        usable[data.names.repeated(second)] = False
     scale = np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     floor, noise = _least(data.loss, y, weights, size)
     counted = data.weights if keep is None else data.weights * keep

@@ -249,3 +249,21 @@ def test_columns_of_one_name_are_told_apart_by_position():
     assert path.model(k=1).features == ["a:a.1"]
     np.testing.assert_allclose(path.predict(frame, k=1), path.predict(frame.to_numpy(), k=1))
     assert polynomial(frame[["b"]].assign(**{"b:c": 1.0 * (frame.b > 0)})).names.index("b:b:c") == 3  # no product of this name but its own
+
+
+@pytest.mark.parametrize("form", ["array", "sparse"])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_column_that_a_fold_does_not_see_lends_it_no_second_copy_of_others(form, loss):
+    """Where x0 is constant, (x0 - c)(x1 - d) is x1 in other units: as good there, and wrong by a factor of nine on the rows held out."""
+    rng = np.random.default_rng(13)
+    X = rng.standard_normal((100, 6))
+    X[:, 0] = np.arange(100) < 10
+    X[:, 2:] *= X[:, 2:] > -0.5
+    y = X[:, 1] - 0.5 * X[:, 4] + 0.5 * rng.standard_normal(100)
+    y = y > 0 if loss == "logistic" else y
+    design = polynomial(sp.csc_array(X) if form == "sparse" else X)
+    folds = [(np.arange(10, 100), np.arange(10)), (np.setdiff1d(np.arange(100), np.arange(40, 60)), np.arange(40, 60))]
+    cv, few = (l0path.cv_fit(Z, y, loss=loss, lambda2=0.01, cv=folds, max_k=1) for Z in (design, X))
+    np.testing.assert_allclose(cv.folds.loc[1], few.folds.loc[1], rtol=1e-6)  # x1 alone
+    seen = l0path.fit(design, y, loss=loss, lambda2=0.01, sample_weight=(X[:, 0] == 0) * 1.0, max_k=30)
+    assert not any(name.startswith("x0") for model in seen for name in model.features)

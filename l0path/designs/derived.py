@@ -27,6 +27,10 @@ class Derived(Sequence):
 
     __hash__ = None
 
+    def repeated(self, second: np.ndarray) -> np.ndarray:
+        """Features that are combinations of columns of X and the intercept on rows where these have second moments (p,): none but for products."""
+        return np.empty(0, dtype=np.int64)
+
     def base_places(self) -> dict[str, int]:
         """{name: position} of X's own columns."""
         return {name: j for j, name in reversed(list(enumerate(self.base)))}

@@ -72,6 +72,14 @@ class Pairs(Derived):
                 return len(self.base) + t
         return None
 
+    def repeated(self, second: np.ndarray) -> np.ndarray:
+        """Products of a column that is constant on the rows where the features have second moments (p,), as a rare one may be in a fold: multiples of their other factor, plus a constant."""
+        p0 = len(self.base)
+        constant = second[:p0] == 0
+        if not constant.any():
+            return np.empty(0, dtype=np.int64)
+        return p0 + np.flatnonzero(np.repeat(constant, np.diff(self.offsets)) | constant[self.partner])
+
     def parents(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(j, k) of the features J that are products, as arrays; both are the column itself where a feature is a column."""
         J = np.asarray(J, dtype=np.int64)
