@@ -8,6 +8,7 @@ from l0path._generic import njit
 
 ROWS = 2048  # that six columns and their right-hand sides are multiplied in before the next: they stay in the cache
 SIDE_BY_SIDE = 256  # columns whose moments are taken together where rows lie one after another
+TILE = 256  # rows of them that are read twice before the next
 LEVEL = 1e-24  # second moments up to this share of the squared mean may be rounding: are all entries equal?
 
 
@@ -90,25 +91,43 @@ def moments_of_columns(X, weights, center, start, stop, mean, second):
 
 @njit
 def moments_of_rows(X, weights, center, start, stop, mean, second):
-    """`moments_of_columns` for X (n, p) whose rows lie one after another, but for columns of equal entries."""
-    shift = np.empty(SIDE_BY_SIDE)
+    """`moments_of_columns` for X (n, p) whose rows lie one after another, but for columns of equal entries. Two passes over a tile that the cache holds, tiles merged as in `Dense.moments`."""
+    pivot, middle, shift, spread = np.empty(SIDE_BY_SIDE), np.empty(SIDE_BY_SIDE), np.empty(SIDE_BY_SIDE), np.empty(SIDE_BY_SIDE)
     for left in range(start, stop, SIDE_BY_SIDE):
-        m = min(SIDE_BY_SIDE, stop - left)
-        middle, spread = mean[left : left + m], second[left : left + m]
-        middle[:], spread[:], shift[:] = 0.0, 0.0, 0.0
-        if center:
-            for i in range(weights.size):
+        m, mass = min(SIDE_BY_SIDE, stop - left), 0.0
+        whole, square = mean[left : left + m], second[left : left + m]
+        whole[:], square[:] = 0.0, 0.0
+        for top in range(0, weights.size, TILE):
+            end, total = min(top + TILE, weights.size), 0.0
+            middle[:], shift[:], spread[:] = 0.0, 0.0, 0.0
+            for i in range(top, end):
+                row, w = X[i, left : left + m], weights[i]
+                total += w
+                for c in range(m if center else 0):
+                    middle[c] += w * np.float64(row[c])
+            if not total > 0.0:
+                continue
+            for c in range(m):
+                middle[c] /= total
+            for i in range(top, end):
                 row, w = X[i, left : left + m], weights[i]
                 for c in range(m):
-                    middle[c] += w * np.float64(row[c])
-        for i in range(weights.size):
-            row, w = X[i, left : left + m], weights[i]
+                    gap = np.float64(row[c]) - middle[c]
+                    step = w * gap
+                    shift[c] += step
+                    spread[c] += step * gap
+            if not center:
+                for c in range(m):
+                    square[c] += spread[c]
+                continue
             for c in range(m):
-                gap = np.float64(row[c]) - middle[c]
-                step = w * gap
-                shift[c] += step
-                spread[c] += step * gap
+                if mass == 0.0:
+                    pivot[c] = middle[c]
+                moved = shift[c] / total
+                step = middle[c] - pivot[c] + moved - whole[c]
+                square[c] += spread[c] - shift[c] * moved + step * step * (mass * total / (mass + total))
+                whole[c] += step * (total / (mass + total))
+            mass += total
         if center:
             for c in range(m):
-                middle[c] += shift[c]
-                spread[c] -= shift[c] * shift[c]
+                whole[c] += pivot[c]
