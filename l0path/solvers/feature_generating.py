@@ -16,7 +16,7 @@ import numpy as np
 
 from ..losses import name_of
 from .dual_iht import DualProblem, DualSolver
-from .generation import GroupPool, Pool, block_of, generate, ranked_units, widen
+from .generation import NONE, GroupPool, Pool, generate, ranked_units
 from .sparse_path import solve_size
 from .views import Outcome, working_columns
 
@@ -130,7 +130,7 @@ class GeneratingSolver(DualSolver):
             run.keep(self.kept[k])
             return self.held[k]._replace(made=0)
         budget = self.settings.size(k)
-        blocks, forced = self.first_blocks(k, budget, start)
+        blocks, forced = self.first_blocks(k, start)
         found = generate(self.pool, budget, ridge=self.ridge, blocks=blocks, forced=forced, most=self.settings.blocks(self.valid), tol=self.settings.tol, scale=self.scale,
                          published=self.settings.paper_defaults, offer=run.offer, poll=poll, watch=watch)
         self.refresh()
@@ -138,17 +138,15 @@ class GeneratingSolver(DualSolver):
         self.made += found.made
         return found
 
-    def first_blocks(self, k, budget, start):
-        """(blocks, forced coefficients) to begin with: those of the last call for this size; of the nearest smaller size, or else the start's support, widened to the budget."""
+    def first_blocks(self, k, start):
+        """(blocks, forced coefficients) to begin with: those of the last call for this size; of the nearest smaller size, or else the start's support."""
         if k in self.held:
             return self.held[k].blocks, self.held[k].forced
         near = max((j for j in self.held if j < k), default=None)
-        J = self.units_of(start)
-        blocks, forced = ([block_of(self.pool, J)], None) if near is None else (self.held[near].blocks, self.held[near].forced)
-        if near is None and not J.size:
-            return [], None
-        score, ids, _ = self.pool.look(self.model.problem.weights * self.partner(start))
-        return widen(self.pool, blocks, score, ids, budget), forced
+        if near is not None:
+            return self.held[near].blocks, self.held[near].forced
+        units = self.units_of(start)
+        return (NONE.with_units(self.pool, units, not self.settings.paper_defaults) if units.size else NONE), None
 
     def refit(self, units):
         """De-biased: the restricted optimum on some columns and the forced ones, remembered."""
@@ -226,10 +224,10 @@ class Candidates:
         if self.fit is None or fit.value < self.fit.value:
             self.fit = fit
 
-    def offer(self, blocks, score, ids):
-        """Refit the last block, if it has k units, and the k units of largest coefficients; the value of the best fit so far."""
-        if blocks[-1].units.size == self.k:
-            self.keep(self.refit(blocks[-1].units))
+    def offer(self, units, blocks, score, ids):
+        """Refit the units of a worst case, if they are k, and the k units of largest coefficients; the value of the best fit so far."""
+        if units.size == self.k:
+            self.keep(self.refit(units))
         self.keep(self.refit(ranked_units(blocks, score, ids, self.k)))
         return self.fit.value
 

@@ -30,16 +30,41 @@ ALTERNATIONS = 4  # before proximal steps; with 10 a path took 1.5 times as long
 FRESH = 0.25  # share that new blocks start from
 BACK = 3  # blocks over which F or D must move
 LONGEST = 100  # trials of a step: beyond, what is left is rounding
+TALL = 1.5  # columns a row from which systems are solved on the rows
 GROWTH = 2.0  # by which tau grows where a step fails, and falls once at the start of a call
 
 
-class Block(NamedTuple):
-    """units (m,) ascending; columns and unit, (E,) each, of its entries; v (E,) coefficients."""
+class Blocks(NamedTuple):
+    """Entries of all blocks, (E,) each: columns, the unit that has them, the number of the block 0, 1, ..., v coefficients."""
 
-    units: np.ndarray
     columns: np.ndarray
     unit: np.ndarray
+    block: np.ndarray
     v: np.ndarray
+
+    @property
+    def count(self):
+        """How many blocks there are."""
+        return int(self.block.max(initial=-1)) + 1
+
+    def only(self, kept):
+        """The blocks of a mask (count,), renumbered."""
+        left = kept[self.block]
+        return Blocks(self.columns[left], self.unit[left], (np.cumsum(kept) - 1)[self.block[left]], self.v[left])
+
+    def with_units(self, pool, units, apart):
+        """With one more block of units, unless there is one of just these; or `apart`, with a block for each unit that has none. Their columns join the working ones."""
+        if apart:
+            units = np.setdiff1d(units, self.unit)
+        elif any(np.array_equal(np.unique(self.unit[self.block == h]), units) for h in range(self.count)):
+            return self
+        columns, unit = pool.entries(units)
+        pool.model.grow(columns)
+        block = self.count + (np.searchsorted(units, unit) if apart else np.zeros(unit.size, dtype=np.int64))
+        return Blocks(*(np.concatenate(pair) for pair in zip(self, (columns, unit, block, np.zeros(unit.size)), strict=True)))
+
+
+NONE = Blocks(*(np.empty(0, dtype=np.int64),) * 3, np.empty(0))
 
 
 class Point(NamedTuple):
@@ -53,24 +78,58 @@ class Point(NamedTuple):
     shift: float
 
 
-def project(u, owner, count, ratio):
-    """argmin over x of ||x - u||^2 / (2 ratio) + (sum_h ||x_h||)^2 / 2 for blocks h = 0..count - 1 of entries `owner` (E,): every block is shortened by the same length (Algorithm 3).
+def level(norm, budget):
+    """(r, theta) of norms (m,) for the worst scaling's shares d = min(1, norm / theta), sum d = budget: the r largest have d = 1; theta = 0 where no more than `budget` norms are positive."""
+    ranked = np.zeros(max(norm.size, budget))
+    ranked[: norm.size] = np.sort(norm)[::-1]
+    theta = np.cumsum(ranked[::-1])[::-1][:budget] / (budget - np.arange(budget))
+    r = int(np.argmax(ranked[:budget] <= theta))
+    return r, float(theta[r]), ranked
 
-    With o the sorted norms, rho = max {h : o_h > ratio / (1 + h ratio) sum_{i <= h} o_i}, the length is ratio / (1 + rho ratio) sum_{i <= rho} o_i.
+
+def support_norm(norm, budget):
+    """min over 0 <= d <= 1, sum d <= budget of sum_h norm_h^2 / d_h: the r largest squared, and (budget - r) theta^2; (sum_h norm_h)^2 for budget 1."""
+    if budget == 1:
+        return float(norm.sum()) ** 2
+    r, theta, ranked = level(norm, budget)
+    return float(ranked[:r] @ ranked[:r]) + (budget - r) * theta * theta
+
+
+def shares(norm, budget):
+    """The d at which `support_norm` is attained."""
+    theta = level(norm, budget)[1]
+    return np.minimum(norm / theta, 1.0) if theta > 0.0 else (norm > 0.0).astype(np.float64)
+
+
+def project(u, owner, count, ratio, budget=1):
+    """argmin over x of ||x - u||^2 / (2 ratio) + support_norm(||x_h||, budget) / 2 for blocks h = 0..count - 1 of entries `owner` (E,): x_h = u_h d_h / (d_h + ratio).
+
+    d_h = clip(o_h t - ratio, 0, 1) for the norms o of u, with t such that their sum is the budget, a root of a piecewise linear function; all 1 where there is none. For budget 1 every block
+    is shortened by the same length (Algorithm 3).
     """
     norm = np.sqrt(np.bincount(owner, u * u, minlength=count))
-    ranked = np.sort(norm)[::-1]
-    level = ratio * np.cumsum(ranked) / (1.0 + ratio * np.arange(1, count + 1))
-    rho = int(np.count_nonzero(ranked > level))
-    if not rho:
-        return np.zeros_like(u)
-    kept = np.maximum(norm - level[rho - 1], 0.0) / np.where(norm > 0, norm, 1.0)
-    return u * kept[owner]
+    some = norm[norm > 0.0]
+    if some.size <= budget:
+        return u / (1.0 + ratio)
+    turns = np.concatenate([ratio / some, (1.0 + ratio) / some])
+    order = np.argsort(turns, kind="stable")
+    turns, slope = turns[order], np.cumsum(np.concatenate([some, -some])[order])
+    total = np.concatenate([[0.0], np.cumsum(slope[:-1] * np.diff(turns))])
+    e = int(np.searchsorted(total, budget)) - 1
+    t = turns[e] + (budget - total[e]) / slope[e]
+    d = np.clip(norm * t - ratio, 0.0, 1.0)
+    return u * (d / (d + ratio))[owner]
 
 
 def allowed(value, floor):
     """The gap at which a solve of (S) may stop: SHARE of the gap of (R), where a bound is known."""
     return max(SHARE * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value))
+
+
+def ridged(H, ridge):
+    """H + 2 r I, in place."""
+    H[np.diag_indices_from(H)] += 2.0 * ridge
+    return H
 
 
 def solution(H, q):
@@ -82,47 +141,55 @@ def solution(H, q):
 
 
 class Subproblem:
-    """(S) on some blocks, on the Gram matrix of their columns for a squared loss, else on their rows. Columns that several blocks have are held once."""
+    """(S) for some blocks and a budget of them. A squared loss is on the Gram matrix of their columns, or with many columns, as other losses are, on their rows. Columns that several blocks have
+    are held once."""
 
-    def __init__(self, model, dual, blocks, forced, ridge, tau=0.0):
+    def __init__(self, model, dual, blocks, forced, ridge, budget=1, tau=0.0):
         self.model, self.dual, self.problem, self.ridge, self.lambda1 = model, dual, model.problem, ridge, dual.lambda1
-        self.blocks, self.count = blocks, len(blocks)
-        columns = np.concatenate([*(block.columns for block in blocks), forced.columns])
-        self.used, self.slot = np.unique(columns, return_inverse=True)
-        self.owner = np.repeat(np.arange(self.count), [block.columns.size for block in blocks])
+        self.blocks, self.count, self.owner, self.budget = blocks, blocks.count, blocks.block, budget
+        self.used, self.slot = np.unique(np.concatenate([blocks.columns, forced.columns]), return_inverse=True)
         self.split = self.owner.size  # entries of blocks come first
-        at = model.where[self.used]
-        self.Z = None if self.problem.quadratic else model.Z[at]
-        if self.problem.quadratic:
-            self.G, self.q = model.G[np.ix_(at, at)], model.q[at]
+        self.quadratic, at = self.problem.quadratic, model.where[self.used]
+        self.tall = self.used.size > TALL * self.problem.X.n
+        self.G = model.G[np.ix_(at, at)] if self.quadratic and not self.tall else None
+        self.Z = None if self.G is not None else model.Z[at] * np.sqrt(self.problem.weights) if self.quadratic else model.Z[at]
+        self.q = model.q[at] if self.quadratic else None
         self.tau, self.steps = tau, 0
-        self.x = self.at(np.concatenate([*(block.v for block in blocks), forced.v]), 0.0)
+        self.x = self.at(np.concatenate([blocks.v, forced.v]), 0.0)
 
     def sums(self, x):
         """Coefficients by column (m,)."""
         return np.bincount(self.slot, x, minlength=self.used.size)
 
+    def norms(self, x):
+        """||x_h|| of the blocks, (count,)."""
+        return np.sqrt(np.bincount(self.owner, x[: self.split] ** 2, minlength=self.count))
+
+    def product(self, w):
+        """The image of coefficients by column: G w, or their predictor."""
+        return self.G @ w if self.G is not None else self.Z @ (w @ self.Z) if self.quadratic else w @ self.Z
+
     def at(self, x, shift):
         """The Point of coefficients x."""
         w = self.sums(x)
-        return self.valued(x, w, self.G @ w if self.Z is None else w @ self.Z, shift)
+        return self.valued(x, w, self.product(w), shift)
 
     def valued(self, x, w, image, shift):
         """The Point of coefficients whose image is known: the loss at the best intercept, sought from shift."""
         p = self.problem
-        if self.Z is None:
+        if self.quadratic:
             return Point(x, w, image, float(self.model.half_square - self.q @ w + 0.5 * (w @ image)), None, 0.0)
         a, loss, shift = tangents(p.loss, p.y, p.weights, np.asfortranarray((p.offset + image)[:, None]), p.intercept, np.array([shift]))
         return Point(x, w, image, float(loss[0]), a[:, 0], float(shift[0]))
 
     def gradient(self, point):
         """Gradient of the loss by column, (m,)."""
-        return point.image - self.q if self.Z is None else self.Z @ point.slopes
+        return point.image - self.q if self.quadratic else self.Z @ point.slopes
 
     def penalty(self, x):
-        """r (sum_h ||v_h||)^2 + r ||forced||^2 + lambda1 ||x||_1."""
-        norms, free = np.sqrt(np.bincount(self.owner, x[: self.split] ** 2, minlength=self.count)), x[self.split :]
-        return self.ridge * (float(norms.sum()) ** 2 + float(free @ free)) + (self.lambda1 * float(np.abs(x).sum()) if self.lambda1 else 0.0)
+        """What (S) has beside the loss."""
+        free = x[self.split :]
+        return self.ridge * (support_norm(self.norms(x), self.budget) + float(free @ free)) + (self.lambda1 * float(np.abs(x).sum()) if self.lambda1 else 0.0)
 
     def value(self, point=None):
         """F."""
@@ -130,20 +197,21 @@ class Subproblem:
         return point.smooth + self.penalty(point.x)
 
     def bound(self, gradient):
-        """D at the slopes of the current point, with the heaviest block for the B largest scores: at most the optimum of (S)."""
+        """D at the slopes of the current point, with the heaviest blocks for the B largest scores: at most the optimum of (S)."""
         h = (np.maximum(np.abs(gradient) - self.lambda1, 0.0) ** 2 / (4.0 * self.ridge))[self.slot]
-        heaviest = np.bincount(self.owner, h[: self.split], minlength=max(self.count, 1)).max()
-        return self.x.smooth - float(self.x.w @ gradient) - float(heaviest) - float(h[self.split :].sum())
+        score = np.bincount(self.owner, h[: self.split], minlength=self.count)
+        heaviest = score if score.size <= self.budget else np.partition(score, score.size - self.budget)[score.size - self.budget :]
+        return self.x.smooth - float(self.x.w @ gradient) - float(heaviest.sum()) - float(h[self.split :].sum())
 
     def step(self, v, g):
         """The proximal step from v by tau, which grows until the loss is below its quadratic model."""
-        noise = 1e-13 * (abs(v.smooth) if self.Z is not None else self.model.half_square + float(np.abs(self.q * v.w).sum()))
+        noise = 1e-13 * (abs(v.smooth) if not self.quadratic else self.model.half_square + float(np.abs(self.q * v.w).sum()))
         for _ in range(LONGEST):
             u = v.x - g[self.slot] / self.tau
             if self.lambda1:
                 u = np.copysign(np.maximum(np.abs(u) - self.lambda1 / self.tau, 0.0), u)
             x = np.empty_like(u)
-            x[: self.split] = project(u[: self.split], self.owner, self.count, 2.0 * self.ridge / self.tau)
+            x[: self.split] = project(u[: self.split], self.owner, self.count, 2.0 * self.ridge / self.tau, self.budget)
             x[self.split :] = u[self.split :] / (1.0 + 2.0 * self.ridge / self.tau)
             new, d = self.at(x, v.shift), x - v.x
             if new.smooth <= v.smooth + float(g[self.slot] @ d) + 0.5 * self.tau * float(d @ d) + noise:
@@ -158,9 +226,10 @@ class Subproblem:
         if not square > 0.0:
             return 1.0
         w = self.sums(direction)
-        if self.Z is None:
-            return float(w @ (self.G @ w)) / square
-        ahead = w @ self.Z  # curvature of the loss at most beta: the estimate may be above the one needed, and never far
+        ahead = self.product(w)
+        if self.quadratic:
+            return float(w @ ahead) / square
+        # curvature of the loss at most beta: the estimate may be above the one needed, and never far
         return float(self.problem.weights @ (ahead * ahead)) / (square * self.dual.least)
 
     def descend(self, floor, poll):
@@ -194,50 +263,64 @@ class Subproblem:
         return best
 
     def alternate(self, floor, poll):
-        """Alternation: coefficients for fixed shares mu_h of the blocks, then mu_h in proportion to ||v_h||; F falls. Quick where r is small and all blocks count, which is where `descend` is slow.
+        """Alternation: coefficients for fixed shares d_h of the blocks, then d_h by `shares` of ||v_h||; F falls. Quick where r is small and many blocks count, which is where `descend` is slow.
 
-        (sum_h ||v_h||)^2 = min over mu of sum_h ||v_h||^2 / mu_h, and with d_j = sum of mu_h over the blocks of j the ridge is r sum_j w_j^2 / d_j: a Newton step on w, exact for a squared loss.
+        With d_j = sum of d_h over the blocks of j the ridge is r sum_j w_j^2 / d_j: a Newton step on w, exact for a squared loss. Where that is at its best, ||v_h|| = d_h ||gradient_h|| / (2 r);
+        shares of d_h ||gradient_h||^2 go twice as far, and are taken while F falls.
         """
-        norms = np.sqrt(np.bincount(self.owner, self.x.x[: self.split] ** 2, minlength=self.count))
-        fresh = norms <= 0.0
-        mu = np.where(fresh, FRESH / max(int(fresh.sum()), 1) if not fresh.all() else 1.0 / self.count, (1.0 - FRESH * fresh.any()) * norms / max(float(norms.sum()), 1e-300))
-        column, held, point = self.slot[: self.split], self.x, self.x
+        d, column, best, bold = self.first_shares(), self.slot[: self.split], self.x, True
+        held, point = self.value(), self.x
         for _ in range(ALTERNATIONS):
             poll()
-            d = np.bincount(column, mu[self.owner], minlength=self.used.size)
-            d[self.slot[self.split :]] = 1.0
-            point = self.newton(point, d)
-            share = np.append(mu[self.owner] / d[column], np.ones(self.slot.size - self.split))
-            self.x = point._replace(x=share * point.w[self.slot])
+            by_column = np.bincount(column, d[self.owner], minlength=self.used.size)
+            by_column[self.slot[self.split :]] = 1.0
+            point = self.newton(point, by_column)
+            self.x = point._replace(x=np.append(d[self.owner] / by_column[column], np.ones(self.slot.size - self.split)) * point.w[self.slot])
             self.steps += 1
             gradient = self.gradient(point)
-            value, best = self.value(), self.bound(gradient)
-            if value - best <= allowed(value, floor):
+            value, norms = self.value(), self.norms(self.x.x)
+            if value - self.bound(gradient) <= allowed(value, floor):
                 break
-            mu = np.sqrt(np.bincount(self.owner, self.x.x[: self.split] ** 2, minlength=self.count)) + 1e-9 * mu
-            mu /= mu.sum()
-        if self.value(held) < self.value():
-            self.x = held
+            bold = bold and value <= held
+            if value < held:
+                held, best = value, self.x
+            d = np.maximum(shares(norms * self.norms(gradient[self.slot]) if bold else norms, self.budget), 1e-9 * d)
+        if held < self.value():
+            self.x = best
+
+    def first_shares(self):
+        """Shares d_h (count,) to begin with: those of the coefficients, FRESH of the budget for blocks that have none yet."""
+        if self.count <= self.budget:
+            return np.ones(self.count)
+        norms = self.norms(self.x.x)
+        fresh = norms <= 0.0
+        part = (FRESH if not fresh.all() else 1.0) * fresh.any()
+        return np.where(fresh, min(part * self.budget / max(int(fresh.sum()), 1), 1.0), np.maximum((1.0 - part) * shares(norms, self.budget), 1e-12))
 
     def newton(self, point, d):
         """The Point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that falls; exact for a squared loss. x stays, and so does all where rounding hides r."""
         root, p = np.sqrt(d), self.problem
-        if self.Z is None:
-            H = root[:, None] * self.G * root
-            H[np.diag_indices_from(H)] += 2.0 * self.ridge
-            u = solution(H, root * self.q)
-            return point if u is None else self.valued(point.x, root * u, self.G @ (root * u), 0.0)
+        if self.quadratic:
+            if self.tall:  # (A A' + 2 r I)^-1 A y = A (A'A + 2 r I)^-1 y
+                A = root[:, None] * self.Z
+                u = solution(ridged(A.T @ A, self.ridge), np.sqrt(p.weights) * p.y)
+                u = None if u is None else A @ u
+            else:
+                u = solution(ridged(root[:, None] * self.G * root, self.ridge), root * self.q)
+            return point if u is None else self.valued(point.x, root * u, self.product(root * u), 0.0)
         slopes, v = np.empty(p.X.n), np.empty(p.X.n)
         derivatives(p.loss, p.y, p.offset + point.image + point.shift, p.weights, slopes, v)
-        Z = self.Z * root[:, None]
-        ZV = Z * v
-        H = ZV @ Z.T
+        A = self.Z * (root[:, None] * np.sqrt(v))
         if p.intercept and v.sum() > 0.0:
-            mean = ZV.sum(axis=1)
-            H -= np.outer(mean, mean) / v.sum()
-        H[np.diag_indices_from(H)] += 2.0 * self.ridge
+            across = np.sqrt(v / v.sum())
+            A -= np.outer(A @ across, across)
         u = np.divide(point.w, root)
-        step = solution(H, -(Z @ point.slopes + 2.0 * self.ridge * u))
+        step = -(root * (self.Z @ point.slopes) + 2.0 * self.ridge * u)
+        if self.tall:  # (A A' + 2 r I)^-1 = (I - A (A'A + 2 r I)^-1 A') / (2 r)
+            inner = solution(ridged(A.T @ A, self.ridge), step @ A)
+            step = None if inner is None else (step - A @ inner) / (2.0 * self.ridge)
+        else:
+            step = solution(ridged(A @ A.T, self.ridge), step)
         if step is None:
             return point
         step *= root
@@ -252,17 +335,15 @@ class Subproblem:
 
     def slopes(self):
         """(n,) weights times the loss's slopes at the current point."""
-        if self.Z is not None:
+        if not self.quadratic:
             return self.x.slopes
         p = self.problem
         return p.weights * (self.x.w @ self.model.Z[self.model.where[self.used]] - p.y)
 
     def split_up(self):
-        """(blocks, forced) with the coefficients of the current point; blocks without any are left out."""
-        ends = np.cumsum([block.columns.size for block in self.blocks])
-        parts = np.split(self.x.x, ends)
-        least = 1e-7 * float(np.sqrt(sum(v @ v for v in parts[:-1])))
-        return [block._replace(v=v) for block, v in zip(self.blocks, parts[:-1], strict=True) if v @ v > least * least], parts[-1]
+        """(blocks, forced coefficients) of the current point; blocks without any coefficients are left out."""
+        norms, blocks = self.norms(self.x.x), self.blocks._replace(v=self.x.x[: self.split])
+        return blocks.only(norms > 1e-7 * float(np.sqrt(norms @ norms))), self.x.x[self.split :]
 
 
 class Pool:
@@ -339,7 +420,7 @@ class GroupPool(Pool):
 class Generated(NamedTuple):
     """What cutting planes found: blocks and forced coefficients of the last (S), `value` F and `bound` D of (R) over the pool, slopes (n,) of the best D, blocks made, status."""
 
-    blocks: list
+    blocks: Blocks
     forced: np.ndarray
     value: float
     bound: float
@@ -362,32 +443,11 @@ def widened(units, score, ids, size):
     return np.union1d(units, best_units(np.where(np.isin(ids, units), -1.0, score), ids, size - units.size)).astype(np.int64)
 
 
-def block_of(pool, units):
-    """A Block of units, without coefficients yet."""
-    columns, unit = pool.entries(units)
-    return Block(units, columns, unit, np.zeros(columns.size))
-
-
-def widen(pool, blocks, score, ids, size):
-    """Blocks with the units of largest score beside their own, `size` in all; those that become equal are one, with the coefficients of the first. Their columns join the working ones."""
-    out = {}
-    for block in blocks:
-        new = block_of(pool, widened(block.units, score, ids, size))
-        new.v[np.isin(new.unit, block.units)] = block.v[np.isin(block.unit, new.units)]
-        out.setdefault(new.units.tobytes(), new)
-    for block in out.values():
-        pool.model.grow(block.columns)
-    return list(out.values())
-
-
 def ranked_units(blocks, score, ids, size):
     """The `size` units of largest coefficients in blocks, sum_h ||v_h on the unit||; where fewer have any, those of largest score fill the places."""
-    entry, made = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(block.unit for block in blocks)]), return_inverse=True)
-    strength, left = np.zeros(entry.size), 0
-    for block in blocks:
-        own = made[left : left + block.unit.size]
-        strength += np.sqrt(np.bincount(own, block.v**2, minlength=entry.size))
-        left += block.unit.size
+    entry, made = np.unique(blocks.unit, return_inverse=True)
+    pair, place = np.unique(blocks.block * max(entry.size, 1) + made, return_inverse=True)
+    strength = np.bincount(pair % max(entry.size, 1), np.sqrt(np.bincount(place, blocks.v**2)), minlength=entry.size) if entry.size else np.zeros(0)
     order = np.lexsort((entry, -strength))
     return widened(np.sort(entry[order[: min(size, int(np.count_nonzero(strength)))]]), score, ids, size)
 
@@ -402,19 +462,19 @@ def rests(history, least, published):
     return old_value - value + best - old_best <= least
 
 
-def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, offer, published=False, poll=lambda: None, watch=lambda name, value: None):
-    """`Generated` by Algorithm 1 for a budget, from blocks of at most that many units.
+def generate(pool, budget, *, ridge, blocks=NONE, forced=None, most, tol, scale, offer, published=False, poll=lambda: None, watch=lambda name, value: None):
+    """`Generated` by Algorithm 1 for a budget, from blocks that were made before.
 
-    offer(blocks, score, ids) hears of every point, whose last block is the worst case there, and answers with the value of the best model so far, which `tol` is relative to: what is wanted of F
+    offer(units, blocks, score, ids) hears of every point and the worst case there, and answers with the value of the best model so far, which `tol` is relative to: what is wanted of F
     and D is a bound on its value, and where r is small F may be far below it. most: blocks made at most; ends where the gap of (R) is at most tol, or where neither F falls nor D rises by more over
     BACK blocks; `published`: where a block lowers F by at most tol of the first F. watch: "relaxation" F, "bound" D, after every block.
     """
     model, problem = pool.model, pool.problem
-    free = Block(problem.forced, problem.forced, problem.forced, np.zeros(problem.forced.size) if forced is None else forced)
-    blocks, tau, best, best_slopes, history, status = list(blocks), 0.0, -np.inf, None, [], "max_iter"
+    free = NONE._replace(columns=problem.forced, v=np.zeros(problem.forced.size) if forced is None else forced)
+    tau, best, best_slopes, history, status = 0.0, -np.inf, None, [], "max_iter"
     for made in range(most + 1):
-        sub = Subproblem(model, pool.dual, blocks, free, ridge, tau)
-        if blocks and not sub.lambda1:
+        sub = Subproblem(model, pool.dual, blocks, free, ridge, 1 if published else budget, tau)
+        if blocks.count and not sub.lambda1:
             sub.alternate(best, poll)
         sub.descend(best, poll)
         tau, value = sub.tau, sub.value()
@@ -429,8 +489,7 @@ def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, o
             best, best_slopes = lower, slopes
         watch("relaxation", value)
         watch("bound", best)
-        new = block_of(pool, units)
-        unit = max(abs(offer([*blocks, new], score, ids)), 1e-6 * scale)
+        unit = max(abs(offer(units, blocks, score, ids)), 1e-6 * scale)
         history.append((value, best))
         if value - best <= tol * unit:
             status = "gap_below_tol"
@@ -440,7 +499,7 @@ def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, o
             break
         if made == most:
             break
-        if not any(np.array_equal(block.units, units) for block in blocks):
-            model.grow(new.columns)
-            blocks.append(new)
+        if not published:
+            units = widened(units, score, ids, max(budget, blocks.count // 2))
+        blocks = blocks.with_units(pool, units, not published)
     return Generated(blocks, free.v, value, best, best_slopes, made, status)
