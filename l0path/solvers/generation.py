@@ -26,7 +26,7 @@ INNER = 1000  # steps of one solve of (S) at most
 SHARE = 0.1  # of the gap of (R) that the gap of (S) may be
 FIRST = 1e-3  # relative gap of the first (S)
 STALL = 1e-3  # of the gap of (S) that CHECK steps must lower F by
-ALTERNATIONS = 4  # before proximal steps; with 10 a path took 1.5 times as long for the same bounds
+ALTERNATIONS = 2  # before proximal steps
 FRESH = 0.25  # share that new blocks start from
 BACK = 3  # blocks over which F or D must move
 LONGEST = 100  # trials of a step: beyond, what is left is rounding
@@ -135,7 +135,7 @@ def ridged(H, ridge):
 def solution(H, q):
     """H^-1 q for a positive definite H, which is overwritten; None where rounding hides that it is definite."""
     try:
-        return cho_solve(cho_factor(H, lower=True, overwrite_a=True, check_finite=False), q, check_finite=False)
+        return cho_solve(cho_factor(H.T, lower=True, overwrite_a=True, check_finite=False), q, check_finite=False)
     except np.linalg.LinAlgError:
         return None
 
@@ -294,7 +294,7 @@ class Subproblem:
             return np.ones(self.count)
         norms = self.norms(self.x.x)
         fresh = norms <= 0.0
-        part = (FRESH if not fresh.all() else 1.0) * fresh.any()
+        part = 1.0 if fresh.all() else min(FRESH, float(fresh.mean()))
         return np.where(fresh, min(part * self.budget / max(int(fresh.sum()), 1), 1.0), np.maximum((1.0 - part) * shares(norms, self.budget), 1e-12))
 
     def newton(self, point, d):
@@ -447,7 +447,7 @@ def ranked_units(blocks, score, ids, size):
     """The `size` units of largest coefficients in blocks, sum_h ||v_h on the unit||; where fewer have any, those of largest score fill the places."""
     entry, made = np.unique(blocks.unit, return_inverse=True)
     pair, place = np.unique(blocks.block * max(entry.size, 1) + made, return_inverse=True)
-    strength = np.bincount(pair % max(entry.size, 1), np.sqrt(np.bincount(place, blocks.v**2)), minlength=entry.size) if entry.size else np.zeros(0)
+    strength = np.bincount(pair % max(entry.size, 1), np.sqrt(np.bincount(place, blocks.v**2)), minlength=entry.size)
     order = np.lexsort((entry, -strength))
     return widened(np.sort(entry[order[: min(size, int(np.count_nonzero(strength)))]]), score, ids, size)
 
