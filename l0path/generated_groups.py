@@ -50,15 +50,16 @@ class GeneratedGroups(GroupPath):
                                 "search_seconds": solved - started, "verify_seconds": time.perf_counter() - solved, **solver.profile()})
 
     def _nest(self):
-        """Let the cheapest removal from every size and the best addition to it compete for the sizes beside it."""
-        for step, sizes in ((self.mover.backward, range(self.store.last, 1, -1)), (self.mover.forward, range(1, self.store.last))):
+        """Let the cheapest removal from every size, and the best addition to it where its inverse is quick, compete for the sizes beside it."""
+        store = self.store
+        for step, sizes in ((self.mover.backward, range(store.last, 1, -1)), (self.mover.forward, range(1, store.last))):
             for k in sizes:
-                fit = self.store.fits.get(k)
-                if fit is not None and "separated" not in fit.flags:
+                fit = store.fits.get(k)
+                if fit is not None and "separated" not in fit.flags and (step == self.mover.backward or not self.model.tall(fit.support.size)):
                     self.clock.poll()
                     new = step(fit, polish=False)
                     if new is not None:
-                        self.store.offer(new)
+                        store.offer(new)
 
     def _search(self, done):
         if self.generating.polish:
