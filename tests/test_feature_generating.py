@@ -313,6 +313,22 @@ def test_groups_against_enumeration(loss, overlap):
         assert path.table.lower_bound[1:].notna().all() and path.rounds.relaxation_gap.dropna().between(0, 0.1).all()
 
 
+def test_sizes_of_groups_propose_for_each_other():
+    """No removal from a size is better than the size below, with many weak groups and a small ridge, where the relaxation says little."""
+    rng = np.random.default_rng(13)
+    n, G = 120, 60
+    X = rng.normal(size=(n, 4 * G)) + 0.5 * rng.normal(size=(n, 1))
+    y = X[:, :40] @ rng.normal(size=40) + 4 * rng.normal(size=n)
+    groups = np.repeat(np.arange(G), 4)
+    path = l0path.fit(X, y, groups=groups, algorithm="feature_generating", max_k=8, lambda2=0.01, standardize=False)
+    values = path.table.objective.to_numpy()
+    for k in range(2, 9):
+        chosen = path.model(k=k).groups
+        less = min(restricted(X, y, np.flatnonzero(np.isin(groups, [g for g in chosen if g != out])), lambda2=0.01, standardize=False)[0] for out in chosen)
+        assert values[k - 1] <= less * (1 + 1e-9)
+    assert path.rounds.relaxation_gap.dropna().iloc[-1] < 0.05
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
     """From few working groups: the paper's form, which reads all groups for every block, finds no better and bounds no higher; bounds hold over all groups."""
