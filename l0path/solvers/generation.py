@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .group_tree import tree_of
 from .subproblem import NONE, Blocks, Subproblem
 from .views import largest
 from .working_columns import READ
@@ -56,7 +57,8 @@ class Pool:
 
 
 class GroupPool(Pool):
-    """Groups as units: those that are `inside` (G,), which grows, or with `everywhere` all of them. Columns that are in every model belong to no group here; those of several groups are repeated."""
+    """Groups as units: those that are `inside` (G,), which grows, or with `everywhere` all of them. Columns that are in every model belong to no group here; those of several groups are repeated,
+    but where groups are a hierarchy (`tree`) their sums go from the leaves up."""
 
     def __init__(self, model, dual, groups, inside, everywhere):
         super().__init__(model, dual, everywhere)
@@ -65,11 +67,13 @@ class GroupPool(Pool):
         self.columns, self.owner = groups.columns[kept], groups.owners()[kept]
         self.start = np.searchsorted(self.owner, np.arange(len(groups.labels) + 1))
         self.choosable = groups.choosable(self.problem.usable)
+        self.tree = tree_of(self.columns, self.start, self.problem.X.p)
         self.free = int(self.choosable.sum())
 
     def summed(self, h):
         """(G,) sums of h (p,) by groups, -1 for those that may not be chosen."""
-        return np.where(self.choosable, np.bincount(self.owner, h[self.columns], minlength=self.choosable.size), -1.0)
+        sums = np.bincount(self.owner, h[self.columns], minlength=self.choosable.size) if self.tree is None else self.tree.sums(h)
+        return np.where(self.choosable, sums, -1.0)
 
     def look(self, slopes):
         h, everywhere = np.zeros(self.problem.X.p), self.everywhere
