@@ -31,9 +31,9 @@ class FeatureGenerating:
     budget: columns (groups) of a block at most (None: the size k, whose relaxation bounds size k; with fewer the bound of size k is valid, but not the best one); sizes below it use their own k.
     C: weight of the summed loss against ||b||^2 / 2 while features are generated, r = 1 / (2 n C) (None: r = lambda2, and C = 10 where lambda2 = 0); refits have the lambda2 of the fit. Bounds are
     given where r <= lambda2. Between two blocks the relaxation is solved for all scalings of the columns that were generated. polish: swaps with refit (local search) at every size on what was
-    generated, checked over all columns: the recommended use. tol: gap of the relaxation at which it is left, relative to the objective of size k. max_iter: blocks of one solve of a size (None: 30, or 10 where
-    r > lambda2). paper_defaults: Algorithm 1 as published, each block read from all p columns, mixtures of blocks only, C = 10 whatever lambda2, at most 10 blocks (max_iter), until one lowers F by
-    less than a share `tol` of the first F; swaps are left out.
+    generated, checked over all columns: the recommended use. tol: gap of the relaxation at which it is left, relative to the objective of size k. max_iter: blocks of one solve of a size
+    (None: 30, or 10 where r > lambda2). paper_defaults: Algorithm 1 as published, each block read from all p columns, mixtures of blocks only, C = 10 whatever lambda2, at most 10 blocks (max_iter),
+    until one lowers F by less than a share `tol` of the first F; swaps are left out.
     """
 
     budget: int | None = None
