@@ -177,7 +177,7 @@ def which(value, names, name):
 
 def _places(wanted, names):
     """{name: position}, the first of that name, for those of the wanted names that exist."""
-    if not isinstance(names, Derived):
+    if isinstance(names, list):
         return {n: j for j, n in reversed(list(enumerate(names)))} if wanted else {}
     out = {}
     for name in wanted:

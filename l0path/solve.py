@@ -7,7 +7,7 @@ import numpy as np
 
 from . import inputs
 from .bounding import bound_by_slopes, bound_solutions, bounded
-from .designs import Derived
+from .designs import Dense
 from .duality.conjugates import smooth
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
@@ -22,6 +22,8 @@ from .proving import Proof
 from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
+
+GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
 
 
 def slices_of(problem, model, plan):
@@ -205,7 +207,8 @@ class _Run:
     def collect(self, number, engine, lambda1, lambda2):
         """Solutions of a slice, by size or by lambda0."""
         rows = [(k, engine.store.fits[k], engine.optimality(k)) for k in sorted(engine.store.fits)]
-        points = [self.solution(number, k, fit, lambda1, lambda2, optimality, bound=bound_of(engine, k)) for k, fit, optimality in rows]
+        known = self.predictions([fit for _, fit, _ in rows])
+        points = [self.solution(number, k, fit, lambda1, lambda2, optimality, bound=bound_of(engine, k), predicted=eta) for (k, fit, optimality), eta in zip(rows, known, strict=True)]
         x = [self.cost(p) for p in points]
         intervals = self.intervals(engine, points, x)
         if self.end and intervals:  # stopped early: what larger sizes would have taken over is not known
@@ -233,7 +236,8 @@ class _Run:
 
     def collect_points(self, number, engine, lambda1, lambda2):
         """Solutions of a lambda0 path, one per value."""
-        points = [self.solution(number, engine.size(p.fit), p.fit, lambda1, lambda2, p.optimality, p.lambda0) for p in engine.points]
+        known = self.predictions([p.fit for p in engine.points])
+        points = [self.solution(number, engine.size(p.fit), p.fit, lambda1, lambda2, p.optimality, p.lambda0, predicted=eta) for p, eta in zip(engine.points, known, strict=True)]
         null = self.solution(number, 0, engine.null, lambda1, lambda2, "")  # intervals start from it even where no lambda0 of the grid shows it
         ends = [null, *points]
         for i, low, high in hull([self.cost(p) for p in ends], [p.loss + p.shrinkage for p in ends]):
@@ -290,12 +294,28 @@ class _Run:
             self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} {what}; their rows show the best model up to that size and carry the flag max_k")
         return out
 
-    def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan")):
-        """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no model of its size falls below."""
+    def predictions(self, fits):
+        """X beta of each fit; None where each is as quickly made alone. Where the rows of X lie one after another a column costs a read of all of X: those that fits share are fetched once."""
+        design, left = self.data.design, 0
+        if self.hinge is not None or not isinstance(design, Dense) or design.X.flags.f_contiguous:
+            yield from (None for _ in fits)
+            return
+        while left < len(fits):
+            J, right = fits[left].support, left + 1
+            while right < len(fits) and (more := np.union1d(J, fits[right].support)).size * design.n <= GATHERED:
+                J, right = more, right + 1
+            held = Dense(design.columns(J))
+            for fit in fits[left:right]:
+                yield held.dot(np.searchsorted(J, fit.support), fit.b / self.problem.X.scale[fit.support])
+            left = right
+
+    def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan"), predicted=None):
+        """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no model of its size falls below; predicted: X beta, where it is known."""
         if self.hinge is not None:
             self.hinge.grow(fit.support)
             fit, optimality = self.hinge.refit(fit.support, lambda1, lambda2), "unverified" if optimality == "unverified" else "stationary"
-        found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality, free=self.free)
+        found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality, free=self.free,
+                              predicted=predicted)
         if optimality == "refit_swap_m" and isinstance(self.route.settings, LocalSearch):
             m = pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size) if self.problem.groups is None else groups_tried(self.route.settings)
             found = found._replace(flags=(*found.flags, f"m={m}"))
@@ -313,8 +333,7 @@ class _Run:
         parameter = data.loss.gamma if isinstance(data.loss, SmoothedHinge) else data.loss.delta if isinstance(data.loss, Huber) else None
         terms = "L0" + ("L1" if any(a for a, _ in self.slices) else "") + ("L2" if any(b for _, b in self.slices) else "")
         counted = data.weights if self.keep is None else data.weights * self.keep
-        names = data.names if isinstance(data.names, Derived) else list(data.names)
-        self.meta = Meta(names=names, n=data.design.n, p=data.design.p, n_eff=effective_rows(counted), loss=name_of(data.loss), loss_parameter=parameter,
+        self.meta = Meta(names=data.names, n=data.design.n, p=data.design.p, n_eff=effective_rows(counted), loss=name_of(data.loss), loss_parameter=parameter,
                          intercept=data.intercept, standardize=data.standardize, null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale,
                          forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
                          algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),

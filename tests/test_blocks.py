@@ -14,7 +14,7 @@ import l0path
 from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, conversion, convert, threads
 from l0path.designs.bed import MAGIC
 from l0path.designs.sources import open_source, shape_of
-from l0path.solvers import branch_and_bound
+from l0path.solvers import branch_and_bound, range_checks
 from l0path.solvers.gram_model import GramModel
 
 
@@ -169,6 +169,43 @@ def test_moments_are_those_of_dense(tmp_path, dtype):
         np.testing.assert_allclose(mean, wanted[0], rtol=1e-13)
         np.testing.assert_allclose(second, wanted[1], rtol=1e-10)
         assert not center or (second[3] == second[5] == 0.0 and mean[3] == X[0, 3] and mean[5] == X[1, 5])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 37, 5000])
+def test_products_of_a_column_are_the_same_wherever_its_block_begins(dtype, n):
+    rng = np.random.default_rng(n)
+    X, R = np.asfortranarray(rng.standard_normal((n, 14)), dtype=dtype), rng.standard_normal((n, 5))
+    whole = Dense(X, 0).correlate(R)
+    np.testing.assert_allclose(whole, X.astype(np.float64).T @ R, atol=1e-13 * n)
+    for left, right in ((0, 1), (3, 14), (5, 9), (12, 13)):
+        for sides in (slice(0, 5), slice(1, 2), slice(2, 5)):
+            np.testing.assert_array_equal(Dense(X[:, left:right], 0).correlate(R[:, sides]), whole[left:right, sides])
+
+
+def test_entries_in_rows_of_weight_zero_may_be_nan():
+    rng = np.random.default_rng(1)
+    X, weights = np.asfortranarray(rng.standard_normal((30, 7)), dtype=np.float32), np.ones(30) / 28
+    weights[[4, 20]] = 0.0
+    mean, second = Dense(X, 0).moments(weights, True)
+    X[4, 2], X[20, 5] = np.nan, np.inf
+    for got, held in zip(Dense(X, 0).moments(weights, True), (mean, second), strict=True):
+        np.testing.assert_allclose(got, held, rtol=1e-13)
+    X[3, 2] = np.nan
+    assert np.isnan(Dense(X, 0).moments(weights, True)[1]).tolist() == [False, False, True, False, False, False, False]
+
+
+def test_checks_do_not_depend_on_how_columns_are_shared_out(monkeypatch):
+    rng = np.random.default_rng(2)
+    X = np.asfortranarray(rng.standard_normal((24, 140_000)), dtype=np.float32)
+    y = X[:, [5, 70_000, 139_999]].astype(float).sum(axis=1) + rng.standard_normal(24)
+    paths = []
+    for most in (1, 16):
+        monkeypatch.setattr(range_checks, "RANGES", most)
+        assert len(range_checks.tasks(140_000)) - 1 == {1: 274, 16: 18}[most]
+        paths.append(l0path.fit(X, y, max_k=4))
+    assert all(np.array_equal(paths[0].support(k=k), paths[1].support(k=k)) for k in range(5)) and (paths[1].table.optimality[1:] == "refit_swap").all()
+    assert paths[0].rounds.working.tolist() == paths[1].rounds.working.tolist()
 
 
 def test_nonfinite_entries_are_named(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from l0path.designs import Csc, Dense, Standardized, as_design, check_finite, duplicates, threads
+from l0path.designs import Csc, Dense, Numbered, Standardized, as_design, check_finite, duplicates, threads
 
 FLOATS = ("float64", "float32", "float16")
 DTYPES = (*FLOATS, "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">f8", ">i4")
@@ -281,6 +281,33 @@ def test_float64_is_read_in_place():
         assert peak(lambda X=X: Dense(X).correlate(np.ones((500, 4)))) < 1e6
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_large_matrices_are_read_by_kernels(monkeypatch, dtype, order):
+    monkeypatch.setattr("l0path.designs.dense.OWN", 600)
+    rng = np.random.default_rng(31)
+    X = np.asarray(numbers(rng, 61, 300, dtype), order=order)
+    assert Dense(X, X.size).compiled and not Dense(X, X.size + 1).compiled and not Dense(X).compiled and not Dense(X[::2, ::2], 0).compiled
+    assert_verbs(Dense(X, 0), X.astype(float), rng)
+    weights, R, out = np.full(61, 1 / 61), rng.normal(size=(61, 5)), []
+    for count in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", count)
+        out.append((Dense(X, 0).correlate(R), *Dense(X, 0).moments(weights, True)))
+    assert all(np.array_equal(a, b) for a, b in zip(*out, strict=True))
+    X = (X + 1e4).astype(dtype)
+    X[:, 7], X[1:, 9] = X[0, 7], X[1, 9]
+    weights[0], weights[5] = 0.0, 2 / 61
+    mean, second = Dense(X, 0).moments(weights, True)
+    for got, wanted in zip((mean, second), moments_by_definition(X.astype(float), weights, True), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-13)
+    assert second[7] == second[9] == 0.0 and mean[7] == X[0, 7] and mean[9] == X[1, 9]
+    X[0, [3, 200]] = np.nan, np.inf
+    np.testing.assert_allclose(np.array(Dense(X, 0).moments(weights, True)), (mean, second), rtol=1e-12, atol=1e-15)
+    X[2, 11] = np.inf
+    with np.errstate(invalid="ignore"):
+        assert np.flatnonzero(~np.isfinite(Dense(X, 0).moments(weights, True)[1])).tolist() == [11]
+
+
 def test_results_do_not_depend_on_threads():
     X = sp.random_array((2000, 3000), density=0.05, format="csc", rng=np.random.default_rng(14))
     X.data[:50] *= 1e6
@@ -392,6 +419,20 @@ def test_names_of_arrays_and_frames():
     assert as_design(frame, feature_names=names)[3] == []
     _, names, _, notes = as_design(frame, feature_names=["u", "v", "w"])
     assert names[0] == "a" and "feature_names was not used" in notes[0]
+
+
+def test_numbered_names_are_those_of_a_list():
+    names, held = Numbered(12), [f"x{j}" for j in range(12)]
+    assert names == held and held == names and list(names) == held and names[3] == "x3" and names[-1] == "x11" and names[2:5] == held[2:5] and names[np.int64(7)] == "x7"
+    assert names == Numbered(12) and names != Numbered(11) and names != held[:-1] and names != [*held[:-1], "y"] and names != "x"
+    for name in held:
+        assert name in names and names.index(name) == held.index(name)
+    for name in ("x12", "x01", "x-1", "x", "y1", "x1 ", "x\u0661", "", 3, None):
+        assert name not in names
+        with pytest.raises(ValueError, match="x0 to x11"):
+            names.index(name)
+    with pytest.raises(IndexError):
+        names[12]
 
 
 def test_repeated_names_are_numbered_and_said():

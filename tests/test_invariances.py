@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import l0path
 from l0path.designs import dense, standardized
-from l0path.solvers import gram_model, row_model
+from l0path.solvers import gram_model, replay, row_model
 
 LOSSES = ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson"]
 ANY = settings(max_examples=25)
@@ -201,7 +201,8 @@ def test_threads_and_block_widths_do_not_matter(problem):
     one = problem.fit(n_jobs=1)
     same(one, problem.fit(n_jobs=2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gram_model, "RANGE", 7)
+        patch.setattr(replay, "RANGE", 7)
+        patch.setattr(gram_model, "LOOK", 5)
         patch.setattr(gram_model, "STRIP", 3)
         patch.setattr(standardized, "READ", 1)
         patch.setattr(row_model, "READ", 1)

@@ -334,6 +334,17 @@ def test_save_and_load_round_trip(name, tmp_path):
     assert (tmp_path / "again").read_bytes()[:2] == file.read_bytes()[:2] == b"PK"
 
 
+def test_names_that_were_not_given(tmp_path):
+    path = l0path.fit(X, Y, max_k=2, always_include="x3", penalty_factor={"x1": 2.0})
+    path.save(tmp_path / "path")
+    back = l0path.load(tmp_path / "path")
+    assert back.names == path.names == [f"x{j}" for j in range(6)] and back.coef(k=1).equals(path.coef(k=1)) and "x3" in path.model(k=1).features
+    frame = pd.DataFrame(X, columns=path.names)[["x5", "x4", "x3", "x2", "x1", "x0"]]  # one that has all names is taken by them
+    np.testing.assert_array_equal(back.predict(frame, k=2), path.predict(X, k=2))
+    with pytest.raises(ValueError, match="there is no column 'x6'; the columns are x0, x1, x2"):
+        l0path.fit(X, Y, exclude="x6")
+
+
 def test_notes_odd_names_and_parameters_survive(tmp_path):
     odd = [*NAMES[:3], 'quote " \\ newline \n', "\u4e2d", ""]
     path = l0path.fit(np.column_stack([X[:, :4], np.ones(50), X[:, 5]]), Y, loss="huber", feature_names=odd, max_k=2, lambda2=0.1)

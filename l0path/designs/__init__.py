@@ -18,6 +18,7 @@ from l0path.designs.conversion import convert
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
 from l0path.designs.derived import Derived
+from l0path.designs.names import Numbered, unique
 from l0path.designs.pairs import Pairs
 from l0path.designs.polynomial import Polynomial, expand
 from l0path.designs.shared import AllRows, TrainingSet
@@ -25,10 +26,11 @@ from l0path.designs.standardized import Standardized
 
 from .._types import Columns, Design, Matrix
 
-__all__ = ["Additive", "AllRows", "ColumnBlocks", "Csc", "Dense", "Derived", "Levels", "Pairs", "Polynomial", "Standardized", "TrainingSet", "additive", "as_design", "blocks", "check_finite",
-           "convert", "derived", "directions", "duplicates", "polynomial"]
+__all__ = ["Additive", "AllRows", "ColumnBlocks", "Csc", "Dense", "Derived", "Levels", "Numbered", "Pairs", "Polynomial", "Standardized", "TrainingSet", "additive", "as_design", "blocks",
+           "check_finite", "convert", "derived", "directions", "duplicates", "polynomial"]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
+PART = 1 << 16  # columns that `duplicates` compares at a time
 SEED = 8128  # of the two random directions that `duplicates` looks along
 
 
@@ -49,13 +51,13 @@ def as_design(X: Matrix, feature_names: Sequence[str] | None = None) -> tuple[De
     else:
         design, names = _from_sparse(X) if sp.issparse(X) else _from_array(X), feature_names
     if names is None:
-        return design, [f"x{j}" for j in range(design.p)], index, notes
-    if isinstance(names, Derived):
+        return design, Numbered(design.p), index, notes
+    if isinstance(names, Derived) or (isinstance(names, Numbered) and len(names) == design.p):
         return design, names, index, notes  # made when asked for, and without repeats
     names = [str(name) for name in names]
     if len(names) != design.p:
         raise ValueError(f"feature_names has {len(names)} names but X has {design.p} columns; pass one name per column")
-    names, repeats = _unique(names)
+    names, repeats = unique(names)
     if repeats:
         shown = ", ".join(repeats[:5]) + (", ..." if len(repeats) > 5 else "")
         notes.append(f"repeated column names were numbered ({shown}); predict takes columns by position")
@@ -191,23 +193,6 @@ def _positions(parents, names):
     return np.unique(np.array(out, dtype=np.intp))
 
 
-def _unique(names):
-    """(names with repeats numbered a, a.1, a.2, the new names); a number that is taken is skipped."""
-    taken, seen, out, repeats = set(names), {}, [], []
-    for name in names:
-        count = seen.get(name, 0)
-        new = name
-        while count and (new == name or new in taken):
-            new = f"{name}.{count}"
-            count += new in taken
-        if new != name:
-            taken.add(new)
-            repeats.append(new)
-        seen[name] = max(count, 1)
-        out.append(new)
-    return out, repeats
-
-
 def _from_array(X):
     """Dense design of an array or of nested lists."""
     if np.ma.is_masked(X):
@@ -309,7 +294,10 @@ def _contents(design, J):
 
 def _close(x):
     """Positions, sorted, of the entries of x that have another one within 1e-9, relative."""
-    order = np.argsort(x, kind="stable")
-    value = x[order]
-    close = np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1]))
-    return np.union1d(order[1:][close], order[:-1][close])
+    order, found = np.argsort(x), [np.empty(0, dtype=np.intp)]
+    for left in range(0, x.size, PART):  # in parts: new memory for vectors of length p costs more than what is done with them
+        here = order[left : left + PART + 1]
+        value = x[here]
+        close = np.flatnonzero(np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1])))
+        found += [here[close], here[close + 1]]
+    return np.unique(np.concatenate(found))

@@ -10,7 +10,7 @@ import numpy as np
 
 from l0path._generic import njit
 from l0path.designs.checks import check_shape
-from l0path.designs.contiguous import Contiguous
+from l0path.designs.dense import Dense
 from l0path.designs.raw_file import RawFile
 
 MAGIC = b"\x6c\x1b\x01"
@@ -113,7 +113,7 @@ class Packed:
         step = max(1, TILE // self.n)
         scratch = np.empty(step * self.n)
         for left in range(0, self.p, step):
-            out[:, left : left + step] = Contiguous(self.decoded(left, left + step, scratch)).correlate(R).T
+            out[:, left : left + step] = Dense(self.decoded(left, left + step, scratch), 0).correlate(R).T
         return out.T
 
     def moments(self, weights, center):
@@ -121,7 +121,7 @@ class Packed:
         width = max(1, TILE // self.n)
         mean, second, scratch = np.empty(self.p), np.empty(self.p), np.empty(width * self.n)
         for left in range(0, self.p, width):
-            mean[left : left + width], second[left : left + width] = Contiguous(self.decoded(left, left + width, scratch)).moments(weights, center)
+            mean[left : left + width], second[left : left + width] = Dense(self.decoded(left, left + width, scratch), 0).moments(weights, center)
         return mean, second
 
     def columns(self, J):

@@ -17,7 +17,6 @@ import numpy as np
 
 from l0path.designs import threads as pool
 from l0path.designs.checks import right_hand_sides
-from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
 from l0path.designs.sources import open_source, optional, shape_of
 
@@ -26,7 +25,7 @@ LEAST = 10**7  # bytes: the smallest budget, 10 MB
 OWN = 1 << 20  # bytes of a block that one thread reads and uses while it is in its cache
 BROAD = 64  # columns of a block of long ones, so that products are worth their overhead
 AHEAD = 32  # blocks ahead of which the system is told
-RUN = 8  # blocks that a thread takes at a time
+RUN = 32  # blocks that a thread takes at a time at most
 GAP = 1 << 16  # bytes that are rather read than skipped between two columns that are asked for
 GRAM = 0.6  # share of the budget for Gram rows over all columns
 
@@ -170,7 +169,7 @@ class ColumnBlocks:
                         task(rows, left, right, self.source.read(rows, left, right, buffer))
             buffers.append(buffer)
 
-        pool.run(part, self._cuts(start, stop, RUN * width))
+        pool.run(part, self._cuts(start, stop, max(min(RUN, (stop - start) // (8 * pool.count() * width)), 1) * width))
 
     def _read_ahead(self, task, start, stop):
         height, width = self._shape(stop - start, self.memory_limit // 16)
@@ -183,12 +182,13 @@ class ColumnBlocks:
 
                 def part(first, last, rows=rows, left=left, block=block):
                     with pool.limited(1):
-                        task(rows, first, last, block_of(block[:, first - left : last - left]))
+                        task(rows, first, last, Dense(block[:, first - left : last - left], 0))
 
                 pool.run(part, [*range(left, right, max(1, min((1 << 18) // block.shape[0] + 1, right - left))), right])
 
     def _sides(self, R):
         """side(rows): the right-hand sides R (n, m) as a block of these rows takes them."""
+        R = np.asfortranarray(R)
         return lambda rows: R if rows.stop - rows.start == self.n else R[rows]
 
     # -- verbs
@@ -306,10 +306,13 @@ class ColumnBlocks:
                 cols, w = slice(left, right), weights[rows]
                 if products is not None:
                     products[:, cols] += block.correlate(side(rows)).T
+                if rows.stop - rows.start == self.n:
+                    pivot[cols], second[cols] = block.moments(w, center)
+                    return
                 total = w.sum()
                 if total == 0:
                     return
-                middle, spread = block.moments(w / total if rows.stop - rows.start < self.n else w, center)
+                middle, spread = block.moments(w / total, center)
                 mass = weights[: rows.start].sum() if rows.start else 0.0
                 if mass == 0:
                     pivot[cols] = middle

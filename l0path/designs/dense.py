@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from l0path.designs import kernels
 from l0path.designs import threads as pool
 from l0path.designs.checks import right_hand_sides
 
 TILE = 1 << 18  # entries of a tile cast before a product: 2 MB as float64, which stays in cache, far below the 64 MB allowed
 CACHED = 1 << 16  # entries of a tile that two passes read from cache
 SMALL = 1 << 14  # entries up to which a matrix is read on the calling thread
+COMPILED = 1 << 21  # entries from which on kernels are worth their compilation
+OWN = 1 << 18  # entries that a kernel is given at a time
 SIDE = 1024  # entries of a tile along the direction in which memory is contiguous
 
 
@@ -45,13 +48,24 @@ def _product(A, R):
     return out
 
 
-class Dense:
-    """Design over a two-dimensional array X (n, p), of any order, any strides and any real dtype; X is never changed, copied or cast as a whole."""
+def _readable_by_kernels(X):
+    """Whether kernels can read X: float32 or float64, as a whole one column, or one row, after another."""
+    return X.dtype in (np.dtype(np.float32), np.dtype(np.float64)) and X.dtype.isnative and X.flags.aligned and (X.flags.f_contiguous or X.flags.c_contiguous)
 
-    def __init__(self, X: np.ndarray) -> None:
+
+class Dense:
+    """Design over a two-dimensional array X (n, p), of any order, any strides and any real dtype; X is never changed, copied or cast as a whole.
+
+    compiled: entries from which on kernels multiply columns that lie one after another, and take the moments of columns or rows that do.
+    """
+
+    def __init__(self, X: np.ndarray, compiled: int = COMPILED) -> None:
         self.X = X
         self.n, self.p = X.shape
-        self.in_place = self.direct = _readable_by_blas(X)  # else tiles are cast before a product; direct: correlate_into writes where it is told
+        self.in_place = _readable_by_blas(X)  # else tiles are cast before a product
+        self.compiled = X.size >= compiled and _readable_by_kernels(X)
+        self.by_column = self.compiled and X.flags.f_contiguous
+        self.direct = self.in_place or self.by_column  # correlate_into writes where it is told
 
     def __repr__(self):
         return f"Dense(n={self.n}, p={self.p}, dtype={self.X.dtype})"
@@ -94,9 +108,18 @@ class Dense:
         with pool.one_blas_thread():
             pool.run(part, [*range(start, stop, width), stop])
 
+    def _by_kernel(self, A, start, stop, out):
+        """out (m, stop - start) = A X[:, start:stop], out in C order."""
+        X, A = self.X.T, np.ascontiguousarray(A)
+        pool.run(lambda left, right: kernels.products(X, A, left, right, start, out), [*range(start, stop, max(OWN // self.n // 6 * 6, 6)), stop])
+
     @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
+        if self.by_column:
+            out = np.empty((R.shape[1], stop - start))
+            self._by_kernel(R.T, start, stop, out)
+            return np.ascontiguousarray(out.T)
         if self.in_place:
             # ranges of columns on our own threads, not one threaded product: a busy neighbour then delays one range, not every thread at every barrier
             width = max(256, -(-(stop - start) // (4 * pool.count())))
@@ -122,6 +145,9 @@ class Dense:
     def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
         """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         stop = start + out.shape[1]
+        if self.by_column and out.flags.c_contiguous:
+            self._by_kernel(A, start, stop, out)
+            return
         if not self.in_place:
             out[:] = self.correlate(A.T, start, stop).T
             return
@@ -164,7 +190,13 @@ class Dense:
         Two passes over a cached tile; tiles one above the other are merged as in Chan, Golub and LeVeque (1983), eq. 2.1, with means counted from the
         mean of the first tile, so that the merge loses nothing when they are large. Rows of weight 0 take no part.
         """
-        weights = np.asarray(weights, dtype=np.float64)
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        if self.compiled:
+            mean, second = self._moments_by_kernel(weights, bool(center))
+            wild = np.flatnonzero(~np.isfinite(second)) if not weights.all() else np.empty(0)
+            if wild.size:  # perhaps only in rows of weight 0, which take no part
+                mean[wild], second[wild] = Dense(self.X[:, wild], np.inf).moments(weights, center)
+            return mean, second
         pivot, mean, second, mass = np.zeros((4, self.p))
         positive = None if weights.all() else weights > 0
 
@@ -201,6 +233,14 @@ class Dense:
         self._in_parts(part, 0, self.p)
         mean += pivot
         if center:
+            self._flatten_constants(mean, second, weights)
+        return mean, np.maximum(second, 0.0)
+
+    def _moments_by_kernel(self, weights, center):
+        X, kernel = (self.X.T, kernels.moments_of_columns) if self.by_column else (self.X, kernels.moments_of_rows)
+        mean, second = np.empty((2, self.p))
+        pool.run(lambda left, right: kernel(X, weights, center, left, right, mean, second), [*range(0, self.p, max(OWN // self.n, kernels.SIDE_BY_SIDE)), self.p])
+        if center and not self.by_column:
             self._flatten_constants(mean, second, weights)
         return mean, np.maximum(second, 0.0)
 

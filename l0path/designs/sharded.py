@@ -17,7 +17,6 @@ from l0path.designs import threads as pool
 from l0path.designs.bed import Packed
 from l0path.designs.checks import right_hand_sides
 from l0path.designs.column_blocks import ColumnBlocks
-from l0path.designs.contiguous import block_of
 from l0path.designs.dense import Dense
 from l0path.designs.sources import ArraySource
 
@@ -229,7 +228,7 @@ def _read(whole, left, right):
 
 
 def _block(part):
-    return block_of(np.require(part, requirements=["F", "W"]))
+    return Dense(np.require(part, requirements=["F", "W"]), 0)
 
 
 def _correlate(shard, R, left, right):

@@ -14,7 +14,7 @@ import numpy as np
 
 from l0path.designs.bed import BedSource
 from l0path.designs.checks import check_dtype, check_shape
-from l0path.designs.contiguous import block_of
+from l0path.designs.dense import Dense
 from l0path.designs.raw_file import RawFile
 
 EXTRA = 'pip install "l0path[blocks]"'
@@ -52,7 +52,7 @@ class FileSource:
         else:
             for i, line in enumerate(raw.reshape(lines, -1)):
                 self.file.fill(line, self.offset + ((at + i) * span + skip) * item)
-        return block_of(raw.view(self.dtype).reshape((height, width), order=self.order))
+        return Dense(raw.view(self.dtype).reshape((height, width), order=self.order), 0)
 
     def ahead(self, left, right):
         """Let the system fetch these columns from the disk; costs no memory of this process."""
@@ -77,7 +77,7 @@ class ArraySource:
 
     def read(self, rows, left, right, buffer=None):
         """Dense design of the entries [rows, left:right]."""
-        return block_of(np.asarray(self.array[rows, left:right]))
+        return Dense(np.asarray(self.array[rows, left:right]), 0)
 
 
 class ParquetSource:
@@ -125,7 +125,7 @@ class ParquetSource:
         for i, name in enumerate(self.names[left:right]):
             column = table[name].slice(skip, rows.stop - rows.start)
             out[:, i] = column.to_numpy() if column.null_count == 0 else column.cast("double").to_numpy()
-        return block_of(out)
+        return Dense(out, 0)
 
 
 def optional(module, what):

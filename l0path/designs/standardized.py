@@ -52,12 +52,14 @@ class Standardized:
             out = np.empty((stop - start, R.shape[1]))
         else:
             out = self.design.correlate(self._scatter(R), start, stop)
-            total, step = R.sum(axis=0), max(1, BLOCK // max(R.shape[1], 1))
-            for left in range(0, stop - start, step):
-                right = min(left + step, stop - start)
+            total, step = R.sum(axis=0), max(1, BLOCK // (8 * max(R.shape[1], 1)))
+
+            def finish(left, right):
                 block = out[left:right]
                 block -= self.center[start + left : start + right, None] * total
                 block /= self.scale[start + left : start + right, None]
+
+            pool.run(finish, [*range(0, stop - start, step), stop - start])
         width = max(1, BLOCK // max(self.design.n, 1))
         for left in range(0, far.size, width):
             block = far[left : left + width]

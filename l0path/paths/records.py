@@ -81,14 +81,16 @@ class Source:
     extra: dict = field(default_factory=dict)
 
 
-def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("nan"), lambda1=0.0, lambda2=0.0, optimality="unverified", free=-1):
+def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("nan"), lambda1=0.0, lambda2=0.0, optimality="unverified", free=-1, predicted=None):
     """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients as returned; weights (n,) of all rows.
-    free: how many columns, or groups, may be chosen: the size of which there is one support only.
+    free: how many columns, or groups, may be chosen: the size of which there is one support only. predicted (n,): X beta, where it is known.
     """
     X, support = problem.X, fit.support
     beta = fit.b / X.scale[support]
     intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
-    eta = intercept + data.design.dot(support, beta) if support.size else np.full(data.y.size, intercept)
+    if predicted is None:
+        predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.size)
+    eta = intercept + predicted
     if data.offset is not None:
         eta = eta + data.offset
     loss = float(mean_loss(data.loss, data.y, eta, weights))

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
-from ..designs import Derived, Levels, Pairs
+from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
 from ..groups import Groups
 from .path import Path
@@ -40,7 +40,9 @@ def save(self: Path, file: str | PathLike) -> None:
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {"formula": None if formula is None else formula.stored()}
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
     meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
-    if isinstance(self.meta.names, Derived):
+    if isinstance(self.meta.names, Numbered):
+        meta["names"] = None
+    elif isinstance(self.meta.names, Derived):
         names = self.meta.names
         kind = next(kind for kind, made in DERIVED.items() if isinstance(names, made))
         meta["names"] = {"base": names.base, "by_name": names.by_name} | ({} if kind == "pairs" else {"kind": kind})
@@ -105,7 +107,9 @@ def _assemble(header, arrays):
     meta["groups"] = Groups([_unlabel(label) for label in meta["groups"]], arrays["groups_columns"], arrays["groups_start"], arrays["groups_factor"]) if grouped else None
     if meta.get("formula") is not None:
         meta["formula"] = Formula.restored(meta["formula"])
-    if isinstance(meta["names"], dict):
+    if meta["names"] is None:
+        meta["names"] = Numbered(meta["p"])
+    elif isinstance(meta["names"], dict):
         kind = meta["names"].pop("kind", "pairs")
         meta["names"] = DERIVED[kind](**meta["names"], **{name: arrays[f"{kind}_{name}"] for name in DERIVED[kind].stored})
     meta.pop("n_dropped", None)  # of files written before formulas

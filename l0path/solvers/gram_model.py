@@ -3,12 +3,13 @@ import numpy as np
 
 from ..designs import threads
 from ..problem import Fit
-from . import exchange, newton, replay
+from . import exchange, newton, range_checks, replay
 from .linear_algebra import invert
-from .range_checks import RANGE, ClusterRows, check_range, on_cluster
 from .working_columns import Quadratic, WorkingColumns, candidates
 
 STRIP = 64  # rows of G made at a time
+SLICE = 2048  # columns of a task of `known_slopes`
+LOOK = 1 << 16  # columns of a task of `leading`
 PRUNE = 4096  # columns from which on a bound is worth its price
 
 
@@ -35,9 +36,9 @@ class GramModel(WorkingColumns):
 
     @property
     def cluster(self):
-        """The Gram rows where the columns live (`ClusterRows`) if that is not here, else None."""
-        if self._cluster is None and on_cluster(self.problem.X):
-            self._cluster = ClusterRows(self.problem, self.q_all)
+        """The Gram rows where the columns live (`range_checks.ClusterRows`) if that is not here, else None."""
+        if self._cluster is None and range_checks.on_cluster(self.problem.X):
+            self._cluster = range_checks.ClusterRows(self.problem, self.q_all)
         return self._cluster
 
     @property
@@ -154,7 +155,7 @@ class GramModel(WorkingColumns):
             tau[start:stop] = (C @ self.rows[: C.shape[1], start:stop] - self.q_all[start:stop]).T
 
         with threads.one_blas_thread():
-            threads.run(part, [*range(0, p.X.p, 4 * RANGE), p.X.p])
+            threads.run(part, [*range(0, p.X.p, SLICE), p.X.p])
         return known, a, tau, slip
 
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
@@ -180,12 +181,11 @@ class GramModel(WorkingColumns):
             lists, rows = [[] for _ in fits], self._rows
 
             def check(start, stop):
-                found = check_range(rows, self.q_all, p.square, p.usable, price, supports, tape, steps, columns.twice, float(lambda1), room, start, stop)
-                for e, part in enumerate(found):
-                    if part[0].size:
-                        lists[e].append(part)
+                found = range_checks.check_range(rows, self.q_all, p.square, p.usable, price, supports, tape, steps, columns.twice, float(lambda1), room, start, stop)
+                for mine, parts in zip(lists, found, strict=True):
+                    mine += parts
 
-            threads.run(check, [*range(0, p.X.p, RANGE), p.X.p])
+            threads.run(check, range_checks.tasks(p.X.p))
         self.tables += len(fits)
         out = []
         for e, parts in enumerate(lists):
@@ -198,12 +198,15 @@ class GramModel(WorkingColumns):
         self.reads += 1
         if self.cluster is not None:
             return list(self.cluster.leading(R, most))
-        c, size, top = self.problem.X.correlate(R), np.sqrt(np.maximum(self.problem.square, 1e-300)), []
-        for k in range(R.shape[1]):  # one at a time: p may be large
-            score = -np.abs(c[:, k]) / size
-            score[~self.problem.usable] = 1.0
-            top.append(np.argpartition(score, most - 1)[:most])
-        return top
+        p, C = self.problem, self.problem.X.correlate(R)
+        cuts = [*range(0, p.X.p, LOOK), p.X.p]
+        parts = [None] * (len(cuts) - 1)
+
+        def look(start, stop):
+            parts[start // LOOK] = range_checks.leaders(C[start:stop], p.square[start:stop], p.usable[start:stop], most, start)
+
+        threads.run(look, cuts)
+        return list(range_checks.leading(parts, most))
 
     def _supports(self, fits, members, columns, targets, ceilings, paid, price):
         """The fits as `replay.Supports`; pruned where all p columns are many and no price is below a member's."""

@@ -8,25 +8,49 @@ from ..designs.standardized import Standardized
 from . import replay
 from .outside import foretold
 
-RANGE = 512  # columns of one task of a check: V of 50 members fits the cache
+RANGES = 16  # of `replay.RANGE` columns in a task at most, and tasks at least where there are so many columns
 
 
 def check_range(rows, q, a, usable, price, supports, tape, steps, twice, lambda1, room, start, stop):
-    """[(change, column, position)] of each support's best exchanges, at most `room`, with the columns start..stop; arguments as in `replay.replay`."""
-    e = supports.size.size
-    change, column, position = np.empty((e, room)), np.empty((e, room), np.int64), np.empty((e, room), np.int64)
-    J, found = np.empty(stop - start, np.int64), np.zeros(e, np.int64)
+    """For each support a list of (change, column, position), together its best exchanges with the columns start..stop, `room` at least if there are so many; arguments as in `replay.replay`."""
+    e, J = supports.size.size, np.empty(stop - start, np.int64)
     if np.isfinite(supports.norm).all():
         J = J[: replay.survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, J)]
     else:
         J = start + np.flatnonzero(usable[start:stop])
-    replay.replay(rows, q, a, price, supports, tape, steps, twice, lambda1, J, J.size, change, column, position, found)
-    return [(change[i, :k], column[i, :k], position[i, :k]) for i, k in enumerate(found.tolist())]
+    lists = [[] for _ in range(e)]
+    for left in range(0, J.size, replay.RANGE):
+        some, found = J[left : left + replay.RANGE], np.zeros(e, np.int64)
+        change, column, position = np.empty((e, room)), np.empty((e, room), np.int64), np.empty((e, room), np.int64)
+        replay.replay(rows, q, a, price, supports, tape, steps, twice, lambda1, some, some.size, change, column, position, found)
+        for i, k in enumerate(found.tolist()):
+            if k:
+                lists[i].append((change[i, :k], column[i, :k], position[i, :k]))
+    return lists
+
+
+def tasks(p):
+    """Bounds of the ranges of p columns that tasks check: a call has its price, and all threads should have work."""
+    return [*range(0, p, replay.RANGE * max(1, min(RANGES, p // (RANGES * replay.RANGE)))), p]
+
+
+def leaders(C, square, usable, most, first=0):
+    """(score, column), (m, most or all) each: for each column of C (q, m) = Z'R the usable columns of largest |c| / sqrt(square), counted from `first`; a score of -1 is none."""
+    score = np.abs(C.T) / np.sqrt(np.maximum(square, 1e-300))
+    score[:, ~usable] = -1.0
+    top = np.argpartition(-score, min(most, usable.size) - 1, axis=1)[:, :most]
+    return np.take_along_axis(score, top, axis=1), top + first
+
+
+def leading(parts, most):
+    """The columns of the `most` largest scores in several `leaders`, (m, most); ties go to the part that comes first."""
+    score, column = (np.hstack(part) for part in zip(*parts, strict=True))
+    return np.take_along_axis(column, np.argsort(-score, axis=1, kind="stable")[:, :most], axis=1)
 
 
 def joined(parts, keep):
     """The `keep` lowest exchanges of several lists of (change, column, position), ascending; ties go to the smaller column."""
-    change, column, position = (np.concatenate(part) for part in zip(*parts, strict=True))
+    change, column, position = (np.concatenate(part) for part in zip(*parts, strict=True)) if parts else (np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
     best = np.lexsort((position, column, change))[:keep]
     return change[best], column[best], position[best]
 
@@ -86,9 +110,7 @@ class ClusterRows:
         """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, (m, most): each shard sends its own."""
         side = self.design.share(R, R.nbytes)
         self.design.passes += 1
-        parts = self.design.gather(self._each(_leading, side, most))
-        score, column = np.hstack([part[0] for part in parts]), np.hstack([part[1] + at.start for part, at in zip(parts, self.spans, strict=True)])
-        return np.take_along_axis(column, np.argsort(-score, axis=1, kind="stable")[:, :most], axis=1)
+        return leading(self.design.gather(self._each(_leading, side, most, lambda i: self.spans[i].start)), most)
 
     def foretell(self, R, sides, lambda1, lambda2):
         """For each fit the best exchanges (change, column) by `foretold`, no column having a price; R (n, m) negative slopes.
@@ -131,23 +153,19 @@ def _check(shard, static, common, factor, walk, first, batches):
     price = np.zeros(shard.p) if factor is None else np.where(np.isfinite(factor), lambda0 * np.minimum(factor, 1e300), 1e300)
     lists = [[] for _ in keep]
     with threads.limited(1):
-        for left in range(0, shard.p, RANGE):
-            at = slice(left, min(left + RANGE, shard.p))
+        for at in (slice(*cut) for cut in pairwise(tasks(shard.p))):
+            left = at.start
             rows = np.concatenate([batch[:, at] for batch in batches]) if batches else np.empty((0, at.stop - left))
             here = supports._replace(index=supports.index - (first + left))
             found = check_range(rows, q[at], square[at], usable[at], price[at], here, tape, steps, twice, lambda1, max(keep), 0, at.stop - left)
-            for one, (change, column, position) in zip(lists, found, strict=True):
-                one.append((change, column + (first + left), position))
+            for one, some in zip(lists, found, strict=True):
+                one += [(change, column + (first + left), position) for change, column, position in some]
     return [joined(parts, most) for parts, most in zip(lists, keep, strict=True)]
 
 
-def _leading(shard, static, common, R, most):
+def _leading(shard, static, common, R, most, first):
     with threads.limited(1):
-        C = np.abs(_standardised(shard, static, common).correlate(R)) / np.sqrt(np.maximum(static[2], 1e-300))[:, None]
-    C[~static[3]] = -1.0
-    score = np.ascontiguousarray(C.T)
-    top = np.argpartition(-score, min(most, shard.p) - 1, axis=1)[:, :most]
-    return np.take_along_axis(score, top, axis=1), top
+        return leaders(_standardised(shard, static, common).correlate(R), static[2], static[3], most, first)
 
 
 def _foretell(shard, static, common, side, first, batches):

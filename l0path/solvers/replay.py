@@ -11,6 +11,7 @@ from .._generic import njit
 from .exchange import COLLINEAR, REFRESH, START, _keep, add, build, drop
 
 BUILD, ADD, DROP, CHECK = range(4)
+RANGE = 512  # columns looked at together: V of 50 members fits the cache
 RANKING = 1e299  # a ceiling from which on every pair is wanted
 
 
@@ -135,43 +136,44 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
     Proof for the swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den A - g'Bg + V_ji^2 / B_ii, and V_ji^2 / B_ii <= g'Bg <= h.
     Prices must not fall below those of the members.
     """
-    m = stop - start
-    h, c, held = np.empty(m), np.empty(m), np.zeros(m)
-    q, a, price = q[start:stop], a[start:stop], price[start:stop]
-    for e in range(supports.size.size):
-        k = supports.size[e]
-        for j in range(m):
-            h[j], c[j] = 0.0, q[j]
-        S, b = supports.S[e], supports.b[e]
-        i = 0
-        while i + 4 <= k:
-            g0, g1, g2, g3 = rows[supports.row[S[i]], start:stop], rows[supports.row[S[i + 1]], start:stop], rows[supports.row[S[i + 2]], start:stop], rows[supports.row[S[i + 3]], start:stop]
-            b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
+    count, h, c, held = 0, np.empty(RANGE), np.empty(RANGE), np.empty(RANGE)
+    for left in range(start, stop, RANGE):  # few columns, so that the Gram rows stay in the cache from one support to the next
+        m = min(RANGE, stop - left)
+        held[:] = 0.0
+        for e in range(supports.size.size):
+            k = supports.size[e]
             for j in range(m):
-                h[j] += g0[j] * g0[j] + g1[j] * g1[j] + g2[j] * g2[j] + g3[j] * g3[j]
-                c[j] -= b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
-            i += 4
-        while i < k:
-            g0, b0 = rows[supports.row[S[i]], start:stop], b[i]
+                h[j], c[j] = 0.0, q[left + j]
+            S, b = supports.S[e], supports.b[e]
+            i = 0
+            while i + 4 <= k:
+                g0, g1 = rows[supports.row[S[i]], left : left + m], rows[supports.row[S[i + 1]], left : left + m]
+                g2, g3 = rows[supports.row[S[i + 2]], left : left + m], rows[supports.row[S[i + 3]], left : left + m]
+                b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
+                for j in range(m):
+                    h[j] += g0[j] * g0[j] + g1[j] * g1[j] + g2[j] * g2[j] + g3[j] * g3[j]
+                    c[j] -= b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
+                i += 4
+            while i < k:
+                g0, b0 = rows[supports.row[S[i]], left : left + m], b[i]
+                for j in range(m):
+                    h[j] += g0[j] * g0[j]
+                    c[j] -= b0 * g0[j]
+                i += 1
+            t, bound, target, ceiling = supports.b[e, -1], supports.norm[e], supports.target[e], supports.ceiling[e]
+            slack = max(ceiling, 0.0)
+            least = np.sqrt(max(t * t - 2.0 * slack, 0.0))
             for j in range(m):
-                h[j] += g0[j] * g0[j]
-                c[j] -= b0 * g0[j]
-            i += 1
-        t, bound, target, ceiling = supports.b[e, -1], supports.norm[e], supports.target[e], supports.ceiling[e]
-        slack = max(ceiling, 0.0)
-        least = np.sqrt(max(t * t - 2.0 * slack, 0.0))
+                A = a[left + j] + twice
+                rest = A - bound * h[j]
+                size = max(abs(c[j]) - lambda1, 0.0)
+                swap = least > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest)
+                safe = rest > 0.0 and swap and size * size <= 2.0 * (target + price[left + j] - slack) * rest
+                held[j] += 0.0 if safe else 1.0
         for j in range(m):
-            A = a[j] + twice
-            rest = A - bound * h[j]
-            size = max(abs(c[j]) - lambda1, 0.0)
-            swap = least > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest)
-            safe = rest > 0.0 and swap and size * size <= 2.0 * (target + price[j] - slack) * rest
-            held[j] += 0.0 if safe else 1.0
-    count = 0
-    for j in range(m):
-        if held[j] > 0.0 and usable[start + j]:
-            column[count] = start + j
-            count += 1
+            if held[j] > 0.0 and usable[left + j]:
+                column[count] = left + j
+                count += 1
     return count
 
 

@@ -1,0 +1,55 @@
+"""Names of columns: those that are made when asked for, and the repair of repeated ones."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+
+class Numbered(Sequence):
+    """The names x0, x1, ..., x{p - 1} of columns that have none; millions of them would take longer to write down than a read of X."""
+
+    def __init__(self, p: int) -> None:
+        self.p = int(p)
+
+    def __len__(self):
+        return self.p
+
+    def __getitem__(self, j):
+        at = range(self.p)[j]
+        return [f"x{i}" for i in at] if isinstance(j, slice) else f"x{at}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"x{j}" for j in range(self.p))
+
+    def __eq__(self, other):
+        if isinstance(other, Numbered):
+            return self.p == other.p
+        return len(other) == self.p and all(a == b for a, b in zip(self, other, strict=True)) if isinstance(other, list) else NotImplemented
+
+    __hash__ = None
+
+    def __contains__(self, name):
+        digits = name[1:] if isinstance(name, str) and name[:1] == "x" else ""
+        return digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0") and int(digits) < self.p
+
+    def index(self, name: str) -> int:
+        """Position of a name; ValueError where there is none of that name."""
+        if name not in self:
+            raise ValueError(f"there is no column {name!r}; the columns are x0 to x{self.p - 1}")
+        return int(name[1:])
+
+
+def unique(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(names with repeats numbered a, a.1, a.2, the new names); a number that is taken is skipped."""
+    taken, seen, out, repeats = set(names), {}, [], []
+    for name in names:
+        count = seen.get(name, 0)
+        new = name
+        while count and (new == name or new in taken):
+            new = f"{name}.{count}"
+            count += new in taken
+        if new != name:
+            taken.add(new)
+            repeats.append(new)
+        seen[name] = max(count, 1)
+        out.append(new)
+    return out, repeats
