@@ -38,7 +38,8 @@ class GeneratedGroups(GroupPath):
                 store.offer(outcome.fit)
                 self.model.grow(outcome.fit.groups)
                 outcomes.append(outcome)
-            self._nest()
+            if not solver.everywhere:  # the published form has no such proposals
+                self._nest()
             solved, stale = time.perf_counter(), []
             if outcomes and not solver.everywhere:
                 self.clock.poll()
