@@ -73,7 +73,7 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
         k is the number of chosen groups, `Model.groups` their labels, `n_nonzero` still counts coefficients. Groups may overlap: beta = sum of v^(g) over the chosen groups g, v^(g) zero off g, so a
         column may be used once one of its groups is chosen; lambda1, lambda2 and bounds are those of beta (Jacob, Obozinski & Vert, ICML 2009). max_k : largest number of groups, default
         min(groups, 100, n_eff / 2 over their mean size). always_include, exclude : also labels of groups (a column that is included brings in its groups). penalty_factor : one per group,
-        {label: factor}, or (p,) with equal values within a group. algorithm="swap" or "feature_generating"; certify= is not offered for groups.
+        {label: factor}, or (p,) with equal values within a group. algorithm="swap" or "feature_generating"; certify=True then needs lambda2 > 0.
     feature_names : p names, of an array or sparse X; a DataFrame brings its own. Default x0, x1, ...
     lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
     tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
@@ -82,6 +82,7 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
     progress : bars on stderr (in a notebook below the cell) over models, bounds and proofs.
     certify : True gives every solution a `lower_bound` and `gap` by weak duality: no model of at most k unforced columns (on a lambda0 grid: none at all) has an objective below it.
         Solutions whose gap is closed to 1e-6 become "global". Needs lambda2 > 0, bounds on every column, or a squared loss with more rows than columns; else NaN, and `path.notes` says why.
+        With groups: lambda2 > 0, no bounds on coefficients, and not the Poisson or hinge loss; their relaxations are solved by cutting planes (Tan, Tsang & Wang, JMLR 15, 2014), see README.md.
         `Path.certify` searches for one solution until it is proved.
     on_solution : called with a Model each time a size is verified; returning True stops.
 
@@ -127,8 +128,6 @@ def fit(X: Matrix, y: ArrayLike | None = None, *, loss: str = "squared", penalty
     encoding = X.formula if isinstance(X, formula.Encoded) else None
     notes = [*formula.notes(encoding), *notes]
     refuse(plan, data)
-    if certify and data.groups is not None:
-        raise ValueError("certify=True gives bounds on columns, not on groups; leave certify=False with groups=, or, with a formula, pass groups=False, which counts columns")
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
     with threads.limited(n_jobs):
         return solve(data, plan, notes=[*notes, *more], by_name=by_name, response=response, on_solution=on_solution, progress=progress, check_columns=True, certify=bool(certify),

@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 
+from .designs import threads
 from .group_path import GroupPath
 from .solvers.feature_generating import GroupGeneratingSolver
 from .solvers.local_search import LocalSearch
@@ -18,6 +19,13 @@ class GeneratedGroups(GroupPath):
         super().__init__(model, settings=LocalSearch(effort="fast"), **more)
         self.generating = settings
         self.solver = GroupGeneratingSolver(self.model, settings, self.scale)
+
+    def relax(self):
+        """Only the relaxations and their bounds, beginning from the sets of groups that were offered."""
+        with threads.one_blas_thread():
+            for groups in self.supports:
+                self.offer_support(groups)
+            self._seed()
 
     def _seed(self):
         """Rounds of solving the sizes on the working groups, each from the one below, and a read of X for all of them, after which groups that lower the dual value of a size join."""

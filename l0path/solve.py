@@ -19,6 +19,7 @@ from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
 from .progress import Bar
 from .proving import Proof
+from .solvers.feature_generating import FeatureGenerating
 from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
@@ -139,6 +140,9 @@ class _Run:
     def bounds(self):
         """Lower bounds for every solution; those that are not reached in time stay NaN."""
         try:
+            if self.problem.groups is not None:
+                self.notes += self.group_bounds()
+                return
             with Bar(self.progress, "l0path lower bounds") as bar:
                 self.notes += bound_solutions(self.problem, self.solutions, poll=lambda: bar.say("") or self.clock.over(), model=None if self.keep is not None or self.torn else self.model)
             self.clock.poll()
@@ -146,6 +150,34 @@ class _Run:
             self.end = self.end or f"{stop} while bounds were computed"
         except KeyboardInterrupt:
             self.end = self.end or "interrupted (Ctrl-C) while bounds were computed"
+
+    def group_bounds(self):
+        """Lower bounds for models of groups, from the relaxations of the feature generating machine; returns notes.
+
+        On a lambda0 grid no model has an objective below the least D_k + lambda0 f k, D_k the bound of size k, f the price of a group; beyond the last size the least value of the loss stands for D_k.
+        """
+        if self.hinge is not None or self.problem.boxed or isinstance(self.problem.loss, Poisson):
+            return ["no lower bounds: those on groups are for losses of bounded curvature (not poisson, not the hinge) without lower= and upper="]
+        without = [number for number, (_, lambda2) in enumerate(self.slices) if not lambda2 > 0]
+        for number, (lambda1, lambda2) in enumerate(self.slices):
+            rows = [i for i, s in enumerate(self.solutions) if s.slice == number and s.status != "separated"]
+            if not rows or number in without or isinstance(self.plan.settings, FeatureGenerating):
+                continue
+            engine = make_engine(self.model, replace(self.plan, settings=FeatureGenerating(), grid="support"), lambda1=lambda1, lambda2=lambda2, max_k=self.max_k, clock=self.clock,
+                                 rng=None, supports=[self.solutions[i].groups for i in rows], listener=None)
+            engine.relax()
+            prices, last = self.problem.groups.factor[engine.model.free], engine.store.last
+            D = np.array([engine.store.fits[0].value, *(engine.bound(k) for k in range(1, last + 1))])
+            for i in rows:
+                s = self.solutions[i]
+                if math.isnan(s.lambda0):
+                    bound = D[s.k] if s.k <= last else math.nan
+                else:
+                    price = s.lambda0 * prices.max(initial=0.0)
+                    beyond = [self.problem.floor + price * (last + 1)] if last < prices.size else []
+                    bound = min([*(D + price * np.arange(last + 1)), *beyond])
+                self.solutions[i] = bounded(self.problem, s, float(bound))
+        return [f"no lower bounds in slice {', '.join(map(str, without))}: those on groups need a ridge; fit with lambda2=1e-3"] if without else []
 
     def proofs(self):
         """Search every solution for a better one until it is proved, each for its share of the time that is left; those that are not reached keep what they are."""

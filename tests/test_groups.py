@@ -62,6 +62,41 @@ def test_every_size_is_the_best_of_all_sets_of_groups(loss, case):
         assert path.objective(k=k) == pytest.approx(path.table.objective[k], rel=1e-10)
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber"])
+@pytest.mark.parametrize("case", [dict(lambda2=0.3), dict(lambda2=0.05, lambda1=0.02), dict(lambda2=0.1, standardize=False, intercept=False)], ids=["ridge", "lasso", "bare"])
+def test_no_set_of_groups_is_below_its_bound(loss, case):
+    X, y, labels = problem(loss)
+    rng = np.random.default_rng(3)
+    given = {"sample_weight": rng.uniform(0.5, 2.0, y.size), "offset": 0.2 * rng.standard_normal(y.size), "delta": 1.345 if loss == "huber" else None,
+             **{"fit_intercept" if name == "intercept" else name: value for name, value in case.items()}}
+    oracle = {"loss": loss, "weights": given["sample_weight"], "offset": given["offset"], **case}
+    groups = [*([labels == g for g in "abcde"]), (labels == "f") | (labels == "a")]  # the last two share columns
+    sets = {str(i): np.flatnonzero(group) for i, group in enumerate(groups)}
+    path = l0path.fit(X, y, loss=loss, groups=list(sets.values()), max_k=3, always_include=np.flatnonzero(labels == "b"), certify=True, **given)
+    best = [enumerated(X, y, sets, k, forced="1", **oracle)[0] for k in range(6)]
+    table = path.table
+    assert (table.lower_bound <= np.array(best[:4]) + 1e-9).all() and (table.lower_bound[1:] > 0).all() and (np.diff(table.lower_bound) <= 1e-9).all()
+    assert table.gap[1:].max() < (0.05 if case["lambda2"] > 0.2 else 0.3)
+    prices = [0.05, 0.01, 1e-4]
+    grid = l0path.fit(X, y, loss=loss, groups=list(sets.values()), max_k=3, always_include=np.flatnonzero(labels == "b"), certify=True, lambda0=prices, **given).table
+    for row, price in zip(grid.itertuples(), prices, strict=True):
+        assert 0 < row.lower_bound <= min(value + price * k for k, value in enumerate(best)) + 1e-9
+
+
+def test_bounds_of_groups_say_why_there_are_none():
+    X, y, labels = problem()
+    path = l0path.fit(X, y, groups=labels, lambda2=[0.1, 0.0], max_k=2, certify=True)
+    assert path.table.lower_bound.notna().tolist() == [True, True, True, True, False, False] and any("slice 1" in note and "ridge" in note for note in path.notes)
+    for more in (dict(loss="poisson"), dict(lower=-1.0, upper=1.0)):
+        path = l0path.fit(X, np.abs(np.round(y)), groups=labels, lambda2=0.1, max_k=2, certify=True, **more)
+        assert path.table.lower_bound[1:].isna().all() and any("no lower bounds" in note and "poisson" in note for note in path.notes)
+    path = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=6, certify=True, time_limit=1e-9)
+    assert "time_limit" in path.status and path.table.lower_bound[1:].isna().all()
+    own = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating")
+    again = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating", certify=True)
+    assert again.table.lower_bound.tolist() == own.table.lower_bound.tolist()
+
+
 def test_squared_paths_say_what_was_decided():
     X, y, labels = problem()
     table = l0path.fit(X, y, groups=labels).table
@@ -396,7 +431,6 @@ BAD = {
     "entry of another type": (dict(groups={"a": [0.5]}), TypeError, "has the entry 0.5"),
     "algorithm": (dict(groups=[0, 0, 1, 1, 1], algorithm="cd"), ValueError, "groups= needs algorithm='swap'"),
     "pairs": (dict(groups=[0, 0, 1, 1, 1], algorithm=l0path.solvers.LocalSearch(swap_size=2)), ValueError, "groups= needs algorithm='swap'"),
-    "certify": (dict(groups=[0, 0, 1, 1, 1], certify=True), ValueError, "certify"),
     "uneven factors": (dict(groups=[0, 0, 1, 1, 1], penalty_factor=[1, 2, 1, 1, 1]), ValueError, "penalty_factor differs among the columns of group 0"),
     "number of factors": (dict(groups=[0, 0, 1, 1, 1], penalty_factor=[1, 2, 1]), ValueError, r"one per group \(2\)"),
     "both": (dict(groups=["a", "a", "b", "b", "b"], always_include="a", exclude="a"), ValueError, "group 'a'"),

@@ -98,7 +98,7 @@ def certify(self: Path, rule: str | Callable[[Path], int] | None = None, *, time
     if time_limit is not None and (isinstance(time_limit, bool) or not isinstance(time_limit, (int, float, np.number)) or not time_limit > 0):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
     if self.meta.groups is not None:
-        raise ValueError("certify bounds models of k columns; the path has groups=, for whose numbers there are no bounds in this version: fit without groups (with a formula: groups=False)")
+        raise ValueError("certify searches among models of k columns, but the path has groups=: fit(certify=True, lambda2=...) gives bounds for numbers of groups; fit without groups (with a formula: groups=False) to search")
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
         raise TypeError(f"algorithm={algorithm!r} must be None, or BranchAndBound(...) or IntegralityGeneration(...) of l0path.solvers")
