@@ -46,6 +46,8 @@ class GeneratedGroups(GroupPath):
                 store.offer(outcome.fit)
                 self.model.grow(outcome.fit.groups)
                 outcomes.append(outcome)
+            if not solver.everywhere:  # the published form has no such proposals
+                self._nest()
             solved, stale = time.perf_counter(), []
             if outcomes and not solver.everywhere:
                 self.clock.poll()
@@ -55,6 +57,18 @@ class GeneratedGroups(GroupPath):
             m = self.model.model
             self.rounds.append({"reads": m.reads, "working": m.width, "members": self.model.W.size, "tables": m.tables, "refits": m.refits, "checked": len(outcomes), "verified": 0,
                                 "search_seconds": solved - started, "verify_seconds": time.perf_counter() - solved, **solver.profile()})
+
+    def _nest(self):
+        """Let the cheapest removal from every size, and the best addition to it where its inverse is quick, compete for the sizes beside it."""
+        store = self.store
+        for step, sizes in ((self.mover.backward, range(store.last, 1, -1)), (self.mover.forward, range(1, store.last))):
+            for k in sizes:
+                fit = store.fits.get(k)
+                if fit is not None and "separated" not in fit.flags and (step == self.mover.backward or not self.model.tall(fit.support.size)):
+                    self.clock.poll()
+                    new = step(fit, polish=False)
+                    if new is not None:
+                        store.offer(new)
 
     def _search(self, done):
         if self.generating.polish:

@@ -6,6 +6,7 @@ With groups the penalty counts groups. Let C be the chosen ones; columns may bel
 
 so that a column may be used as soon as one of its groups is chosen. Shrinkage and bounds are those of beta, which parts of a sum cannot change; without overlap v^(g) is beta on g.
 """
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -51,16 +52,16 @@ class Groups(NamedTuple):
 
 def make_groups(value, names):
     """`Groups` with factor 1 from p labels, {label: columns} or a list of columns each; columns are names or indices. A column in no group is a group of its own, under its name."""
-    p = len(names)
+    p, places = len(names), _places(names)
     if isinstance(value, dict):
-        pairs = [(label, _columns(columns, names, f"groups[{label!r}]")) for label, columns in value.items()]
+        pairs = [(label, _columns(columns, names, f"groups[{label!r}]", places)) for label, columns in value.items()]
     elif isinstance(value, (str, bytes)) or not np.iterable(value):
         raise TypeError(f"groups={value!r} must be labels, one for each of the p = {p} columns, {{label: columns}}, or a list of lists of columns")
     else:
         listed = _listed(value, names)
         nested = [] if isinstance(listed, np.ndarray) else [isinstance(v, (list, tuple, set, range, np.ndarray, pd.Index, pd.Series)) for v in listed]
         if nested and all(nested):
-            pairs = [(i, _columns(columns, names, f"groups[{i}]")) for i, columns in enumerate(listed)]
+            pairs = [(i, _columns(columns, names, f"groups[{i}]", places)) for i, columns in enumerate(listed)]
         elif any(nested):
             raise TypeError(f"groups mixes labels and lists of columns (entry {nested.index(True)} is a list); give p = {p} labels, or lists only")
         else:
@@ -91,18 +92,23 @@ def _labelled(labels, p):
     return [(own[g], order[bounds[g] : bounds[g + 1]]) for g in range(len(own))]
 
 
-def _columns(value, names, what):
+def _places(names):
+    """A function that gives {name: its first index}, made when it is first asked for: many groups share it, most name no column."""
+    return cache(lambda: {name: j for j, name in reversed(list(enumerate(names)))})
+
+
+def _columns(value, names, what, places):
     """Ascending column indices of one group from names and indices."""
-    p, at = len(names), {name: j for j, name in reversed(list(enumerate(names)))} if not isinstance(value, range) else {}
+    p = len(names)
     value = [value] if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool) else value
     if not np.iterable(value):
         raise TypeError(f"{what}={value!r} must be column names or indices")
     out = []
     for v in value:
         if isinstance(v, str):
-            if v not in at:
+            if v not in places():
                 raise ValueError(f"{what}: there is no column {v!r}; the columns are {', '.join(names[:8])}{', ...' if p > 8 else ''}")
-            out.append(at[v])
+            out.append(places()[v])
         elif isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)):
             if not -p <= v < p:
                 raise ValueError(f"{what}: column index {v} is out of range for p = {p} columns")
@@ -178,7 +184,7 @@ def by_label(value):
 
 def _named_factor(value, groups, names):
     """(G,) penalty factors from {label of a group, or column: factor}, 1 for those not named; the columns of a group are named together or not at all."""
-    out, each = np.ones(len(groups.labels)), np.full(len(names), np.nan)
+    out, each, places = np.ones(len(groups.labels)), np.full(len(names), np.nan), _places(names)
     for key, factor in dict(value).items():
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)) or not factor >= 0:
             raise ValueError(f"penalty_factor[{key!r}]={factor!r} must be a number >= 0 (0: always in, inf: never in)")
@@ -186,7 +192,7 @@ def _named_factor(value, groups, names):
         if g >= 0:
             out[g] = factor
         else:
-            each[_columns(key, names, "penalty_factor")] = factor
+            each[_columns(key, names, "penalty_factor", places)] = factor
     for g in groups.having(np.flatnonzero(~np.isnan(each))):
         own = each[groups.of(g)]
         if not (own == own[0]).all():

@@ -1,5 +1,5 @@
 """The feature generating machine against definitions: its relaxation by a generic solver, its projection by optimality conditions, its bounds by enumeration; groups, degree-2 features, bad input."""
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -10,10 +10,12 @@ from test_coordinate_descent import problem_of
 from test_projected_gradient import path_of, plain
 
 import l0path
-from l0path.solvers import FeatureGenerating, generation
+from l0path.solvers import FeatureGenerating, subproblem
 from l0path.solvers.dual_iht import DualProblem
 from l0path.solvers.feature_generating import solve_k
-from l0path.solvers.generation import Pool, Subproblem, block_of, generate, project, ranked_units, widened
+from l0path.solvers.generation import Pool, generate, ranked_units, widened
+from l0path.solvers.group_tree import tree_of
+from l0path.solvers.subproblem import NONE, Blocks, Subproblem, project, shares, support_norm
 from l0path.working_set import make_model
 
 LOSSES = ("squared", "logistic", "squared_hinge")
@@ -68,12 +70,19 @@ def relaxation(d, budget):
     return float(found.fun)
 
 
-def solved(model, dual, pool, blocks, ridge):
-    """A Subproblem on blocks, driven to its end."""
-    forced = block_of(pool, model.problem.forced)
-    sub = Subproblem(model, dual, blocks, forced, ridge)
-    for _ in range(30):
-        if blocks and not sub.lambda1:
+def posed(pool, lists, ridge, budget=1, apart=False):
+    """A Subproblem on blocks of the listed units, or with a block for each of them."""
+    blocks = NONE
+    for units in lists:
+        blocks = blocks.with_units(pool, np.array(units), apart)
+    forced = pool.problem.forced
+    return Subproblem(pool.model, pool.dual, blocks, NONE._replace(columns=forced, v=np.zeros(forced.size)), ridge, budget)
+
+
+def driven(sub):
+    """A Subproblem at its end."""
+    for _ in range(40):
+        if sub.count and not sub.lambda1:
             sub.alternate(sub.value(), lambda: None)
         sub.descend(sub.value(), lambda: None)
     return sub
@@ -98,61 +107,96 @@ def test_projection_meets_its_optimality_conditions():
     assert project(np.zeros(3), np.array([0, 0, 1]), 2, 0.5).tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("budget", [1, 2, 5])
+def test_support_norm_shares_and_projection(budget):
+    """No scaling within the budget makes the sum of norm^2 / d smaller; x_h = u_h - ratio x_h / d_h at the shares d of x, blocks that vanish have ||u_h|| / ratio at most the least ||x_h|| / d_h."""
+    rng = np.random.default_rng(budget)
+    for _ in range(40):
+        count = int(rng.integers(1, 9))
+        norm = rng.exponential(size=count) ** 2 * (rng.random(count) < 0.8)
+        d = shares(norm, budget)
+        assert (d >= 0).all() and d.max() <= 1 and d.sum() <= budget * (1 + 1e-12) and (d[norm > 0] > 0).all()
+        best = float((norm[norm > 0] ** 2 / d[norm > 0]).sum())
+        assert support_norm(norm, budget) == pytest.approx(best, rel=1e-12, abs=1e-300)
+        for _ in range(20):
+            other = rng.random(count) ** rng.choice([0.2, 1.0, 5.0])
+            other = np.minimum(other * budget / other.sum(), 1.0)
+            assert (norm**2 / other).sum() >= best * (1 - 1e-12)
+        owner = np.repeat(np.arange(count), rng.integers(1, 4, count))
+        u, ratio = rng.normal(size=owner.size) * rng.choice([0.0, 0.1, 1.0, 5.0], count)[owner], float(rng.choice([0.01, 0.5, 20.0]))
+        x = project(u, owner, count, ratio, budget)
+        size, before = (np.sqrt(np.bincount(owner, v * v, minlength=count)) for v in (x, u))
+        d, stays = shares(size, budget), size > 0
+        assert np.abs((x - u + ratio * x / np.where(stays, d, 1.0)[owner])[stays[owner]]).max(initial=0.0) <= 1e-11 * (before.max() + 1e-300) * (1 + ratio)
+        part = stays & (d < 1)
+        level = (size / np.where(stays, d, 1.0))[part]
+        assert np.ptp(level) <= 1e-9 * level.max() if part.any() else stays.sum() <= budget
+        assert (before[~stays] <= ratio * (level if part.any() else size[stays]).min(initial=np.inf) * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("tall", [False, True], ids=["wide", "tall"])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("changes", [{}, {"intercept": True, "weights": np.arange(1.0, 31.0), "forced": [3]}, {"lambda1": 0.02}], ids=["plain", "options", "lambda1"])
-def test_subproblem_is_optimal(loss, changes, monkeypatch):
-    """Theorem 4: the blocks in use have the same, largest score, its root is 2 r sum ||v_h||; and F meets D, by proximal steps alone too."""
-    monkeypatch.setattr(generation, "STALL", 0.0)
+def test_subproblem_is_optimal(loss, changes, tall, monkeypatch):
+    """Theorem 4: the blocks in use have the same, largest score, its root is 2 r sum ||v_h||; and F meets D, by proximal steps alone too; systems on the rows say the same."""
+    monkeypatch.setattr(subproblem, "STALL", 0.0)
+    monkeypatch.setattr(subproblem, "TALL", 0.0 if tall else 10.0)
     d = small(loss, 1, **changes)
-    model, dual, pool = whole(d)
-    blocks = [block_of(pool, np.array(J)) for J in ([0, 1], [1, 2], [4, 5], [0, 5])]
-    sub = solved(model, dual, pool, blocks, d["lambda2"])
+    pool, lists, ridge = whole(d)[2], ([0, 1], [1, 2], [4, 5], [0, 5]), d["lambda2"]
+    sub = driven(posed(pool, lists, ridge))
+    assert sub.tall == tall and sub.count == 4
     g = sub.gradient(sub.x)
     assert 0 <= sub.value() - sub.bound(g) + 1e-13 and sub.value() - sub.bound(g) <= 1e-7 * sub.value()
     pull = np.maximum(np.abs(g) - d["lambda1"], 0.0)[sub.slot[: sub.split]]
     scores, norms = (np.sqrt(np.bincount(sub.owner, v**2, minlength=4)) for v in (pull, sub.x.x[: sub.split]))
-    assert 2 * d["lambda2"] * norms.sum() == pytest.approx(scores.max(), rel=1e-3)
+    assert 2 * ridge * norms.sum() == pytest.approx(scores.max(), rel=1e-3)
     assert scores[norms > 1e-3 * norms.sum()] == pytest.approx(scores.max(), rel=1e-3)
-    alone = Subproblem(model, dual, blocks, block_of(pool, model.problem.forced), d["lambda2"])
+    alone = posed(pool, lists, ridge)
     for _ in range(30):
         alone.descend(alone.value(), lambda: None)
     assert alone.value() == pytest.approx(sub.value(), rel=1e-6)
+    step = posed(pool, lists, ridge, 2, True).newton(sub.at(np.zeros(sub.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size)).w
+    monkeypatch.setattr(subproblem, "TALL", 10.0 if tall else 0.0)
+    other = posed(pool, lists, ridge, 2, True)
+    assert other.tall != tall and other.newton(other.at(np.zeros(other.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size)).w == pytest.approx(step, rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_all_blocks_at_once_are_the_relaxation(loss, monkeypatch):
-    """(S) over all C(6, B) blocks is (R): every scaling is a mixture of them."""
-    monkeypatch.setattr(generation, "STALL", 0.0)
+    """(S) over all C(6, B) blocks is (R), because every scaling is a mixture of them; and so is (S) with a block for each unit and the budget B."""
+    monkeypatch.setattr(subproblem, "STALL", 0.0)
     d = small(loss, 2, intercept=True)
-    model, dual, pool = whole(d)
+    pool = whole(d)[2]
     for budget in (1, 2, 4):
-        sub = solved(model, dual, pool, [block_of(pool, np.array(J)) for J in combinations(range(6), budget)], d["lambda2"])
-        assert sub.value() == pytest.approx(relaxation(d, budget), rel=2e-5)
+        exact = relaxation(d, budget)
+        assert driven(posed(pool, combinations(range(6), budget), d["lambda2"])).value() == pytest.approx(exact, rel=2e-5)
+        assert driven(posed(pool, [range(4), range(2, 6)], d["lambda2"], budget, True)).value() == pytest.approx(exact, rel=2e-5)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("changes", [{}, {"intercept": True, "weights": np.arange(1.0, 31.0), "forced": [3], "offset": np.linspace(-0.3, 0.3, 30)}], ids=["plain", "options"])
 def test_generated_blocks_reach_the_relaxation_from_both_sides(loss, changes):
-    for seed, budget in ((0, 1), (1, 2), (2, 3)):
+    for seed, budget, published in ((0, 1, False), (1, 2, True), (1, 2, False), (2, 3, False)):
         d = small(loss, seed, **changes)
         pool = whole(d)[2]
         exact, heard = relaxation(d, budget), {"relaxation": [], "bound": []}
-        found = generate(pool, budget, ridge=d["lambda2"], most=200, tol=1e-7, scale=1.0, offer=lambda *_: 1.0, watch=lambda name, value, heard=heard: heard[name].append(value))
+        found = generate(pool, budget, ridge=d["lambda2"], most=200, tol=0.0 if published else 1e-7, scale=1.0, published=published, offer=lambda *_: 1.0,
+                         watch=lambda name, value, heard=heard: heard[name].append(value))
         assert max(heard["bound"]) <= exact + 1e-7 <= min(heard["relaxation"]) + 2e-6  # weak duality at every look; SLSQP ends a little high
         assert (np.diff(heard["relaxation"]) <= 1e-12).all() and (np.diff(heard["bound"]) >= 0).all()
         assert found.value - found.bound <= 2e-4 * exact and found.value == pytest.approx(exact, rel=2e-4)
 
 
 def test_units_are_ranked_widened_and_cut():
-    d = small("squared", 0)
-    pool = whole(d)[2]
     score, ids = np.array([5.0, 1.0, -1.0, 4.0, 3.0, 4.0]), np.arange(6)
     assert widened(np.array([1]), score, ids, 3).tolist() == [0, 1, 3]  # ties go to the smaller column
     assert widened(np.array([0, 1, 4]), score, ids, 2).tolist() == [0, 4]
     assert widened(np.array([2]), score, ids, 9).tolist() == [0, 1, 3, 4, 5]
-    blocks = [block_of(pool, np.array([0, 4]))._replace(v=np.array([0.1, -3.0])), block_of(pool, np.array([1, 4]))._replace(v=np.array([0.5, 1.0]))]
+    blocks = Blocks(np.array([0, 4, 1, 4]), np.array([0, 4, 1, 4]), np.array([0, 0, 1, 1]), np.array([0.1, -3.0, 0.5, 1.0]))
     assert ranked_units(blocks, score, ids, 2).tolist() == [1, 4]
     assert ranked_units(blocks, score, ids, 4).tolist() == [0, 1, 3, 4]
+    left = blocks.only(np.array([False, True]))
+    assert left.count == 1 and left.columns.tolist() == [1, 4] and left.block.tolist() == [0, 0] and ranked_units(NONE, score, ids, 2).tolist() == [0, 3]
 
 
 # ------------------------------------------------------------------------------------------------------------------ sizes
@@ -222,7 +266,7 @@ def test_recovery_and_invariances(loss):
 
 
 def test_polish_is_the_search_by_swaps_on_what_was_generated():
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(8)
     X = rng.normal(size=(80, 300))
     for j in range(1, 300):
         X[:, j] += 0.8 * X[:, j - 1]
@@ -270,6 +314,22 @@ def test_groups_against_enumeration(loss, overlap):
         assert path.table.lower_bound[1:].notna().all() and path.rounds.relaxation_gap.dropna().between(0, 0.1).all()
 
 
+def test_sizes_of_groups_propose_for_each_other():
+    """No removal from a size is better than the size below, with many weak groups and a small ridge, where the relaxation says little."""
+    rng = np.random.default_rng(13)
+    n, G = 120, 60
+    X = rng.normal(size=(n, 4 * G)) + 0.5 * rng.normal(size=(n, 1))
+    y = X[:, :40] @ rng.normal(size=40) + 4 * rng.normal(size=n)
+    groups = np.repeat(np.arange(G), 4)
+    path = l0path.fit(X, y, groups=groups, algorithm="feature_generating", max_k=8, lambda2=0.01, standardize=False)
+    values = path.table.objective.to_numpy()
+    for k in range(2, 9):
+        chosen = path.model(k=k).groups
+        less = min(restricted(X, y, np.flatnonzero(np.isin(groups, [g for g in chosen if g != out])), lambda2=0.01, standardize=False)[0] for out in chosen)
+        assert values[k - 1] <= less * (1 + 1e-9)
+    assert path.rounds.relaxation_gap.dropna().iloc[-1] < 0.05
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
     """From few working groups: the paper's form, which reads all groups for every block, finds no better and bounds no higher; bounds hold over all groups."""
@@ -285,6 +345,65 @@ def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
     best = best_groups(X, y, groups, 1, loss=loss, lambda2=ridge)
     assert a.table.lower_bound[1] <= best * (1 + 1e-9) and a.table.objective[1] == pytest.approx(best, rel=1e-7)
     assert len(a.rounds) > 2 and a.rounds.reads.max() < b.rounds.reads.max() / 3 and a.rounds.working.iloc[0] < a.rounds.working.iloc[-1] < 300
+
+
+def hierarchy(rng, p):
+    """Random nested groups of p columns: intervals of a random order, each cut at random into children that may leave columns to it alone; shuffled. (lists of columns, parents)"""
+    order, stack, found = rng.permutation(p), [(0, int(rng.integers(1, p + 1)), -1)], []
+    stack.append((stack[0][1], p, -1))
+    while stack:
+        left, right, parent = stack.pop()
+        if right > left:
+            found.append((sorted(order[left:right].tolist()), parent))
+            cuts = np.sort(rng.integers(left, right, int(rng.integers(0, 5))))
+            stack += [(a, b, len(found) - 1) for a, b in pairwise(cuts) if b - a < right - left]
+    place = rng.permutation(len(found))
+    groups, parents = [None] * len(found), np.full(len(found), -1)
+    for (columns, parent), at in zip(found, place, strict=True):
+        groups[at], parents[at] = columns, -1 if parent < 0 else place[parent]
+    return groups, parents
+
+
+def flat(groups):
+    return np.concatenate(groups).astype(np.int64), np.concatenate([[0], np.cumsum([len(g) for g in groups])])
+
+
+def test_nested_groups_are_recognised_and_summed_from_the_leaves():
+    rng, seen = np.random.default_rng(14), 0
+    for _ in range(60):
+        p = int(rng.integers(2, 60))
+        groups, parents = hierarchy(rng, p)
+        tree, h = tree_of(*flat(groups), p), rng.exponential(size=p) ** 3
+        if (parents < 0).all():
+            assert tree is None  # disjoint: plain sums are as good
+            continue
+        seen += 1
+        assert np.array_equal(tree.parent, parents)
+        assert tree.sums(h) == pytest.approx(np.array([h[g].sum() for g in groups]), rel=1e-13)
+        crossing = [*groups, sorted({groups[int(np.flatnonzero(parents >= 0)[0])][0], *range(p)} - {groups[int(parents.max())][0]})]
+        columns = set(crossing[-1])
+        nested = all(columns <= set(g) or set(g) <= columns or not columns & set(g) for g in groups)
+        assert (tree_of(*flat(crossing), p) is None) == (not nested)
+    assert seen > 30
+    assert tree_of(np.array([0, 1, 0, 1, 2]), np.array([0, 2, 2, 5]), 4).sums(np.array([1.0, 2.0, 4.0, 8.0])).tolist() == [3.0, 0.0, 7.0]  # an empty group, a column in none
+    twins = tree_of(np.array([0, 1, 0, 1]), np.array([0, 2, 4]), 2)
+    assert twins.sums(np.array([1.0, 2.0])).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_nested_groups_give_the_path_of_plain_sums(loss, monkeypatch):
+    rng = np.random.default_rng(15)
+    X = rng.normal(size=(80, 64))
+    y = response(loss, X[:, 8:12].sum(axis=1) + X[:, 40] - X[:, 41], rng)
+    groups = [list(range(a, a + w)) for w in (16, 8, 4, 2, 1) for a in range(0, 64, w)]
+    given = {"groups": groups, "lambda2": 0.05, "max_k": 3, "loss": loss, "algorithm": "feature_generating", "exclude": [9], "always_include": [63]}
+    path = l0path.fit(X, y, **given)
+    assert tree_of(*flat(groups), 64) is not None
+    monkeypatch.setattr("l0path.solvers.generation.tree_of", lambda *_: None)
+    plain = l0path.fit(X, y, **given)
+    assert [s.support.tolist() for s in path.solutions] == [s.support.tolist() for s in plain.solutions]
+    assert path.table.lower_bound[1:].to_numpy() == pytest.approx(plain.table.lower_bound[1:].to_numpy(), rel=1e-9)
+    assert (path.table.gap[1:] >= 0).all()
 
 
 def test_groups_with_forced_ones_lambda0_and_interruption():

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import l0path
+from l0path.solvers import group_model
 
 LOSSES = list(oracles.LOSSES)
 
@@ -124,6 +125,33 @@ def test_what_is_called_refit_swap_has_no_better_exchange(seed):
         assert min(value({*chosen, g} - {out}) for g in rest for out in chosen) >= path.table.objective[k] * (1 - 1e-9)
         if k < 7:
             assert min(value({*chosen, g}) for g in rest) >= path.table.objective[k + 1] * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_groups_of_more_columns_than_rows(loss, monkeypatch):
+    """Systems on the rows give the optima, removals and exchanges that systems on the columns give: the models are the best pairs of groups, with weights, from additions and swaps alike."""
+    rng = np.random.default_rng(5)
+    n, G, wide = 24, 6, 20
+    X, weights, labels = rng.standard_normal((n, G * wide)), rng.uniform(0.5, 2.0, n), np.repeat(np.arange(G), wide)
+    eta = X[:, 20:40] @ rng.standard_normal(20) + X[:, 80:100] @ rng.standard_normal(20)
+    y = eta if loss == "squared" else np.where(eta > np.median(eta), 1.0, -1.0)
+    given = {"groups": labels, "max_k": 3, "lambda2": 0.3, "loss": loss, "sample_weight": weights, "standardize": False}
+    path = l0path.fit(X, y, **given)
+    for k in (1, 2):
+        best = min(oracles.restricted(X, y, columns(labels, chosen), loss=loss, lambda2=0.3, weights=weights / weights.sum(), standardize=False)[0] for chosen in itertools.combinations(range(G), k))
+        assert path.table.objective[k] == pytest.approx(best, rel=1e-8)
+    monkeypatch.setattr("l0path.solvers.group_model.TALL", 1e9)
+    plain = l0path.fit(X, y, **given)
+    np.testing.assert_allclose(path.table.objective, plain.table.objective, rtol=1e-9)
+    assert [m.groups for m in path] == [m.groups for m in plain] and list(path.table.optimality) == list(plain.table.optimality)
+
+
+@pytest.mark.parametrize("ridge", [1e-4, 1.0, 100.0])
+def test_inverses_on_the_rows(ridge):
+    A = np.random.default_rng(0).standard_normal((30, 8))
+    B, kept = group_model.of_rows(A, ridge)
+    assert kept.tolist() == list(range(30))
+    np.testing.assert_allclose(B @ (A @ A.T + ridge * np.eye(30)), np.eye(30), atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

@@ -1,7 +1,8 @@
-"""Feature generating machine: a convex relaxation of every size is solved by cutting planes, each a block of at most `budget` columns; what was generated is refitted without the relaxation's bias.
+"""Feature generating machine: a convex relaxation of every size is solved by cutting planes, each the `budget` columns of a worst case; what was generated is refitted without the relaxation's bias.
 
     R_B  see `generation`: for the ridge r = lambda2 and B = k its optimum is the best bound on size k that weak duality gives; the gap of R_B itself, F - D, closes, the gap of size k need not
-    candidates for size k:  every block of k columns, and after every block the k columns of largest coefficients; each is refitted with the lambda2 of the fit (de-biasing), the best one is kept
+    candidates for size k:  the k columns of every worst case, and each time the k columns of largest coefficients; each is refitted with the lambda2 of the fit (de-biasing), the best one is kept;
+                            the cheapest removal from size k + 1 and the best addition to size k - 1
 
 With lambda2 = 0 the relaxation has the ridge r = 1 / (2 n C) instead: it generates, but bounds nothing. By default the machine runs on the working columns, for all sizes at once, and every size
 is checked against all columns in one batched read, after which the columns that lower its dual value join.
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..losses import name_of
 from .dual_iht import DualProblem, DualSolver
-from .generation import GroupPool, Pool, block_of, generate, ranked_units, widen
+from .generation import NONE, GroupPool, Pool, generate, ranked_units
 from .sparse_path import solve_size
 from .views import Outcome, working_columns
 
@@ -29,9 +30,10 @@ class FeatureGenerating:
 
     budget: columns (groups) of a block at most (None: the size k, whose relaxation bounds size k; with fewer the bound of size k is valid, but not the best one); sizes below it use their own k.
     C: weight of the summed loss against ||b||^2 / 2 while features are generated, r = 1 / (2 n C) (None: r = lambda2, and C = 10 where lambda2 = 0); refits have the lambda2 of the fit. Bounds are
-    given where r <= lambda2. polish: swaps with refit (local search) at every size on what was generated, checked over all columns: the recommended use. tol: gap of the relaxation at which it is
-    left, relative to the objective of size k. max_iter: blocks of one solve of a size (None: 30, or 10 where r > lambda2). paper_defaults: Algorithm 1 as published, each block read from all p
-    columns, C = 10 whatever lambda2, at most 10 blocks (max_iter), until one lowers F by less than a share `tol` of the first F; swaps are left out.
+    given where r <= lambda2. Between two blocks the relaxation is solved for all scalings of the columns that were generated. polish: swaps with refit (local search) at every size on what was
+    generated, checked over all columns: the recommended use. tol: gap of the relaxation at which it is left, relative to the objective of size k. max_iter: blocks of one solve of a size
+    (None: 30, or 10 where r > lambda2). paper_defaults: Algorithm 1 as published, each block read from all p columns, mixtures of blocks only, C = 10 whatever lambda2, at most 10 blocks (max_iter),
+    until one lowers F by less than a share `tol` of the first F; swaps are left out.
     """
 
     budget: int | None = None
@@ -84,6 +86,8 @@ class GeneratingSolver(DualSolver):
     relaxed: {k: (F, D)} of R_B, D over all p columns: F - D >= 0 is a valid gap of the relaxation, not of size k.
     """
 
+    nests = True  # sizes propose for each other
+
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
         self.model, self.settings, self.scale = model, settings, scale
@@ -130,7 +134,7 @@ class GeneratingSolver(DualSolver):
             run.keep(self.kept[k])
             return self.held[k]._replace(made=0)
         budget = self.settings.size(k)
-        blocks, forced = self.first_blocks(k, budget, start)
+        blocks, forced = self.first_blocks(k, start)
         found = generate(self.pool, budget, ridge=self.ridge, blocks=blocks, forced=forced, most=self.settings.blocks(self.valid), tol=self.settings.tol, scale=self.scale,
                          published=self.settings.paper_defaults, offer=run.offer, poll=poll, watch=watch)
         self.refresh()
@@ -138,17 +142,15 @@ class GeneratingSolver(DualSolver):
         self.made += found.made
         return found
 
-    def first_blocks(self, k, budget, start):
-        """(blocks, forced coefficients) to begin with: those of the last call for this size; of the nearest smaller size, or else the start's support, widened to the budget."""
+    def first_blocks(self, k, start):
+        """(blocks, forced coefficients) to begin with: those of the last call for this size; of the nearest smaller size, or else the start's support."""
         if k in self.held:
             return self.held[k].blocks, self.held[k].forced
         near = max((j for j in self.held if j < k), default=None)
-        J = self.units_of(start)
-        blocks, forced = ([block_of(self.pool, J)], None) if near is None else (self.held[near].blocks, self.held[near].forced)
-        if near is None and not J.size:
-            return [], None
-        score, ids, _ = self.pool.look(self.model.problem.weights * self.partner(start))
-        return widen(self.pool, blocks, score, ids, budget), forced
+        if near is not None:
+            return self.held[near].blocks, self.held[near].forced
+        units = self.units_of(start)
+        return (NONE.with_units(self.pool, units, not self.settings.paper_defaults) if units.size else NONE), None
 
     def refit(self, units):
         """De-biased: the restricted optimum on some columns and the forced ones, remembered."""
@@ -226,10 +228,10 @@ class Candidates:
         if self.fit is None or fit.value < self.fit.value:
             self.fit = fit
 
-    def offer(self, blocks, score, ids):
-        """Refit the last block, if it has k units, and the k units of largest coefficients; the value of the best fit so far."""
-        if blocks[-1].units.size == self.k:
-            self.keep(self.refit(blocks[-1].units))
+    def offer(self, units, blocks, score, ids):
+        """Refit the units of a worst case, if they are k, and the k units of largest coefficients; the value of the best fit so far."""
+        if units.size == self.k:
+            self.keep(self.refit(units))
         self.keep(self.refit(ranked_units(blocks, score, ids, self.k)))
         return self.fit.value
 

@@ -1,268 +1,25 @@
 """Cutting planes over feature scalings: the convex relaxation that the feature generating machine solves, for columns and for groups of them.
 
     R_B = min over (b0, b) and 0 <= d <= 1, sum d <= B  of  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + r (sum_u ||b_u||^2 / d_u + ||b_forced||^2)                   (R)
-    F   = sum_i w_i loss(y_i, o_i + b0 + sum_h z_i'v_h) + lambda1 sum_h ||v_h||_1 + r (sum_h ||v_h||)^2 + forced,   v_h on block h of at most B units                              (S)
+    F   = the optimum of (R) over the units that were generated (published: over mixtures of blocks of at most B units), `subproblem`
     D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_forced h_j - (sum of the B largest unit scores),   score of a unit = sum of its h_j,   h_j = (|z_j'(w a)| - lambda1)_+^2 / (4 r)
 
 A *unit* is a column, or a group of columns; where groups overlap their columns are repeated, once for each group. The worst scaling for a dual point has d = 1 on the B units of largest score:
-the next block. F falls with every block, D(a) <= R_B <= F at all times, and F meets R_B in the end. No bound of this kind, D of any dual point, exceeds R_B.
+these join, with more of large score where many are at work already. F falls with every look, D(a) <= R_B <= F at all times, and F meets R_B in the end. No bound of this kind, D of any dual point,
+exceeds R_B.
 
-Source: Tan, Tsang & Wang (JMLR 15, 2014): problem (8), worst cases (26), (27), Algorithm 1 (blocks), problem (35) and its optimality (Theorem 4), Algorithm 3 (projection), Algorithm 4 (accelerated
-proximal gradient). Departures, each needed for convergence: the intercept is at its best at every point instead of having a line search of its own, which no step may satisfy; the curvature tau
-never falls within a call and has no upper limit; the momentum is (rho - 1) / rho_next; a step that raises F is taken again without it. Blocks start from the null model's slopes, and may share units.
+Source: Tan, Tsang & Wang (JMLR 15, 2014): problem (8), worst cases (26), (27), Algorithm 1 (blocks). Blocks start from the null model's slopes, and may share units.
 """
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from ..duality.conjugates import tangents
-from ..losses import derivatives
+from .group_tree import tree_of
+from .subproblem import NONE, Blocks, Subproblem
 from .views import largest
 from .working_columns import READ
 
-CHECK = 5  # steps between looks at the gap of (S)
-INNER = 1000  # steps of one solve of (S) at most
-SHARE = 0.1  # of the gap of (R) that the gap of (S) may be
-FIRST = 1e-3  # relative gap of the first (S)
-STALL = 1e-3  # of the gap of (S) that CHECK steps must lower F by
-ALTERNATIONS = 4  # before proximal steps; with 10 a path took 1.5 times as long for the same bounds
-FRESH = 0.25  # share that new blocks start from
 BACK = 3  # blocks over which F or D must move
-LONGEST = 100  # trials of a step: beyond, what is left is rounding
-GROWTH = 2.0  # by which tau grows where a step fails, and falls once at the start of a call
-
-
-class Block(NamedTuple):
-    """units (m,) ascending; columns and unit, (E,) each, of its entries; v (E,) coefficients."""
-
-    units: np.ndarray
-    columns: np.ndarray
-    unit: np.ndarray
-    v: np.ndarray
-
-
-class Point(NamedTuple):
-    """x (E,) coefficients of all blocks and the forced columns, w (m,) their sums by column, image (linear in w), smooth: the loss, slopes (n,) by rows or None, shift: intercept."""
-
-    x: np.ndarray
-    w: np.ndarray
-    image: np.ndarray
-    smooth: float
-    slopes: np.ndarray | None
-    shift: float
-
-
-def project(u, owner, count, ratio):
-    """argmin over x of ||x - u||^2 / (2 ratio) + (sum_h ||x_h||)^2 / 2 for blocks h = 0..count - 1 of entries `owner` (E,): every block is shortened by the same length (Algorithm 3).
-
-    With o the sorted norms, rho = max {h : o_h > ratio / (1 + h ratio) sum_{i <= h} o_i}, the length is ratio / (1 + rho ratio) sum_{i <= rho} o_i.
-    """
-    norm = np.sqrt(np.bincount(owner, u * u, minlength=count))
-    ranked = np.sort(norm)[::-1]
-    level = ratio * np.cumsum(ranked) / (1.0 + ratio * np.arange(1, count + 1))
-    rho = int(np.count_nonzero(ranked > level))
-    if not rho:
-        return np.zeros_like(u)
-    kept = np.maximum(norm - level[rho - 1], 0.0) / np.where(norm > 0, norm, 1.0)
-    return u * kept[owner]
-
-
-def allowed(value, floor):
-    """The gap at which a solve of (S) may stop: SHARE of the gap of (R), where a bound is known."""
-    return max(SHARE * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value))
-
-
-def solution(H, q):
-    """H^-1 q for a positive definite H, which is overwritten; None where rounding hides that it is definite."""
-    try:
-        return cho_solve(cho_factor(H, lower=True, overwrite_a=True, check_finite=False), q, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
-
-
-class Subproblem:
-    """(S) on some blocks, on the Gram matrix of their columns for a squared loss, else on their rows. Columns that several blocks have are held once."""
-
-    def __init__(self, model, dual, blocks, forced, ridge, tau=0.0):
-        self.model, self.dual, self.problem, self.ridge, self.lambda1 = model, dual, model.problem, ridge, dual.lambda1
-        self.blocks, self.count = blocks, len(blocks)
-        columns = np.concatenate([*(block.columns for block in blocks), forced.columns])
-        self.used, self.slot = np.unique(columns, return_inverse=True)
-        self.owner = np.repeat(np.arange(self.count), [block.columns.size for block in blocks])
-        self.split = self.owner.size  # entries of blocks come first
-        at = model.where[self.used]
-        self.Z = None if self.problem.quadratic else model.Z[at]
-        if self.problem.quadratic:
-            self.G, self.q = model.G[np.ix_(at, at)], model.q[at]
-        self.tau, self.steps = tau, 0
-        self.x = self.at(np.concatenate([*(block.v for block in blocks), forced.v]), 0.0)
-
-    def sums(self, x):
-        """Coefficients by column (m,)."""
-        return np.bincount(self.slot, x, minlength=self.used.size)
-
-    def at(self, x, shift):
-        """The Point of coefficients x."""
-        w = self.sums(x)
-        return self.valued(x, w, self.G @ w if self.Z is None else w @ self.Z, shift)
-
-    def valued(self, x, w, image, shift):
-        """The Point of coefficients whose image is known: the loss at the best intercept, sought from shift."""
-        p = self.problem
-        if self.Z is None:
-            return Point(x, w, image, float(self.model.half_square - self.q @ w + 0.5 * (w @ image)), None, 0.0)
-        a, loss, shift = tangents(p.loss, p.y, p.weights, np.asfortranarray((p.offset + image)[:, None]), p.intercept, np.array([shift]))
-        return Point(x, w, image, float(loss[0]), a[:, 0], float(shift[0]))
-
-    def gradient(self, point):
-        """Gradient of the loss by column, (m,)."""
-        return point.image - self.q if self.Z is None else self.Z @ point.slopes
-
-    def penalty(self, x):
-        """r (sum_h ||v_h||)^2 + r ||forced||^2 + lambda1 ||x||_1."""
-        norms, free = np.sqrt(np.bincount(self.owner, x[: self.split] ** 2, minlength=self.count)), x[self.split :]
-        return self.ridge * (float(norms.sum()) ** 2 + float(free @ free)) + (self.lambda1 * float(np.abs(x).sum()) if self.lambda1 else 0.0)
-
-    def value(self, point=None):
-        """F."""
-        point = self.x if point is None else point
-        return point.smooth + self.penalty(point.x)
-
-    def bound(self, gradient):
-        """D at the slopes of the current point, with the heaviest block for the B largest scores: at most the optimum of (S)."""
-        h = (np.maximum(np.abs(gradient) - self.lambda1, 0.0) ** 2 / (4.0 * self.ridge))[self.slot]
-        heaviest = np.bincount(self.owner, h[: self.split], minlength=max(self.count, 1)).max()
-        return self.x.smooth - float(self.x.w @ gradient) - float(heaviest) - float(h[self.split :].sum())
-
-    def step(self, v, g):
-        """The proximal step from v by tau, which grows until the loss is below its quadratic model."""
-        noise = 1e-13 * (abs(v.smooth) if self.Z is not None else self.model.half_square + float(np.abs(self.q * v.w).sum()))
-        for _ in range(LONGEST):
-            u = v.x - g[self.slot] / self.tau
-            if self.lambda1:
-                u = np.copysign(np.maximum(np.abs(u) - self.lambda1 / self.tau, 0.0), u)
-            x = np.empty_like(u)
-            x[: self.split] = project(u[: self.split], self.owner, self.count, 2.0 * self.ridge / self.tau)
-            x[self.split :] = u[self.split :] / (1.0 + 2.0 * self.ridge / self.tau)
-            new, d = self.at(x, v.shift), x - v.x
-            if new.smooth <= v.smooth + float(g[self.slot] @ d) + 0.5 * self.tau * float(d @ d) + noise:
-                break
-            self.tau *= GROWTH
-        return new
-
-    def begin(self, g):
-        """tau at first: the curvature along the steepest descent, or less than the tau of the last call."""
-        direction = -g[self.slot]
-        square = float(direction @ direction)
-        if not square > 0.0:
-            return 1.0
-        w = self.sums(direction)
-        if self.Z is None:
-            return float(w @ (self.G @ w)) / square
-        ahead = w @ self.Z  # curvature of the loss at most beta: the estimate may be above the one needed, and never far
-        return float(self.problem.weights @ (ahead * ahead)) / (square * self.dual.least)
-
-    def descend(self, floor, poll):
-        """Accelerated steps until the gap of (S) is `allowed` beside the bound `floor` of (R), or they come to rest. Returns the best D met."""
-        v, rho, best = self.x, 1.0, -np.inf
-        g = self.gradient(v)
-        self.tau = self.tau / GROWTH if self.tau else max(self.begin(g), 1e-300)
-        held = last = self.value()
-        for count in range(INNER):
-            if count % CHECK == 0:
-                poll()
-                here = g if v is self.x else self.gradient(self.x)
-                best = max(best, self.bound(here))
-                if held - best <= allowed(held, floor) or (count and last - held <= STALL * (held - best)):
-                    break
-                last = held
-            new = self.step(v, g)
-            value = self.value(new)
-            self.steps += 1
-            if value > held:
-                if v is self.x:  # what is left is rounding
-                    break
-                rho, v = 1.0, self.x
-                g = self.gradient(v)
-                continue
-            later = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * rho * rho))
-            ahead, old = (rho - 1.0) / later, self.x
-            rho, self.x, held = later, new, value
-            v = new if ahead == 0.0 else self.valued(new.x + ahead * (new.x - old.x), new.w + ahead * (new.w - old.w), new.image + ahead * (new.image - old.image), new.shift)
-            g = self.gradient(v)
-        return best
-
-    def alternate(self, floor, poll):
-        """Alternation: coefficients for fixed shares mu_h of the blocks, then mu_h in proportion to ||v_h||; F falls. Quick where r is small and all blocks count, which is where `descend` is slow.
-
-        (sum_h ||v_h||)^2 = min over mu of sum_h ||v_h||^2 / mu_h, and with d_j = sum of mu_h over the blocks of j the ridge is r sum_j w_j^2 / d_j: a Newton step on w, exact for a squared loss.
-        """
-        norms = np.sqrt(np.bincount(self.owner, self.x.x[: self.split] ** 2, minlength=self.count))
-        fresh = norms <= 0.0
-        mu = np.where(fresh, FRESH / max(int(fresh.sum()), 1) if not fresh.all() else 1.0 / self.count, (1.0 - FRESH * fresh.any()) * norms / max(float(norms.sum()), 1e-300))
-        column, held, point = self.slot[: self.split], self.x, self.x
-        for _ in range(ALTERNATIONS):
-            poll()
-            d = np.bincount(column, mu[self.owner], minlength=self.used.size)
-            d[self.slot[self.split :]] = 1.0
-            point = self.newton(point, d)
-            share = np.append(mu[self.owner] / d[column], np.ones(self.slot.size - self.split))
-            self.x = point._replace(x=share * point.w[self.slot])
-            self.steps += 1
-            gradient = self.gradient(point)
-            value, best = self.value(), self.bound(gradient)
-            if value - best <= allowed(value, floor):
-                break
-            mu = np.sqrt(np.bincount(self.owner, self.x.x[: self.split] ** 2, minlength=self.count)) + 1e-9 * mu
-            mu /= mu.sum()
-        if self.value(held) < self.value():
-            self.x = held
-
-    def newton(self, point, d):
-        """The Point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that falls; exact for a squared loss. x stays, and so does all where rounding hides r."""
-        root, p = np.sqrt(d), self.problem
-        if self.Z is None:
-            H = root[:, None] * self.G * root
-            H[np.diag_indices_from(H)] += 2.0 * self.ridge
-            u = solution(H, root * self.q)
-            return point if u is None else self.valued(point.x, root * u, self.G @ (root * u), 0.0)
-        slopes, v = np.empty(p.X.n), np.empty(p.X.n)
-        derivatives(p.loss, p.y, p.offset + point.image + point.shift, p.weights, slopes, v)
-        Z = self.Z * root[:, None]
-        ZV = Z * v
-        H = ZV @ Z.T
-        if p.intercept and v.sum() > 0.0:
-            mean = ZV.sum(axis=1)
-            H -= np.outer(mean, mean) / v.sum()
-        H[np.diag_indices_from(H)] += 2.0 * self.ridge
-        u = np.divide(point.w, root)
-        step = solution(H, -(Z @ point.slopes + 2.0 * self.ridge * u))
-        if step is None:
-            return point
-        step *= root
-        image, t, before = step @ self.Z, 1.0, point.smooth + self.ridge * float(u @ u)
-        for _ in range(30):
-            w = point.w + t * step
-            new = self.valued(point.x, w, point.image + t * image, point.shift)
-            if new.smooth + self.ridge * float((w * w / d).sum()) <= before + 1e-13 * abs(before):
-                return new
-            t *= 0.5
-        return point
-
-    def slopes(self):
-        """(n,) weights times the loss's slopes at the current point."""
-        if self.Z is not None:
-            return self.x.slopes
-        p = self.problem
-        return p.weights * (self.x.w @ self.model.Z[self.model.where[self.used]] - p.y)
-
-    def split_up(self):
-        """(blocks, forced) with the coefficients of the current point; blocks without any are left out."""
-        ends = np.cumsum([block.columns.size for block in self.blocks])
-        parts = np.split(self.x.x, ends)
-        least = 1e-7 * float(np.sqrt(sum(v @ v for v in parts[:-1])))
-        return [block._replace(v=v) for block, v in zip(self.blocks, parts[:-1], strict=True) if v @ v > least * least], parts[-1]
 
 
 class Pool:
@@ -300,7 +57,8 @@ class Pool:
 
 
 class GroupPool(Pool):
-    """Groups as units: those that are `inside` (G,), which grows, or with `everywhere` all of them. Columns that are in every model belong to no group here; those of several groups are repeated."""
+    """Groups as units: those that are `inside` (G,), which grows, or with `everywhere` all of them. Columns that are in every model belong to no group here; those of several groups are repeated,
+    but where groups are a hierarchy (`tree`) their sums go from the leaves up."""
 
     def __init__(self, model, dual, groups, inside, everywhere):
         super().__init__(model, dual, everywhere)
@@ -309,11 +67,13 @@ class GroupPool(Pool):
         self.columns, self.owner = groups.columns[kept], groups.owners()[kept]
         self.start = np.searchsorted(self.owner, np.arange(len(groups.labels) + 1))
         self.choosable = groups.choosable(self.problem.usable)
+        self.tree = tree_of(self.columns, self.start, self.problem.X.p)
         self.free = int(self.choosable.sum())
 
     def summed(self, h):
         """(G,) sums of h (p,) by groups, -1 for those that may not be chosen."""
-        return np.where(self.choosable, np.bincount(self.owner, h[self.columns], minlength=self.choosable.size), -1.0)
+        sums = np.bincount(self.owner, h[self.columns], minlength=self.choosable.size) if self.tree is None else self.tree.sums(h)
+        return np.where(self.choosable, sums, -1.0)
 
     def look(self, slopes):
         h, everywhere = np.zeros(self.problem.X.p), self.everywhere
@@ -339,7 +99,7 @@ class GroupPool(Pool):
 class Generated(NamedTuple):
     """What cutting planes found: blocks and forced coefficients of the last (S), `value` F and `bound` D of (R) over the pool, slopes (n,) of the best D, blocks made, status."""
 
-    blocks: list
+    blocks: Blocks
     forced: np.ndarray
     value: float
     bound: float
@@ -362,32 +122,11 @@ def widened(units, score, ids, size):
     return np.union1d(units, best_units(np.where(np.isin(ids, units), -1.0, score), ids, size - units.size)).astype(np.int64)
 
 
-def block_of(pool, units):
-    """A Block of units, without coefficients yet."""
-    columns, unit = pool.entries(units)
-    return Block(units, columns, unit, np.zeros(columns.size))
-
-
-def widen(pool, blocks, score, ids, size):
-    """Blocks with the units of largest score beside their own, `size` in all; those that become equal are one, with the coefficients of the first. Their columns join the working ones."""
-    out = {}
-    for block in blocks:
-        new = block_of(pool, widened(block.units, score, ids, size))
-        new.v[np.isin(new.unit, block.units)] = block.v[np.isin(block.unit, new.units)]
-        out.setdefault(new.units.tobytes(), new)
-    for block in out.values():
-        pool.model.grow(block.columns)
-    return list(out.values())
-
-
 def ranked_units(blocks, score, ids, size):
     """The `size` units of largest coefficients in blocks, sum_h ||v_h on the unit||; where fewer have any, those of largest score fill the places."""
-    entry, made = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(block.unit for block in blocks)]), return_inverse=True)
-    strength, left = np.zeros(entry.size), 0
-    for block in blocks:
-        own = made[left : left + block.unit.size]
-        strength += np.sqrt(np.bincount(own, block.v**2, minlength=entry.size))
-        left += block.unit.size
+    entry, made = np.unique(blocks.unit, return_inverse=True)
+    pair, place = np.unique(blocks.block * max(entry.size, 1) + made, return_inverse=True)
+    strength = np.bincount(pair % max(entry.size, 1), np.sqrt(np.bincount(place, blocks.v**2)), minlength=entry.size)
     order = np.lexsort((entry, -strength))
     return widened(np.sort(entry[order[: min(size, int(np.count_nonzero(strength)))]]), score, ids, size)
 
@@ -402,19 +141,19 @@ def rests(history, least, published):
     return old_value - value + best - old_best <= least
 
 
-def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, offer, published=False, poll=lambda: None, watch=lambda name, value: None):
-    """`Generated` by Algorithm 1 for a budget, from blocks of at most that many units.
+def generate(pool, budget, *, ridge, blocks=NONE, forced=None, most, tol, scale, offer, published=False, poll=lambda: None, watch=lambda name, value: None):
+    """`Generated` by Algorithm 1 for a budget, from blocks that were made before.
 
-    offer(blocks, score, ids) hears of every point, whose last block is the worst case there, and answers with the value of the best model so far, which `tol` is relative to: what is wanted of F
+    offer(units, blocks, score, ids) hears of every point and the worst case there, and answers with the value of the best model so far, which `tol` is relative to: what is wanted of F
     and D is a bound on its value, and where r is small F may be far below it. most: blocks made at most; ends where the gap of (R) is at most tol, or where neither F falls nor D rises by more over
     BACK blocks; `published`: where a block lowers F by at most tol of the first F. watch: "relaxation" F, "bound" D, after every block.
     """
     model, problem = pool.model, pool.problem
-    free = Block(problem.forced, problem.forced, problem.forced, np.zeros(problem.forced.size) if forced is None else forced)
-    blocks, tau, best, best_slopes, history, status = list(blocks), 0.0, -np.inf, None, [], "max_iter"
+    free = NONE._replace(columns=problem.forced, v=np.zeros(problem.forced.size) if forced is None else forced)
+    tau, best, best_slopes, history, status = 0.0, -np.inf, None, [], "max_iter"
     for made in range(most + 1):
-        sub = Subproblem(model, pool.dual, blocks, free, ridge, tau)
-        if blocks and not sub.lambda1:
+        sub = Subproblem(model, pool.dual, blocks, free, ridge, 1 if published else budget, tau)
+        if blocks.count and not sub.lambda1:
             sub.alternate(best, poll)
         sub.descend(best, poll)
         tau, value = sub.tau, sub.value()
@@ -429,8 +168,7 @@ def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, o
             best, best_slopes = lower, slopes
         watch("relaxation", value)
         watch("bound", best)
-        new = block_of(pool, units)
-        unit = max(abs(offer([*blocks, new], score, ids)), 1e-6 * scale)
+        unit = max(abs(offer(units, blocks, score, ids)), 1e-6 * scale)
         history.append((value, best))
         if value - best <= tol * unit:
             status = "gap_below_tol"
@@ -440,7 +178,7 @@ def generate(pool, budget, *, ridge, blocks=(), forced=None, most, tol, scale, o
             break
         if made == most:
             break
-        if not any(np.array_equal(block.units, units) for block in blocks):
-            model.grow(new.columns)
-            blocks.append(new)
+        if not published:
+            units = widened(units, score, ids, max(budget, blocks.count // 2))
+        blocks = blocks.with_units(pool, units, not published)
     return Generated(blocks, free.v, value, best, best_slopes, made, status)

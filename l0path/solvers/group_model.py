@@ -2,7 +2,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 
 from ..designs import threads
 from .exchange import COLLINEAR
@@ -10,6 +10,8 @@ from .group_kernels import blocks_of, drops, exchanges, scores
 
 STRIP = 256  # columns of working groups in one task of a table
 READ = 1 << 17  # entries of columns held while Gram blocks of all groups are made, 1 MB a task: they stay in cache
+TALL = 1.5  # columns a row from which inverses are made by systems on the rows
+FAINT = 1e-8  # share of the largest square of a column that a ridge must be for that
 KEPT = 64  # inverses that are held
 HELD = 1 << 23  # entries of X'R of one read: 64 MB
 
@@ -71,6 +73,17 @@ def inverse(H):
     B, _ = lapack.dpotri(L, lower=1)
     B = np.tril(B) + np.tril(B, -1).T
     return B / unit[:, None] / unit, every
+
+
+def of_rows(A, ridge):
+    """(A A' + ridge I)^-1 = (I - A (A'A + ridge I)^-1 A') / ridge for A (K, n), K > n, and that all K columns are kept."""
+    M = A.T @ A
+    M[np.diag_indices_from(M)] += ridge
+    C = solve_triangular(np.linalg.cholesky(M), A.T, lower=True, check_finite=False)
+    B = C.T @ C
+    B /= -ridge
+    B[np.diag_indices_from(B)] += 1.0 / ridge
+    return B, np.arange(A.shape[0])
 
 
 class GroupModel:
@@ -139,6 +152,8 @@ class GroupModel:
         if self.closed:
             model.refits += 1
             at = model.where[support]
+            if self.tall(at.size):
+                return GroupFit(support, *self._on_rows(at), groups)
             B, kept = self._inverse(at)
             if len(self.inverses) >= KEPT:
                 self.inverses.pop(next(iter(self.inverses)))
@@ -158,9 +173,26 @@ class GroupModel:
         fit = model.refit(support, self.lambda1, self.lambda2, shared, target)
         return None if fit is None else GroupFit(*fit, groups)
 
+    def tall(self, count):
+        """Whether so many columns are more than the rows by far, and the ridge is there to tell them apart."""
+        return count > TALL * self.problem.X.n and self.lambda2 > FAINT * float(self.problem.square.max())
+
+    def _on_rows(self, at):
+        """(b, b0, F, flags) of the working columns `at` by a system of n: b = A (A'A + 2 lambda2 I)^-1 y, A = Z sqrt(w)."""
+        root, y = np.sqrt(self.problem.weights), self.problem.y
+        A = self.model.Z[at] * root
+        M = A.T @ A
+        M[np.diag_indices_from(M)] += 2.0 * self.lambda2
+        b = A @ cho_solve(cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False), root * y, check_finite=False)
+        rest = root * y - b @ A
+        return b, self.problem.shift, float(0.5 * rest @ rest + self.lambda2 * b @ b), ()
+
     def _inverse(self, at):
         """B on independent ones of the working columns `at`, and which these are."""
-        B, kept = inverse(self.model.G[np.ix_(at, at)] + 2.0 * self.lambda2 * np.eye(at.size))
+        if self.tall(at.size):
+            B, kept = of_rows(self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2)
+        else:
+            B, kept = inverse(self.model.G[np.ix_(at, at)] + 2.0 * self.lambda2 * np.eye(at.size))
         self.weak |= kept.size < at.size
         return B, kept
 
@@ -189,7 +221,7 @@ class GroupModel:
             if self.problem.intercept and total > 0:
                 Z = Z - (Z @ v / total)[:, None]
             ZV = Z * v
-            B, kept = inverse(ZV @ Z.T + 2.0 * self.lambda2 * np.eye(at.size))
+            B, kept = of_rows(Z * np.sqrt(v), 2.0 * self.lambda2) if self.tall(at.size) else inverse(ZV @ Z.T + 2.0 * self.lambda2 * np.eye(at.size))
             more = (ZV[kept], slopes, v)
         members = np.searchsorted(owner[kept], np.arange(ids.size + 1)).astype(np.int64)
         b = B @ self.model.q[at[kept]] if self.closed else fit.b[np.searchsorted(fit.support, order[kept])]

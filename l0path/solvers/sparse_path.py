@@ -128,6 +128,8 @@ class SparsePath:
                     self.sweep(sorted(stale - {store.last}, reverse=True), 1)
                 if self.settings.polish:
                     self.polish()
+                elif getattr(self.solver, "nests", False):
+                    self.nest()
             solved, todo = time.perf_counter(), [k for k in sorted(self.outcomes) if k in store.fits and self.verified.get(k) != store.fits[k].support.tobytes()]
             stale = self.verify(todo)
             self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": self.model.members, "tables": self.model.tables, "refits": self.model.refits,
@@ -161,6 +163,17 @@ class SparsePath:
         new = self.mover.forward(below, polish=False)
         if new is not None:
             self.keep(k, self.solver.solve(k, new, self.clock.poll))
+
+    def nest(self):
+        """Let the cheapest removal from every size, and the best addition to it, compete for the sizes beside it."""
+        for step, sizes, side in ((self.mover.backward, range(self.store.last, 1, -1), -1), (self.mover.forward, range(1, self.store.last), 1)):
+            for k in sizes:
+                fit = self.store.fits.get(k)
+                if fit is not None and k + side in self.store.fits and "separated" not in fit.flags:
+                    self.clock.poll()
+                    new = step(fit, polish=False)
+                    if new is not None and new.value < self.store.fits[k + side].value:
+                        self.keep(k + side, self.solver.solve(k + side, new, self.clock.poll))
 
     def keep(self, k, outcome):
         """Let an outcome compete for its size; of equal fits the later one is kept, whose step or dual point knows more columns."""
