@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import l0path
-from l0path.designs import Pairs, blocks, polynomial
+from l0path.designs import Pairs, Polynomial, blocks, polynomial
 from l0path.designs.pair_sums import ACROSS
 
 
@@ -267,3 +267,43 @@ def test_a_column_that_a_fold_does_not_see_lends_it_no_second_copy_of_others(for
     np.testing.assert_allclose(cv.folds.loc[1], few.folds.loc[1], rtol=1e-6)  # x1 alone
     seen = l0path.fit(design, y, loss=loss, lambda2=0.01, sample_weight=(X[:, 0] == 0) * 1.0, max_k=30)
     assert not any(name.startswith("x0") for model in seen for name in model.features)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("center", [False, True])
+def test_products_that_a_bound_refutes_are_left_out_and_no_others(sparse, center):
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((50, 150)) * rng.permutation(1.0 / np.arange(1, 151))
+    if sparse:
+        X[rng.random(X.shape) < 0.7] = 0.0
+    design = polynomial(sp.csc_array(X) if sparse else X, center=center)
+    R, scale = rng.standard_normal((50, 3)), rng.uniform(0.5, 2.0, design.p)
+    for start, stop in ((0, design.p), (40, 700), (3000, 9001)):
+        whole = design.correlate(R, start, stop)
+        limits = np.outer(scale[start:stop], np.quantile(np.abs(whole), 0.99, axis=0))
+        some = design.correlate_above(R, limits[0] / scale[start], scale, start, stop)
+        left_out = (some == 0) & (whole != 0)
+        np.testing.assert_allclose(some[~left_out], whole[~left_out], rtol=1e-9, atol=1e-13)
+        assert (np.abs(whole[left_out]) <= limits[left_out]).all() and left_out[max(150 - start, 0) :].mean() > 0.1 and not left_out[: max(150 - start, 0)].any()
+        np.testing.assert_allclose(design.correlate_above(R, np.zeros(3), scale, start, stop), whole, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_machine_finds_the_same_whether_products_are_left_out_or_not(monkeypatch, loss, standardize):
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((80, 90)) * rng.permutation(1.0 / np.arange(1, 91))
+    big = np.argsort(-X.std(axis=0))[:4]
+    y = X[:, big[0]] * X[:, big[1]] / X[:, big[1]].std() + X[:, big[2]] / X[:, big[2]].std() + 0.5 * rng.standard_normal(80)
+    y, given = (np.where(y > 0, 1, -1) if loss == "logistic" else y), {"loss": loss, "standardize": standardize, "lambda2": 0.02, "max_k": 5}
+    called = []
+    above = Polynomial.correlate_above
+    monkeypatch.setattr(Polynomial, "correlate_above", lambda self, *args: called.append(1) or above(self, *args))
+    for algorithm in ("feature_generating", "dual_iht"):
+        path = l0path.fit(polynomial(X), y, algorithm=algorithm, **given)
+        assert called
+        with monkeypatch.context() as without:
+            without.delattr(Polynomial, "correlate_above")
+            plain = l0path.fit(polynomial(X), y, algorithm=algorithm, **given)
+        assert [s.support.tolist() for s in path.solutions] == [s.support.tolist() for s in plain.solutions]
+        np.testing.assert_allclose(path.table.lower_bound, plain.table.lower_bound, rtol=1e-9)

@@ -166,6 +166,9 @@ class Dense:
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
         J = np.asarray(J, dtype=np.intp)
         out = np.empty((self.n, J.size), order="F") if out is None else out
+        if J.size > 1 and J[-1] - J[0] == J.size - 1 and J[0] >= 0 and (np.diff(J) == 1).all():
+            out[:] = self.X[:, J[0] : J[-1] + 1]
+            return out
         if abs(self.X.strides[0]) <= abs(self.X.strides[1]):
             for k, j in enumerate(J):
                 out[:, k] = self.X[:, j]

@@ -43,6 +43,27 @@ class Polynomial(DerivedDesign):
         self._correlate(R, out, start, stop)
         return out
 
+    def correlate_above(self, R: np.ndarray, least: np.ndarray, scale: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """`correlate`, but entries (j, m) of at most least[m] * scale[j] in size may come out as 0.
+
+        Left out are products that |sum_i r_i z_ij z_ik| <= nu_j nu_k, nu_j^2 = sum_i |r_i| z_ij^2, keeps so small (the bound is in the spirit of Tan, Tsang & Wang, JMLR 15, 2014, section 7).
+
+        least (m,), scale (p,) positive. Worth it where columns are of uneven size and `scale` does not make up for it; columns alike in size prune nothing.
+        """
+        own, p0 = min(max(self.base.p - start, 0), stop - start), self.base.p
+        out = np.empty((stop - start, R.shape[1]))
+        if own:
+            out[:own] = self.base.correlate(R, start, start + own)
+        first, last = start + own - p0, stop - p0
+        if last > first:
+            limits = np.full(p0, 1e300)  # by first factors: the least scale of their products
+            rows = np.searchsorted(self.names.offsets, [first, last - 1], side="right") - 1
+            edges = np.clip(self.names.offsets[rows[0] : rows[1] + 1], first, None)
+            filled = np.diff(np.append(edges, last)) > 0
+            limits[rows[0] : rows[1] + 1][filled] = np.minimum.reduceat(scale[p0 + first : p0 + last], edges[filled] - first)
+            self.table.sums(np.asarray(R, dtype=np.float64), self.names, out[own:], first, last, least[:, None] * limits)
+        return out
+
     def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
         """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
         self._correlate(A.T, out.T, start, start + out.shape[1])

@@ -10,6 +10,7 @@ from .._types import Design
 
 FAR = 1e4  # columns with |center| beyond this many scales are centred before a product: the short formula would lose 4 digits or more
 BLOCK = 1 << 20  # entries of a block of centred columns: 8 MB
+LEVEL = 1e-12  # share of the sum of |r_i| up to which the sum of r_i is rounding
 READ = 1 << 22  # entries of X'R made at a time where they cannot be made in place: 32 MB
 
 
@@ -59,15 +60,26 @@ class Standardized:
 
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
         """((X - 1c')'R / s)[start:stop]: (stop - start, m) for R (n, m), (stop - start,) for R (n,)."""
-        stop = self.p if stop is None else stop
         R = np.asarray(R, dtype=np.float64)
         if R.ndim == 1:
             return self.correlate(R[:, None], start, stop)[:, 0]
+        return self._correlate(R, start, self.p if stop is None else stop, self.design.correlate)
+
+    def correlate_above(self, R: np.ndarray, least: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """`correlate` for R (n, m) where entries of at most least (m,) in size do not matter: they may come out smaller. Products of columns are then left out by a bound, if R sums to zero or columns
+        are not centred."""
+        total, size = np.abs(R.sum(axis=0)), np.abs(R).sum(axis=0)
+        if not hasattr(self.design, "correlate_above") or (self.center[start:stop].any() and (total > LEVEL * size).any()):
+            return self.correlate(R, start, stop)
+        return self._correlate(R, start, stop, lambda R, start, stop: self.design.correlate_above(R, least, self.scale, start, stop))
+
+    def _correlate(self, R, start, stop, products):
+        """`correlate`, X'R by `products`."""
         far = np.flatnonzero(self._far[start:stop]) if self._any_far else np.empty(0, dtype=np.intp)
         if far.size == stop - start > 0:
             out = np.empty((stop - start, R.shape[1]))
         else:
-            out = self.design.correlate(self._scatter(R), start, stop)
+            out = products(self._scatter(R), start, stop)
             total, step = R.sum(axis=0), max(1, BLOCK // (8 * max(R.shape[1], 1)))
 
             def finish(left, right):
@@ -99,6 +111,10 @@ class Standardized:
             out[i] /= scale
 
         pool.run(finish, range(A.shape[0] + 1), None if out.size > BLOCK else 1)
+
+    def stored(self) -> tuple:
+        """(X' (p, n), center, scale) for kernels that read whole columns where they lie, of all rows; () where they cannot."""
+        return (self.design.X.T, self.center, self.scale) if self.rows is None and getattr(self.design, "by_column", False) else ()
 
     def products(self, weights: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Z'(w y), (p,), Z the standardised columns."""

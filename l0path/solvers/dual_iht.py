@@ -250,6 +250,10 @@ class DualSolver:
         p = self.model.problem
         return self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)[1]
 
+    def reach(self, edge):
+        """The largest |pull| up to which no h exceeds `edge`; bounds on coefficients only lower h."""
+        return self.dual.lambda1 + 2.0 * np.sqrt(self.dual.lambda2 * edge) if edge >= 0.0 else 0.0
+
     def threshold(self, outcome):
         """The least h among the k of the working columns that count: what a column outside must pass to lower D."""
         pull = -(self.Z @ self.right_side(outcome))

@@ -6,7 +6,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 
 from ..designs import threads
 from .exchange import COLLINEAR
-from .group_kernels import blocks_of, drops, exchanges, scores
+from .group_kernels import blocks_in_place, blocks_of, drops, exchanges, scores
 
 STRIP = 256  # columns of working groups in one task of a table
 READ = 1 << 17  # entries of columns held while Gram blocks of all groups are made, 1 MB a task: they stay in cache
@@ -62,17 +62,22 @@ def inverse(H):
     every = np.arange(len(H))
     if not len(H):
         return H.copy(), every
-    unit = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
-    scaled = H / unit[:, None] / unit
-    L, weak = lapack.dpotrf(scaled, lower=1, clean=1)
+    unit = 1.0 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    scaled = H * unit[:, None]
+    scaled *= unit
+    L, weak = lapack.dpotrf(scaled.T, lower=1, clean=1)
     if weak or np.diagonal(L).min() ** 2 <= COLLINEAR:
         _, order, rank, _ = lapack.dpstrf(scaled, tol=10 * COLLINEAR, lower=1)
         every = np.sort(order[:rank] - 1)
         unit, scaled = unit[every], scaled[np.ix_(every, every)]
         L, _ = lapack.dpotrf(scaled, lower=1, clean=1)
-    B, _ = lapack.dpotri(L, lower=1)
-    B = np.tril(B) + np.tril(B, -1).T
-    return B / unit[:, None] / unit, every
+    B, _ = lapack.dpotri(L, lower=1, overwrite_c=1)  # what lies above the diagonal stays 0
+    diagonal = np.diagonal(B).copy()
+    B += B.T
+    B[np.diag_indices_from(B)] = diagonal
+    B *= unit[:, None]
+    B *= unit
+    return B, every
 
 
 def of_rows(A, ridge):
@@ -117,7 +122,10 @@ class GroupModel:
 
     def union(self, groups):
         """Columns of several groups, ascending."""
-        return np.unique(np.concatenate([self.of(g) for g in groups])) if len(groups) else np.empty(0, dtype=np.int64)
+        if not len(groups):
+            return np.empty(0, dtype=np.int64)
+        columns = np.concatenate([self.of(g) for g in groups])
+        return np.unique(columns) if self.overlap else np.sort(columns)
 
     @property
     def whole(self):
@@ -200,13 +208,13 @@ class GroupModel:
 
     def state(self, fit):
         """The quadratic at a fit: exact for the squared loss, else to second order."""
-        ids = fit.groups[~np.isin(fit.groups, self.forced)]
+        ids = fit.groups[~np.isin(fit.groups, self.forced, assume_unique=True)]
         own = [self.of(g) for g in ids]
         if self.overlap:  # what only one member has; the rest goes with none of them
             often = np.bincount(np.concatenate([*own, self.problem.forced, self.problem.forced]), minlength=self.problem.X.p) if own else None
             own = [J[often[J] == 1] for J in own]
         order = np.concatenate([*own, np.empty(0, dtype=np.int64)])
-        order = np.concatenate([order, np.setdiff1d(fit.support, order)])
+        order = np.concatenate([order, np.setdiff1d(fit.support, order, assume_unique=True)])
         owner = np.concatenate([*(np.full(J.size, i) for i, J in enumerate(own)), np.full(order.size - sum(J.size for J in own), ids.size)]).astype(np.int64)
         at, more = self.model.where[order], ()
         held = self.inverses.get(fit.key)
@@ -243,7 +251,7 @@ class GroupModel:
         state, first, last = self.state(fit), 0 if known is None else known.width, self.W.size
         self.model.tables += 1
         roots, beta, loss = self._drops(state)
-        skip = ~self.free[self.W] | np.isin(self.W, fit.groups)
+        skip = ~self.free[self.W] | np.isin(self.W, fit.groups, assume_unique=True)
         quadratic = self.problem.quadratic
         blocks = self.blocks if quadratic else np.empty(self.at[-1])
         ceiling = 1e300 if not self.exact else 0.0
@@ -295,11 +303,15 @@ class GroupModel:
                 if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
                     bounds.append(g)
 
+            X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
+            whole = getattr(X, "stored", tuple)()
+
             def part(left, right):
                 J = self.columns[self.start[left] : self.start[right]]
-                if J.size:
-                    blocks_of(np.ascontiguousarray(self.problem.X.columns(J).T), self.problem.weights, self.problem.intercept, self.start[left : right + 1] - self.start[left], 0, right - left,
-                              at[left : right + 1], blocks)
+                if whole:
+                    blocks_in_place(*whole, weights, centred, self.columns, self.start, left, right, at, blocks)
+                elif J.size:
+                    blocks_of(np.ascontiguousarray(X.columns(J).T), weights, centred, self.start[left : right + 1] - self.start[left], 0, right - left, at[left : right + 1], blocks)
 
             threads.run(part, [*bounds, sizes.size])
             self.model.reads += 1

@@ -42,11 +42,12 @@ def outside(model, solver, outcomes):
     p = model.problem
     R = np.column_stack([solver.right_side(outcome) for outcome in outcomes])
     edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
+    least = np.array([solver.reach(edge) for edge in edges]) if hasattr(solver, "reach") and hasattr(p.X, "correlate_above") else None
     found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
     step = max(256, READ // R.shape[1])
     for left in range(0, p.X.p, step):
         block = slice(left, min(left + step, p.X.p))
-        pulls = -p.X.correlate(R, block.start, block.stop).T
+        pulls = -(p.X.correlate(R, block.start, block.stop) if least is None else p.X.correlate_above(R, least, block.start, block.stop)).T
         out = p.usable[block] & (model.where[block] < 0)
         for i, outcome in enumerate(outcomes):
             score = np.where(out, solver.scores(outcome, pulls[i], block), -1.0)
