@@ -87,7 +87,7 @@ class GroupPath:
 
     def _seed(self):
         """All groups where they are few, else those of best score at the null fit."""
-        columns, n = np.unique(self.model.columns).size, self.problem.X.n
+        columns, n = np.count_nonzero(np.bincount(self.model.columns)), self.problem.X.n
         if columns <= SMALL and columns * n <= ENTRIES:
             self.model.grow(np.flatnonzero(self.model.free))
         else:
@@ -105,7 +105,7 @@ class GroupPath:
                 sides.append(column)
                 mass.append(float(v.sum()))
                 owner.append(k)
-        known = self.model.model.q_all[:, None] if self.problem.quadratic and sizes == [0] and not self.store.n_forced else None
+        known = self.model.model.q_all[None] if self.problem.quadratic and sizes == [0] and not self.store.n_forced else None
         score = self.model.scores(np.column_stack(sides), np.array(mass), known)
         new = []
         for k, row in zip(owner, score, strict=True):

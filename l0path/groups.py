@@ -43,7 +43,7 @@ class Groups(NamedTuple):
     @property
     def overlap(self):
         """Whether a column is in more than one group."""
-        return np.unique(self.columns).size < self.columns.size
+        return np.bincount(self.columns).max() > 1
 
     def named(self, label):
         """Number of the group of a label, -1 for none."""
@@ -129,14 +129,14 @@ def _assemble(pairs, names):
         if not isinstance(label, KINDS):
             raise TypeError(f"groups has the label {label!r} of type {type(label).__name__}; use strings, numbers or bools as labels")
     covered = np.zeros(len(names), dtype=bool)
-    for _, columns in pairs:
-        covered[columns] = True
+    if pairs:
+        covered[np.concatenate([columns for _, columns in pairs])] = True
     pairs = [*pairs, *((names[j], np.array([j], dtype=np.int64)) for j in np.flatnonzero(~covered).tolist())]
-    seen = set()
-    for label, _ in pairs:
-        if str(label) in seen:
-            raise ValueError(f"groups has the label {label!r} twice (as text; a column in no group is a group under its own name); rename one")
-        seen.add(str(label))
+    texts = [str(label) for label, _ in pairs]
+    if len(set(texts)) < len(texts):
+        seen = set()
+        label = next(label for (label, _), text in zip(pairs, texts, strict=True) if text in seen or seen.add(text))
+        raise ValueError(f"groups has the label {label!r} twice (as text; a column in no group is a group under its own name); rename one")
     start = np.concatenate([[0], np.cumsum([columns.size for _, columns in pairs])]).astype(np.int64)
     labels = [label.item() if isinstance(label, np.generic) else label for label, _ in pairs]
     return Groups(labels, np.concatenate([columns for _, columns in pairs]), start, np.ones(len(pairs)))

@@ -11,7 +11,8 @@ TILE = 1 << 18  # entries of a tile cast before a product: 2 MB as float64, whic
 CACHED = 1 << 16  # entries of a tile that two passes read from cache
 SMALL = 1 << 14  # entries up to which a matrix is read on the calling thread
 COMPILED = 1 << 21  # entries from which on kernels are worth their compilation
-OWN = 1 << 18  # entries that a kernel is given at a time
+OWN = 1 << 18  # entries that a kernel is given at a time at least
+TASKS = 32  # of a pass for each thread at most: a task has its price
 SIDE = 1024  # entries of a tile along the direction in which memory is contiguous
 
 
@@ -111,7 +112,11 @@ class Dense:
     def _by_kernel(self, A, start, stop, out):
         """out (m, stop - start) = A X[:, start:stop], out in C order."""
         X, A = self.X.T, np.ascontiguousarray(A)
-        pool.run(lambda left, right: kernels.products(X, A, left, right, start, out), [*range(start, stop, max(OWN // self.n // 6 * 6, 6)), stop])
+        pool.run(lambda left, right: kernels.products(X, A, left, right, start, out), [*range(start, stop, self._share(stop - start, 6)), stop])
+
+    def _share(self, width, unit):
+        """Columns of a task of a kernel, a multiple of `unit`: how they are shared out never shows in a result."""
+        return max(OWN // self.n, width // (TASKS * pool.count()), unit) // unit * unit
 
     @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
@@ -242,7 +247,7 @@ class Dense:
     def _moments_by_kernel(self, weights, center):
         X, kernel = (self.X.T, kernels.moments_of_columns) if self.by_column else (self.X, kernels.moments_of_rows)
         mean, second = np.empty((2, self.p))
-        pool.run(lambda left, right: kernel(X, weights, center, left, right, mean, second), [*range(0, self.p, max(OWN // self.n, kernels.SIDE_BY_SIDE)), self.p])
+        pool.run(lambda left, right: kernel(X, weights, center, left, right, mean, second), [*range(0, self.p, self._share(self.p, kernels.SIDE_BY_SIDE)), self.p])
         if center and not self.by_column:
             self._flatten_constants(mean, second, weights)
         return mean, np.maximum(second, 0.0)

@@ -240,7 +240,7 @@ def blocks_in_place(X, center, scale, weights, centred, columns, starts, first, 
 
 @njit
 def scores(C, columns, starts, at, blocks, ridge, widest, first, last, out):
-    """out[r, g] = C_rg' (G_gg + ridge I)^-1 C_rg for the groups first..last: twice what a group gains where the support is orthogonal to it. C (p, m), out (m, G)."""
+    """out[r, g] = C_rg' (G_gg + ridge I)^-1 C_rg for the groups first..last: twice what a group gains where the support is orthogonal to it. C (m, p), out (m, G)."""
     size = max(widest, 1)
     A, L, x, scale = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     for g in range(first, last):
@@ -250,7 +250,7 @@ def scores(C, columns, starts, at, blocks, ridge, widest, first, last, out):
                 A[i, j] = blocks[at[g] + i * d + j] + (ridge if i == j else 0.0)
             scale[i] = A[i, i]
         _factor(A, d, scale, L)
-        for r in range(C.shape[1]):
+        for r in range(C.shape[0]):
             for i in range(d):
-                x[i] = C[columns[left + i], r]
+                x[i] = C[r, columns[left + i]]
             out[r, g] = _forward(L, d, x)

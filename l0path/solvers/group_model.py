@@ -9,6 +9,7 @@ from .exchange import COLLINEAR
 from .group_kernels import blocks_in_place, blocks_of, drops, exchanges, scores
 
 STRIP = 256  # columns of working groups in one task of a table
+TASKS = 32  # of a read of all groups for each thread at most
 READ = 1 << 17  # entries of columns held while Gram blocks of all groups are made, 1 MB a task: they stay in cache
 TALL = 1.5  # columns a row from which inverses are made by systems on the rows
 FAINT = 1e-8  # share of the largest square of a column that a ridge must be for that
@@ -105,7 +106,7 @@ class GroupModel:
         self.forced = np.flatnonzero((groups.factor == 0) & (sizes > 0))
         self.free = np.isfinite(groups.factor) & (groups.factor > 0) & (sizes > 0)
         self.widest = int(sizes.max(initial=1))
-        self.overlap = np.unique(self.columns).size < self.columns.size
+        self.overlap = np.bincount(self.columns, minlength=1).max() > 1
         self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
         self.exact = self.closed and not self.overlap
         self.weak = False  # whether collinear columns were met, where a table is not the whole truth
@@ -298,13 +299,12 @@ class GroupModel:
         if self.every is None:
             sizes = np.diff(self.start)
             at = np.concatenate([[0], np.cumsum(sizes**2)]).astype(np.int64)
-            blocks, bounds, most = np.empty(at[-1]), [0], max(READ // max(self.problem.X.n, 1), 1)
+            X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
+            whole = getattr(X, "stored", tuple)()  # nothing is held of what is read where it lies
+            blocks, bounds, most = np.empty(at[-1]), [0], max(READ // max(X.n, 1), 1) if not whole else max(READ // max(X.n, 1), X.p // (TASKS * threads.count()))
             for g in range(sizes.size):
                 if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
                     bounds.append(g)
-
-            X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
-            whole = getattr(X, "stored", tuple)()
 
             def part(left, right):
                 J = self.columns[self.start[left] : self.start[right]]
@@ -327,13 +327,15 @@ class GroupModel:
 
     def scores(self, R, mass, known=None):
         """(m, G) c' (mass G_gg + 2 lambda2 I)^-1 c of every group for the right-hand sides R (n, m), c = X_g'R; mass (m,): curvature in units of the weights. -1 for groups that may not be chosen.
-        known (p, m): X'R, where it is at hand."""
+        known (m, p): R'X, where it is at hand."""
         at, blocks = self._all_blocks()
         out, step = np.full((R.shape[1], self.free.size), -1.0), max(1, HELD // max(self.problem.X.p, 1))
         for left in range(0, R.shape[1], step):
             right = min(left + step, R.shape[1])
-            C = self.problem.X.correlate(R[:, left:right]) if known is None else known[:, left:right]
-            self.model.reads += known is None
+            C = np.empty((right - left, self.problem.X.p)) if known is None else known[left:right]
+            if known is None:
+                self.problem.X.correlate_into(np.ascontiguousarray(R[:, left:right].T), C)
+                self.model.reads += 1
             part = out[left:right]
             ridge = 2.0 * self.lambda2 / max(float(np.mean(mass[left:right])), 1e-300)
 
