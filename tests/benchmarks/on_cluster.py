@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 from common import arguments, in_turn, instance, ratio
 
-CASES = {"squared": (1000, 100_000, 30), "logistic": (1000, 50_000, 15)}
+CASES = [("squared", 1000, 100_000, 30), ("squared", 1000, 400_000, 30), ("logistic", 1000, 50_000, 15), ("logistic", 1000, 300_000, 15)]  # loss, n, p, K; the larger X has 3.2 and 2.4 GB
 TARGET = 1.5
 
 
 def main():
-    """Print a line for each loss."""
+    """Print two lines for each case."""
     args = arguments("paths on a Dask cluster of this machine against one process", only=("", "squared or logistic"), workers=(2, "worker processes of one thread each"))
     import distributed
 
@@ -19,7 +19,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder, distributed.LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50) as cluster, \
             distributed.Client(cluster) as client:
-        for loss, (n, p, K) in CASES.items():
+        for loss, n, p, K in CASES:
             if args.only and args.only != loss:
                 continue
             X, y = instance(5, loss, n, p // 20 if args.smoke else p, 20)
