@@ -163,14 +163,14 @@ class GroupModel:
             at = model.where[support]
             if self.tall(at.size):
                 return GroupFit(support, *self._on_rows(at), groups)
-            B, kept = self._inverse(at)
+            G = model.G[np.ix_(at, at)]
+            B, kept = self._inverse(at, G)
             if len(self.inverses) >= KEPT:
                 self.inverses.pop(next(iter(self.inverses)))
             self.inverses[groups.tobytes()] = B, kept
             b = np.zeros(support.size)
             q = model.q[at]
             b[kept] = B @ q[kept]
-            G = model.G[np.ix_(at, at)]
             b[kept] += B @ (q - G @ b - 2.0 * self.lambda2 * b)[kept]
             value = model.half_square - q @ b + 0.5 * b @ (G @ b) + self.lambda2 * b @ b
             return GroupFit(support, b, self.problem.shift, float(value), (), groups)
@@ -196,12 +196,13 @@ class GroupModel:
         rest = root * y - b @ A
         return b, self.problem.shift, float(0.5 * rest @ rest + self.lambda2 * b @ b), ()
 
-    def _inverse(self, at):
-        """B on independent ones of the working columns `at`, and which these are."""
+    def _inverse(self, at, G=None):
+        """B on independent ones of the working columns `at`, and which these are; G: their Gram matrix, where it is at hand."""
         if self.tall(at.size):
             B, kept = of_rows(self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2)
         else:
-            B, kept = inverse(self.model.G[np.ix_(at, at)] + 2.0 * self.lambda2 * np.eye(at.size))
+            G = self.model.G[np.ix_(at, at)] if G is None else G
+            B, kept = inverse(G + 2.0 * self.lambda2 * np.eye(at.size) if self.lambda2 else G)
         self.weak |= kept.size < at.size
         return B, kept
 
