@@ -134,8 +134,7 @@ def _assemble(pairs, names):
     pairs = [*pairs, *((names[j], np.array([j], dtype=np.int64)) for j in np.flatnonzero(~covered).tolist())]
     texts = [str(label) for label, _ in pairs]
     if len(set(texts)) < len(texts):
-        seen = set()
-        label = next(label for (label, _), text in zip(pairs, texts, strict=True) if text in seen or seen.add(text))
+        label = next(label for i, (label, _) in enumerate(pairs) if texts[i] in texts[:i])
         raise ValueError(f"groups has the label {label!r} twice (as text; a column in no group is a group under its own name); rename one")
     start = np.concatenate([[0], np.cumsum([columns.size for _, columns in pairs])]).astype(np.int64)
     labels = [label.item() if isinstance(label, np.generic) else label for label, _ in pairs]

@@ -140,11 +140,12 @@ class _Run:
     def bounds(self):
         """Lower bounds for every solution; those that are not reached in time stay NaN."""
         try:
-            if self.problem.groups is not None:
-                self.notes += self.group_bounds()
-                return
             with Bar(self.progress, "l0path lower bounds") as bar:
-                self.notes += bound_solutions(self.problem, self.solutions, poll=lambda: bar.say("") or self.clock.over(), model=None if self.keep is not None or self.torn else self.model)
+                if self.problem.groups is not None:
+                    self.notes += self.group_bounds()
+                else:
+                    model = None if self.keep is not None or self.torn else self.model
+                    self.notes += bound_solutions(self.problem, self.solutions, poll=lambda: bar.say("") or self.clock.over(), model=model)
             self.clock.poll()
         except Stop as stop:
             self.end = self.end or f"{stop} while bounds were computed"
@@ -175,7 +176,7 @@ class _Run:
                 else:
                     price = s.lambda0 * prices.max(initial=0.0)
                     beyond = [self.problem.floor + price * (last + 1)] if last < prices.size else []
-                    bound = min([*(D + price * np.arange(last + 1)), *beyond])
+                    bound = np.min([*(D + price * np.arange(last + 1)), *beyond])  # NaN where a size has no bound
                 self.solutions[i] = bounded(self.problem, s, float(bound))
         return [f"no lower bounds in slice {', '.join(map(str, without))}: those on groups need a ridge; fit with lambda2=1e-3"] if without else []
 

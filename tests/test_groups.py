@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import l0path
+from l0path.generated_groups import GeneratedGroups
 from l0path.solvers import group_model
 
 LOSSES = list(oracles.LOSSES)
@@ -83,7 +84,7 @@ def test_no_set_of_groups_is_below_its_bound(loss, case):
         assert 0 < row.lower_bound <= min(value + price * k for k, value in enumerate(best)) + 1e-9
 
 
-def test_bounds_of_groups_say_why_there_are_none():
+def test_bounds_of_groups_say_why_there_are_none(monkeypatch):
     X, y, labels = problem()
     path = l0path.fit(X, y, groups=labels, lambda2=[0.1, 0.0], max_k=2, certify=True)
     assert path.table.lower_bound.notna().tolist() == [True, True, True, True, False, False] and any("slice 1" in note and "ridge" in note for note in path.notes)
@@ -92,6 +93,12 @@ def test_bounds_of_groups_say_why_there_are_none():
         assert path.table.lower_bound[1:].isna().all() and any("no lower bounds" in note and "poisson" in note for note in path.notes)
     path = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=6, certify=True, time_limit=1e-9)
     assert "time_limit" in path.status and path.table.lower_bound[1:].isna().all()
+    bound = GeneratedGroups.bound
+    monkeypatch.setattr(GeneratedGroups, "bound", lambda self, k: np.nan if k == 2 else bound(self, k))
+    for grid in (dict(max_k=3), dict(max_k=3, lambda0=[0.05, 1e-4])):  # a price's bound needs those of all sizes
+        table = l0path.fit(X, y, groups=labels, lambda2=0.1, certify=True, **grid).table
+        assert table.lower_bound.isna().tolist() == ([True, True] if "lambda0" in grid else [False, False, True, False])
+    monkeypatch.undo()
     own = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating")
     again = l0path.fit(X, y, groups=labels, lambda2=0.1, max_k=2, algorithm="feature_generating", certify=True)
     assert again.table.lower_bound.tolist() == own.table.lower_bound.tolist()

@@ -46,7 +46,8 @@ class Polynomial(DerivedDesign):
     def correlate_above(self, R: np.ndarray, least: np.ndarray, scale: np.ndarray, start: int, stop: int) -> np.ndarray:
         """`correlate`, but entries (j, m) of at most least[m] * scale[j] in size may come out as 0.
 
-        Left out are products that |sum_i r_i z_ij z_ik| <= nu_j nu_k, nu_j^2 = sum_i |r_i| z_ij^2, keeps so small (the bound is in the spirit of Tan, Tsang & Wang, JMLR 15, 2014, section 7).
+        Left out are products that |sum_i r_i z_ij z_ik| <= nu_j nu_k, nu_j^2 = sum_i |r_i| z_ij^2, keeps so small: Cauchy-Schwarz, ours
+        (Tan, Tsang & Wang, JMLR 15, 2014, Section 6.2, score every product).
 
         least (m,), scale (p,) positive. Worth it where columns are of uneven size and `scale` does not make up for it; columns alike in size prune nothing.
         """

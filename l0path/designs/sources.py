@@ -123,7 +123,7 @@ class ParquetSource:
         try:
             self._file, self._lock = parquet.ParquetFile(self.path, memory_map=False), threading.Lock()
         except ValueError as error:
-            raise ValueError(f"source {self.path} is no Parquet file: {error}") from error
+            raise ValueError(f"source {self.path} is no Parquet file: {error}; write it anew, for example by DataFrame.to_parquet") from error
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name not in ("_file", "_lock")} | {"path": os.path.abspath(self.path)}
@@ -220,7 +220,7 @@ def _from_path(path):
         try:
             array = zarr.open(str(path), mode="r")
         except (OSError, ValueError) as error:
-            raise ValueError(f"source {path} is no Zarr array: {error}") from error
+            raise ValueError(f"source {path} is no Zarr array: {error}; pass the folder of one array, not of its store") from error
         return open_source(array)
     raise ValueError(f"source={str(path)!r} is of no known kind ({kind or 'no suffix'}); pass {KINDS}; l0path.designs.convert makes a .npy of a CSV file")
 

@@ -350,7 +350,7 @@ class Path:
                 X = X if list(known) == names else X.set_axis(known, axis=1)[list(names)]
             elif not missing:
                 X = Reordered(X, [place[name] for name in names])
-        design, index = (X, None) if isinstance(X, Reordered) else as_design(X)[::2][:2]
+        design, _, index, _ = (X, None, None, None) if isinstance(X, Reordered) else as_design(X)
         if design.p != p:
             raise ValueError(f"X has {design.p} columns, the fit had {p}; pass the same columns in the same order")
         return design if made is None else derived(design, made), index

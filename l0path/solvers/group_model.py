@@ -302,7 +302,7 @@ class GroupModel:
             at = np.concatenate([[0], np.cumsum(sizes**2)]).astype(np.int64)
             X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
             whole = getattr(X, "stored", tuple)()  # nothing is held of what is read where it lies
-            blocks, bounds, most = np.empty(at[-1]), [0], max(READ // max(X.n, 1), 1) if not whole else max(READ // max(X.n, 1), X.p // (TASKS * threads.count()))
+            blocks, bounds, most = np.empty(at[-1]), [0], max(READ // max(X.n, 1), X.p // (TASKS * threads.count()) if whole else 1)
             for g in range(sizes.size):
                 if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
                     bounds.append(g)
