@@ -1,7 +1,7 @@
 """Groups of which any two are disjoint or one contains the other: their sums from the leaves up, each column once, however deep the hierarchy is.
 
-A group's score is a sum over its columns, so that of a parent is never below its children's, and the largest ones are found from the roots down (groups as in
-Tan, Tsang & Wang, JMLR 15, 2014, Definition 1 and Section 4.3). That search needs the sums of what it visits, which cost a pass over all columns, as do the sums of all groups here: with these at hand it has nothing left to save.
+A group's score is a sum over its columns, so that of a parent is never below its children's, and the largest ones are found from the roots down. That search needs the sums of what it visits, which
+cost a pass over all columns, as do the sums of all groups here: with these at hand it has nothing left to save. Source of the groups: Tan, Tsang & Wang (JMLR 15, 2014), Definition 1 and Section 4.3.
 """
 import numpy as np
 
