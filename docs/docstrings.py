@@ -1,4 +1,7 @@
-"""Docstrings as Markdown, an extension of griffe, by which mkdocstrings reads: formulas and tables of plain text stay as they are written, lines `name : text` become lists, examples code."""
+"""Docstrings as Markdown, an extension of griffe, by which mkdocstrings reads: formulas and tables
+of plain text stay as they are written, lines `name : text` become lists, examples code.
+"""
+
 import functools
 import inspect
 import re
@@ -8,23 +11,37 @@ from types import ModuleType
 
 import griffe
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the package of the checkout, installed or not
+sys.path.insert(
+    0, str(Path(__file__).resolve().parents[1])
+)  # the package of the checkout, installed or not
 import l0path
 
 NAME = r"\*{0,2}[A-Za-z_]\w*"
 NAMES = rf"{NAME}(?:, {NAME})*"
-LATER = re.compile(rf"(?:(?<=[.;]) +|(?<=\S) {{3,}})(?={NAMES} ?: )")  # where a second name may begin within a line
+LATER = re.compile(
+    rf"(?:(?<=[.;]) +|(?<=\S) {{3,}})(?={NAMES} ?: )"
+)  # where a second name may begin within a line
 
 
 def markdown(text, known=(), links=None):
-    """A docstring as Markdown. known: names of parameters and attributes, which begin an item wherever they stand after a stop; links: {name in backquotes: identifier to link to}."""
+    """A docstring as Markdown. known: names of parameters and attributes, which begin an item
+    wherever they stand after a stop; links: {name in backquotes: identifier to link to}.
+    """
     out = []
     for kind, lines in blocks(text.expandtabs().splitlines(), known):
         if kind == "title":
             out += ["", f"**{lines[0]}**", ""]
         elif kind in ("text", "pycon"):
-            table = sum("   " in line.strip() for line in lines) > max(len(lines) // 2, 2)  # columns: scrolled rather than wrapped
-            out += ["", "```{.text .table}" if kind == "text" and table else f"```{kind}", *lines, "```", ""]
+            table = sum("   " in line.strip() for line in lines) > max(
+                len(lines) // 2, 2
+            )  # columns: scrolled rather than wrapped
+            out += [
+                "",
+                "```{.text .table}" if kind == "text" and table else f"```{kind}",
+                *lines,
+                "```",
+                "",
+            ]
         else:
             pieces = split(" ".join(line.strip() for line in lines), known)
             if kind == "prose" and len(pieces) < 3:
@@ -37,7 +54,10 @@ def markdown(text, known=(), links=None):
 
 
 def blocks(lines, known):
-    """[(kind, lines)]: "title" (underlined), "pycon" (a session), "text" (to be kept as written), "item" (name : text, up to the next or an empty line), "prose"."""
+    """[(kind, lines)]: "title" (underlined), "pycon" (a session), "text" (to be kept as written),
+    "item" (name : text, up to the next or an empty line), "prose".
+    """
+
     def is_item(line):
         return bool(re.match(rf"{NAMES} : ", line)) or begins(line, known)
 
@@ -57,7 +77,11 @@ def blocks(lines, known):
                 stop += 1
             out.append(("pycon", dedent(lines[i:stop])))
         elif line.startswith(" ") or ("    " in line.strip() and not is_item(line)):
-            while stop < len(lines) and lines[stop].strip() and (lines[stop].startswith(" ") or "    " in lines[stop].strip()):
+            while (
+                stop < len(lines)
+                and lines[stop].strip()
+                and (lines[stop].startswith(" ") or "    " in lines[stop].strip())
+            ):
                 stop += 1
             out.append(("text", dedent(lines[i:stop])))
         elif is_item(line):
@@ -65,7 +89,12 @@ def blocks(lines, known):
                 stop += 1
             out.append(("item", lines[i:stop]))
         else:
-            while stop < len(lines) and lines[stop].strip() and not lines[stop].startswith(" ") and not is_item(lines[stop]):
+            while (
+                stop < len(lines)
+                and lines[stop].strip()
+                and not lines[stop].startswith(" ")
+                and not is_item(lines[stop])
+            ):
                 stop += 1
             out.append(("prose", lines[i:stop]))
         i = stop
@@ -84,7 +113,9 @@ def begins(piece, known):
 
 
 def split(text, known):
-    """A text in pieces, a new one before each known name with a colon, or any name with a colon after a wide gap."""
+    """A text in pieces, a new one before each known name with a colon, or any name with a colon
+    after a wide gap.
+    """
     out, start = [], 0
     for gap in LATER.finditer(text):
         if gap[0].startswith("   ") or begins(text[gap.end() :], known):
@@ -103,7 +134,9 @@ def prose(text, links):
     out = []
     for i, part in enumerate(re.split(r"`([^`]+)`", text)):
         if i % 2 == 0:
-            out.append(re.sub(r"([\\*_\[\]#|])", r"\\\1", part).replace("&", "&amp;").replace("<", "&lt;"))
+            out.append(
+                re.sub(r"([\\*_\[\]#|])", r"\\\1", part).replace("&", "&amp;").replace("<", "&lt;")
+            )
         else:
             name = part.removesuffix("()")
             out.append(f"[`{part}`][{links[name]}]" if links and name in links else f"`{part}`")
@@ -119,36 +152,57 @@ def public(module):
     """Public names of a module: `__all__`, else the functions and classes that it defines."""
     names = getattr(module, "__all__", None)
     if names is None:
-        names = [name for name, value in vars(module).items() if not name.startswith("_") and callable(value) and getattr(value, "__module__", "") == module.__name__]
+        names = [
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_")
+            and callable(value)
+            and getattr(value, "__module__", "") == module.__name__
+        ]
     return sorted(names, key=str.lower)
 
 
 @functools.cache
 def reference():
-    """{page: [dotted public names]}: a page for every function and class of the package, one for each public module."""
+    """{page: [dotted public names]}: a page for every function and class of the package, one for
+    each public module.
+    """
     pages = {}
     for name in public(l0path):
         value = getattr(l0path, name)
-        pages[name] = [f"l0path.{name}.{inner}" for inner in public(value)] if isinstance(value, ModuleType) else [f"l0path.{name}"]
+        pages[name] = (
+            [f"l0path.{name}.{inner}" for inner in public(value)]
+            if isinstance(value, ModuleType)
+            else [f"l0path.{name}"]
+        )
     return pages
 
 
 def home(identifier):
-    """Where the object of a public name is defined: `l0path.fit` is also a module, `l0path.fit.fit` is not."""
+    """Where the object of a public name is defined: `l0path.fit` is also a module, `l0path.fit.fit`
+    is not.
+    """
     value = found(identifier)
     return f"{value.__module__}.{value.__qualname__}"
 
 
 @functools.cache
 def links():
-    """{what docstrings write in backquotes: identifier}: `l0path.fit`, `Path.certify`, `LocalSearch`."""
+    """{what docstrings write in backquotes: identifier}: `l0path.fit`, `Path.certify`,
+    `LocalSearch`.
+    """
     out = {}
     for name in (name for names in reference().values() for name in names):
         value, place = found(name), home(name)
         out |= {name: place, value.__name__: place}
         for member, thing in vars(value).items() if inspect.isclass(value) else ():
-            if not member.startswith("_") and (inspect.isfunction(thing) or isinstance(thing, property)):
-                out |= {f"{name}.{member}": f"{place}.{member}", f"{value.__name__}.{member}": f"{place}.{member}"}
+            if not member.startswith("_") and (
+                inspect.isfunction(thing) or isinstance(thing, property)
+            ):
+                out |= {
+                    f"{name}.{member}": f"{place}.{member}",
+                    f"{value.__name__}.{member}": f"{place}.{member}",
+                }
     return out
 
 
@@ -158,7 +212,9 @@ class Docstrings(griffe.Extension):
     def on_object(self, *, obj, **_):
         if obj.is_alias or obj.docstring is None or obj.extra.get("l0path", {}).get("rewritten"):
             return
-        if obj.is_attribute and "property" not in obj.labels:  # its docstring is that of the number's or text's class
+        if (
+            obj.is_attribute and "property" not in obj.labels
+        ):  # its docstring is that of the number's or text's class
             obj.docstring = None
             return
         obj.extra["l0path"]["rewritten"] = True
@@ -167,5 +223,13 @@ class Docstrings(griffe.Extension):
             known = {parameter.name.lstrip("*") for parameter in obj.parameters}
         elif obj.is_class:
             made = obj.members.get("__init__")
-            known = {*obj.members, *(parameter.name for parameter in (made.parameters if made is not None and not made.is_alias else ()))}
+            known = {
+                *obj.members,
+                *(
+                    parameter.name
+                    for parameter in (
+                        made.parameters if made is not None and not made.is_alias else ()
+                    )
+                ),
+            }
         obj.docstring.value = markdown(obj.docstring.value, known, links())

@@ -1,4 +1,7 @@
-"""Runs the code of the first page and keeps its figures: python docs/figures.py. The pages show docs/assets/*.png, which a change of the plots makes old."""
+"""Runs the code of the first page and keeps its figures: python docs/figures.py. The pages show
+docs/assets/*.png, which a change of the plots makes old.
+"""
+
 import contextlib
 import io
 import os
@@ -11,7 +14,9 @@ BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MUL
 
 
 def run(page, folder):
-    """[(code, what it printed, what the page says)] of the blocks of a page, run one after the other within a folder."""
+    """[(code, what it printed, what the page says)] of the blocks of a page, run one after the
+    other within a folder.
+    """
     out, names = [], {}
     with contextlib.chdir(folder):
         for code, said in BLOCK.findall(page):

@@ -1,4 +1,7 @@
-"""What mkdocs cannot know by itself: the pages of the reference, one for each public name of `l0path.__all__`, and the vignettes that have been rendered."""
+"""What mkdocs cannot know by itself: the pages of the reference, one for each public name of
+`l0path.__all__`, and the vignettes that have been rendered.
+"""
+
 import inspect
 import re
 import sys
@@ -21,9 +24,17 @@ def page(name, identifiers):
     """Markdown of a page of the reference."""
     value = getattr(l0path, name)
     whole = isinstance(value, ModuleType)
-    lines = [f"# l0path.{name}", "", markdown(inspect.getdoc(value) or "", links=links()), ""] if whole else []
+    lines = (
+        [f"# l0path.{name}", "", markdown(inspect.getdoc(value) or "", links=links()), ""]
+        if whole
+        else []
+    )
     for identifier in identifiers:
-        lines += [f"::: {home(identifier)}", *([] if whole else ["    options:", "      heading_level: 1"]), ""]
+        lines += [
+            f"::: {home(identifier)}",
+            *([] if whole else ["    options:", "      heading_level: 1"]),
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -37,9 +48,17 @@ def vignettes():
     """[(name, title, first paragraph)] of the text notebooks."""
     out = []
     for file in sorted((ROOT / "vignettes").glob("*.py")):
-        words = re.search(r"^# # (.+)\n#\n((?:# .+\n)+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        words = re.search(
+            r"^# # (.+)\n#\n((?:# .+\n)+)", file.read_text(encoding="utf-8"), re.MULTILINE
+        )
         if file.name != "run.py" and words:
-            out.append((file.stem, words[1], " ".join(line.removeprefix("# ").strip() for line in words[2].splitlines())))
+            out.append(
+                (
+                    file.stem,
+                    words[1],
+                    " ".join(line.removeprefix("# ").strip() for line in words[2].splitlines()),
+                )
+            )
     return out
 
 
@@ -49,22 +68,56 @@ def rendered():
 
 
 def on_config(config):
-    """Pages that the navigation does not list come last, before the reference, news and contributing."""
-    listed = {page for entry in config.nav for page in entry.values()} | {"news.md", "contributing.md"}
-    config.nav += sorted(file.name for file in (ROOT / "docs").glob("*.md") if file.name not in listed)
-    config.nav += [{"Reference": ["reference/index.md", *({f"l0path.{name}": f"reference/{name}.md"} for name in reference())]}, {"News": "news.md"}, {"Contributing": "contributing.md"}]
+    """Pages that the navigation does not list come last, before the reference, news and
+    contributing.
+    """
+    listed = {page for entry in config.nav for page in entry.values()} | {
+        "news.md",
+        "contributing.md",
+    }
+    config.nav += sorted(
+        file.name for file in (ROOT / "docs").glob("*.md") if file.name not in listed
+    )
+    config.nav += [
+        {
+            "Reference": [
+                "reference/index.md",
+                *({f"l0path.{name}": f"reference/{name}.md"} for name in reference()),
+            ]
+        },
+        {"News": "news.md"},
+        {"Contributing": "contributing.md"},
+    ]
     return config
 
 
 def on_files(files, config):
     """Add generated pages, and the vignettes as they were rendered."""
-    index = ["# Reference", "", "Every public name; the pages are made from the docstrings.", "", TYPES, "", "| name | what it is |", "|---|---|"]
+    index = [
+        "# Reference",
+        "",
+        "Every public name; the pages are made from the docstrings.",
+        "",
+        TYPES,
+        "",
+        "| name | what it is |",
+        "|---|---|",
+    ]
     for name, identifiers in reference().items():
-        files.append(File.generated(config, f"reference/{name}.md", content=page(name, identifiers)))
-        index += [f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |" for identifier in identifiers]
+        files.append(
+            File.generated(config, f"reference/{name}.md", content=page(name, identifiers))
+        )
+        index += [
+            f"| [`{identifier}`][{home(identifier)}] | {first_sentence(identifier)} |"
+            for identifier in identifiers
+        ]
     files.append(File.generated(config, "reference/index.md", content="\n".join(index)))
     for name in rendered():
-        files.append(File.generated(config, f"vignettes/{name}.html", abs_src_path=str(HTML / f"{name}.html")))
+        files.append(
+            File.generated(
+                config, f"vignettes/{name}.html", abs_src_path=str(HTML / f"{name}.html")
+            )
+        )
     return files
 
 
@@ -75,5 +128,12 @@ def on_page_markdown(text, page, config, files):
     lines = [text]
     for name, title, words in vignettes():
         here = name in rendered()
-        lines += ["", f"## [{title}](vignettes/{name}.html)" if here else f"## {title}", "", words, "", f"`vignettes/{name}.py`" + ("" if here else ", not rendered here")]
+        lines += [
+            "",
+            f"## [{title}](vignettes/{name}.html)" if here else f"## {title}",
+            "",
+            words,
+            "",
+            f"`vignettes/{name}.py`" + ("" if here else ", not rendered here"),
+        ]
     return "\n".join(lines)

@@ -1,14 +1,34 @@
-"""Whole paths of best-subset models: L0-regularised and cardinality-constrained regression and classification."""
+"""Whole paths of best-subset models: L0-regularised and cardinality-constrained regression and
+classification.
+"""
+
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from . import datasets, designs, diagnostics, errors, inspection, plots, report, selection, simulate, solvers
+from . import (
+    datasets,
+    designs,
+    diagnostics,
+    errors,
+    inspection,
+    plots,
+    report,
+    selection,
+    simulate,
+    solvers,
+)
 from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_error, validate
 from .fit import fit
 from .inspection import Certificate, Summary
 from .paths import Model, Path, load
-from .selection_inference import KnockoffFilter, StabilitySelection, knockoff_filter, split_inference, stability_selection
+from .selection_inference import (
+    KnockoffFilter,
+    StabilitySelection,
+    knockoff_filter,
+    split_inference,
+    stability_selection,
+)
 from .warm import warm_up
 
 if TYPE_CHECKING:
@@ -17,25 +37,70 @@ if TYPE_CHECKING:
     from .estimators import L0Regressor as L0Regressor
     from .estimators import L0RegressorCV as L0RegressorCV
 
-Path.summary, Path.refit, Path.alternatives, Path.score = inspection.summary, inspection.refit, inspection.alternatives, inspection.score
+Path.summary, Path.refit, Path.alternatives, Path.score = (
+    inspection.summary,
+    inspection.refit,
+    inspection.alternatives,
+    inspection.score,
+)
 Path.certify = inspection.certify
 Path.select, Path.score_table, Path.validate = selection.select, selection.score_table, validate
 Path.plot = plots.plot
 CVPath.plot = plots.plot_cv
 StabilitySelection.plot, KnockoffFilter.plot = plots.plot_stability, plots.plot_knockoffs
 Path.explore, CVPath.explore = report.explore, report.explore_cv
-Path.plot_roc, Path.plot_calibration, CVPath.plot_roc, CVPath.plot_calibration = plots.plot_roc, plots.plot_calibration, plots.plot_cv_roc, plots.plot_cv_calibration
+Path.plot_roc, Path.plot_calibration, CVPath.plot_roc, CVPath.plot_calibration = (
+    plots.plot_roc,
+    plots.plot_calibration,
+    plots.plot_cv_roc,
+    plots.plot_cv_calibration,
+)
 diagnostics.plot_recovery = plots.plot_recovery
-Path._repr_html_, CVPath._repr_html_, inspection.Summary._repr_html_, inspection.Certificate._repr_html_ = report.path_html, report.cv_html, report.summary_html, report.certificate_html
+(
+    Path._repr_html_,
+    CVPath._repr_html_,
+    inspection.Summary._repr_html_,
+    inspection.Certificate._repr_html_,
+) = report.path_html, report.cv_html, report.summary_html, report.certificate_html
 
 try:
     __version__ = version("l0path")
 except PackageNotFoundError:  # run from a checkout that was not installed
     __version__ = "0"
 
-LAZY = ("L0Classifier", "L0ClassifierCV", "L0Regressor", "L0RegressorCV")  # from `estimators`, which imports scikit-learn: loaded at first use
-__all__ = ["CVPath", "Certificate", "KnockoffFilter", "Model", "NestedCV", "Path", "StabilitySelection", "Summary", "cv_fit", "datasets", "designs", "diagnostics", "errors", "fit",
-           "knockoff_filter", "load", "nested_cv", "one_standard_error", "plots", "simulate", "solvers", "split_inference", "stability_selection", "warm_up", *LAZY]
+LAZY = (
+    "L0Classifier",
+    "L0ClassifierCV",
+    "L0Regressor",
+    "L0RegressorCV",
+)  # from `estimators`, which imports scikit-learn: loaded at first use
+__all__ = [
+    "CVPath",
+    "Certificate",
+    "KnockoffFilter",
+    "Model",
+    "NestedCV",
+    "Path",
+    "StabilitySelection",
+    "Summary",
+    "cv_fit",
+    "datasets",
+    "designs",
+    "diagnostics",
+    "errors",
+    "fit",
+    "knockoff_filter",
+    "load",
+    "nested_cv",
+    "one_standard_error",
+    "plots",
+    "simulate",
+    "solvers",
+    "split_inference",
+    "stability_selection",
+    "warm_up",
+    *LAZY,
+]
 
 
 def __getattr__(name: str) -> Any:

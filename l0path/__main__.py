@@ -1,4 +1,7 @@
-"""Command line: `python -m l0path fit FILE --response NAME` fits the path on a CSV or Parquet file, chooses a model, prints it and writes coefficients, table, path file, plots and a page."""
+"""Command line: `python -m l0path fit FILE --response NAME` fits the path on a CSV or Parquet file,
+chooses a model, prints it and writes coefficients, table, path file, plots and a page.
+"""
+
 import argparse
 import sys
 from pathlib import Path as FilePath
@@ -9,33 +12,82 @@ import pandas as pd
 from .formula import opened
 from .losses import ALIASES, CLASSIFICATION, NAMES, canonical_name
 
-CLASS_RIDGE = 1e-3  # without a little shrinkage a classification path ends at the first size that separates the classes
+# without a little shrinkage a classification path ends at the first size that separates the classes
+CLASS_RIDGE = 1e-3
 
 
 def parser():
     """The argument parser."""
-    main = argparse.ArgumentParser(prog="python -m l0path", description="Whole paths of best-subset models.")
+    main = argparse.ArgumentParser(
+        prog="python -m l0path", description="Whole paths of best-subset models."
+    )
     commands = main.add_subparsers(dest="command", required=True)
-    fit = commands.add_parser("fit", help="fit a path on a data file and choose a model", description="Fit the path of best-subset models on a CSV or Parquet file.")
-    fit.add_argument("file", type=FilePath, help="CSV (.csv, .csv.gz) or Parquet (.parquet) file with a header")
+    fit = commands.add_parser(
+        "fit",
+        help="fit a path on a data file and choose a model",
+        description="Fit the path of best-subset models on a CSV or Parquet file.",
+    )
+    fit.add_argument(
+        "file", type=FilePath, help="CSV (.csv, .csv.gz) or Parquet (.parquet) file with a header"
+    )
     what = fit.add_mutually_exclusive_group(required=True)
     what.add_argument("--response", help="name of the response column; all others are features")
-    what.add_argument("--formula", help='formula such as "y ~ a + C(b) + bs(c, df=4)"; a term of several columns is chosen as a whole')
-    fit.add_argument("--loss", choices=[*NAMES, *ALIASES], help="default: squared for a numeric response, logistic for one of two text or true/false values")
+    what.add_argument(
+        "--formula",
+        help='formula such as "y ~ a + C(b) + bs(c, df=4)"; a term of several columns is chosen as '
+        "a whole",
+    )
+    fit.add_argument(
+        "--loss",
+        choices=[*NAMES, *ALIASES],
+        help="default: squared for a numeric response, logistic for one of two text or true/false "
+        "values",
+    )
     fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
-    fit.add_argument("--lambda2", type=float, help=f"ridge on standardised coefficients (default 0; {CLASS_RIDGE:g} for classes)")
-    fit.add_argument("--lambda1", type=float, help="lasso penalty on standardised coefficients (default 0)")
-    fit.add_argument("--algorithm", default="swap", help="swap (default), cd, pg, apg+, htp, dual_iht or another name of l0path.fit")
-    fit.add_argument("--cv", type=int, metavar="FOLDS", help="choose the size by cross-validation with this many folds")
-    fit.add_argument("--which", choices=["min", "1se"], default="min", help="with --cv: the best size, or the smallest within one standard error")
-    fit.add_argument("--rule", default="bic", help="without --cv: the criterion (aic, bic, ebic, gic, ...; default bic)")
+    fit.add_argument(
+        "--lambda2",
+        type=float,
+        help=f"ridge on standardised coefficients (default 0; {CLASS_RIDGE:g} for classes)",
+    )
+    fit.add_argument(
+        "--lambda1", type=float, help="lasso penalty on standardised coefficients (default 0)"
+    )
+    fit.add_argument(
+        "--algorithm",
+        default="swap",
+        help="swap (default), cd, pg, apg+, htp, dual_iht or another name of l0path.fit",
+    )
+    fit.add_argument(
+        "--cv",
+        type=int,
+        metavar="FOLDS",
+        help="choose the size by cross-validation with this many folds",
+    )
+    fit.add_argument(
+        "--which",
+        choices=["min", "1se"],
+        default="min",
+        help="with --cv: the best size, or the smallest within one standard error",
+    )
+    fit.add_argument(
+        "--rule",
+        default="bic",
+        help="without --cv: the criterion (aic, bic, ebic, gic, ...; default bic)",
+    )
     fit.add_argument("--k", type=int, help="choose this size")
-    fit.add_argument("--drop", default="", help="columns to leave out, separated by commas (identifiers, say)")
+    fit.add_argument(
+        "--drop", default="", help="columns to leave out, separated by commas (identifiers, say)"
+    )
     fit.add_argument("--include", default="", help="columns in every model, separated by commas")
     fit.add_argument("--weights", help="column of sample weights")
     fit.add_argument("--seed", type=int, default=0, help="seed of the folds (default 0)")
     fit.add_argument("--jobs", type=int, default=None, help="processes for cross-validation")
-    fit.add_argument("--out", type=FilePath, default=FilePath("l0path-out"), help="folder for the results (default l0path-out)")
+    fit.add_argument(
+        "--out",
+        type=FilePath,
+        default=FilePath("l0path-out"),
+        help="folder for the results (default l0path-out)",
+    )
     fit.add_argument("--no-plots", action="store_true", help="write no plots and no page")
     fit.add_argument("--progress", action="store_true", help="show progress bars on stderr")
     return main
@@ -50,7 +102,10 @@ def read(file):
     try:
         return pd.read_csv(file)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} is not a readable CSV file ({error}); pass a CSV with a header, or a .parquet file") from error
+        raise ValueError(
+            f"{file} is not a readable CSV file ({error}); pass a CSV with a header, or a .parquet "
+            "file"
+        ) from error
 
 
 def listed(text):
@@ -62,36 +117,71 @@ def columns(frame, text, option):
     """Names of columns of the file from a list with commas."""
     for name in listed(text):
         if name not in frame.columns:
-            raise ValueError(f"{option}: there is no column {name!r}; the columns are {', '.join(map(str, frame.columns[:12]))}")
+            raise ValueError(
+                f"{option}: there is no column {name!r}; the columns are "
+                f"{', '.join(map(str, frame.columns[:12]))}"
+            )
     return listed(text)
 
 
 def prepare(frame, options, say):
-    """(X, y, arguments of `fit`) from the file: named columns removed, incomplete rows dropped, text columns coded 0/1 against their first level; each step is said."""
+    """(X, y, arguments of `fit`) from the file: named columns removed, incomplete rows dropped,
+    text columns coded 0/1 against their first level; each step is said.
+    """
     columns(frame, options.response, "--response")
-    drop = columns(frame, options.drop, "--drop") + (columns(frame, options.weights, "--weights") if options.weights else [])
+    drop = columns(frame, options.drop, "--drop") + (
+        columns(frame, options.weights, "--weights") if options.weights else []
+    )
     if options.response in drop:
-        raise ValueError(f"--response {options.response} is named by --drop or --weights too; leave it out there")
+        raise ValueError(
+            f"--response {options.response} is named by --drop or --weights too; leave it out there"
+        )
     complete = frame.drop(columns=[c for c in drop if c != options.weights]).dropna()
     if len(complete) < len(frame):
-        say(f"{len(frame) - len(complete)} of {len(frame)} rows have missing values and are left out")
+        say(
+            f"{len(frame) - len(complete)} of {len(frame)} rows have missing values and are left "
+            "out"
+        )
     if not len(complete):
-        raise ValueError("every row has a missing value; leave out the columns that are mostly empty with --drop")
-    y, X = complete[options.response], complete.drop(columns=[options.response, *([options.weights] if options.weights else [])])
-    text = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c]) and not pd.api.types.is_bool_dtype(X[c])]
+        raise ValueError(
+            "every row has a missing value; leave out the columns that are mostly empty with --drop"
+        )
+    y, X = (
+        complete[options.response],
+        complete.drop(columns=[options.response, *([options.weights] if options.weights else [])]),
+    )
+    text = [
+        c
+        for c in X.columns
+        if not pd.api.types.is_numeric_dtype(X[c]) and not pd.api.types.is_bool_dtype(X[c])
+    ]
     wide = [c for c in text if X[c].nunique() > max(20, len(X) // 5)]
     if wide:
-        raise ValueError(f"column {wide[0]!r} is text with {X[wide[0]].nunique()} different values; leave it out with --drop {wide[0]}")
+        raise ValueError(
+            f"column {wide[0]!r} is text with {X[wide[0]].nunique()} different values; leave it "
+            f"out with --drop {wide[0]}"
+        )
     if text:
         X = pd.get_dummies(X, columns=text, drop_first=True, dtype=float)
         say(f"text columns coded 0/1 against their first level: {', '.join(text)}")
-    return X, y, {"sample_weight": complete[options.weights].to_numpy() if options.weights else None, "always_include": listed(options.include) or None}
+    return (
+        X,
+        y,
+        {
+            "sample_weight": complete[options.weights].to_numpy() if options.weights else None,
+            "always_include": listed(options.include) or None,
+        },
+    )
 
 
 def from_formula(frame, options, say):
     """(X, y, arguments of `fit`) by the formula; incomplete rows are dropped, which is said."""
     frame = frame.drop(columns=columns(frame, options.drop, "--drop"))
-    X, y, encoded = opened(options.formula, frame, {"sample_weight": options.weights, "always_include": listed(options.include) or None})
+    X, y, encoded = opened(
+        options.formula,
+        frame,
+        {"sample_weight": options.weights, "always_include": listed(options.include) or None},
+    )
     if X.formula.n_dropped:
         say(f"{X.formula.n_dropped} of {len(frame)} rows have missing values and are left out")
     return X, y, encoded
@@ -103,7 +193,10 @@ def choose_loss(options, y, say):
         return canonical_name(options.loss)
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
     if classes and y.nunique() != 2:
-        raise ValueError(f"the response {options.response or options.formula.split('~')[0].strip()} is text with {y.nunique()} different values; a classification needs two")
+        raise ValueError(
+            f"the response {options.response or options.formula.split('~')[0].strip()} is text "
+            f"with {y.nunique()} different values; a classification needs two"
+        )
     say(f"loss: {'logistic' if classes else 'squared'}")
     return "logistic" if classes else "squared"
 
@@ -117,11 +210,24 @@ def run_fit(options, say=print):
     lambda2 = options.lambda2
     if lambda2 is None and loss in CLASSIFICATION:
         lambda2 = CLASS_RIDGE
-        say(f"lambda2 = {lambda2:g} (the command line's default for classes; --lambda2 0 switches it off)")
-    arguments = {"loss": loss, "max_k": options.max_k, "lambda2": lambda2, "lambda1": options.lambda1, "algorithm": options.algorithm, "progress": options.progress, **encoded}
+        say(
+            f"lambda2 = {lambda2:g} (the command line's default for classes; --lambda2 0 switches "
+            "it off)"
+        )
+    arguments = {
+        "loss": loss,
+        "max_k": options.max_k,
+        "lambda2": lambda2,
+        "lambda1": options.lambda1,
+        "algorithm": options.algorithm,
+        "progress": options.progress,
+        **encoded,
+    }
     cv = None
     if options.cv:
-        cv = l0path.cv_fit(X, y, cv=options.cv, random_state=options.seed, n_jobs=options.jobs, **arguments)
+        cv = l0path.cv_fit(
+            X, y, cv=options.cv, random_state=options.seed, n_jobs=options.jobs, **arguments
+        )
         path = cv.path
     else:
         path = l0path.fit(X, y, **arguments)
@@ -131,7 +237,11 @@ def run_fit(options, say=print):
     if options.k is not None:
         index, why = path.index(k=options.k), f"k = {options.k}, as asked"
     elif cv is not None:
-        index, why = cv.index(options.which), f"{options.cv}-fold cross-validation, {'least mean loss' if options.which == 'min' else 'smallest within one standard error'}"
+        index, why = (
+            cv.index(options.which),
+            f"{options.cv}-fold cross-validation, "
+            f"{'least mean loss' if options.which == 'min' else 'smallest within one standard error'}",
+        )
     else:
         index, why = path.select(options.rule), options.rule
     show(path, cv, index, why, say)
@@ -141,7 +251,9 @@ def run_fit(options, say=print):
 
 def show(path, cv, index, why, say):
     """Print the table and the chosen model."""
-    table = path.table[["k", "lambda0_low", "lambda0_high", "objective", "deviance_ratio", "optimality"]]
+    table = path.table[
+        ["k", "lambda0_low", "lambda0_high", "objective", "deviance_ratio", "optimality"]
+    ]
     if cv is not None:
         table = table.join(cv.table[["cv_mean", "cv_se"]])
     with pd.option_context("display.max_rows", 200, "display.width", 160):
@@ -155,21 +267,30 @@ def write(path, cv, index, options, say):
     options.out.mkdir(parents=True, exist_ok=True)
     path.coef(index=index).rename("coefficient").to_csv(options.out / "chosen.csv")
     path.coef().to_csv(options.out / "coefficients.csv")
-    (path.table if cv is None else path.table.join(cv.table[["cv_mean", "cv_sd", "cv_se"]])).to_csv(options.out / "table.csv", index_label="index")
+    (path.table if cv is None else path.table.join(cv.table[["cv_mean", "cv_sd", "cv_se"]])).to_csv(
+        options.out / "table.csv", index_label="index"
+    )
     path.save(options.out / "path.npz")
     files = ["chosen.csv", "coefficients.csv", "table.csv", "path.npz"]
     if not options.no_plots:
         import matplotlib
 
         matplotlib.use("Agg")
-        plots = {"coefficients.png": lambda: path.plot("coef", mark=index), "loss.png": lambda: path.plot("loss", mark=index)}
+        plots = {
+            "coefficients.png": lambda: path.plot("coef", mark=index),
+            "loss.png": lambda: path.plot("loss", mark=index),
+        }
         if cv is not None:
             plots["cv.png"] = cv.plot
         for name, axes in plots.items():
             ax = axes()
             ax.figure.savefig(options.out / name, dpi=150, bbox_inches="tight")
             files.append(name)
-        (path if cv is None else cv).explore(options.out / "explore.html", title=f"{options.response or options.formula}: {options.file.name}", time_limit=10)
+        (path if cv is None else cv).explore(
+            options.out / "explore.html",
+            title=f"{options.response or options.formula}: {options.file.name}",
+            time_limit=10,
+        )
         files.append("explore.html")
     say(f"\nwritten to {options.out}: {', '.join(files)}")
 

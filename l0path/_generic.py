@@ -1,4 +1,7 @@
-"""Verbs that work alike in Python and in compiled kernels: `functools.singledispatch` on the record's class, and the same choice made by numba at compile time."""
+"""Verbs that work alike in Python and in compiled kernels: `functools.singledispatch` on the
+record's class, and the same choice made by numba at compile time.
+"""
+
 import os
 import sys
 from functools import singledispatch
@@ -11,23 +14,29 @@ OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "n
 
 
 def njit(function):
-    """Compile a kernel: cached on disk, GIL released (threads run kernels side by side), sums may be reordered so that loops use vector units; NaN and infinity keep their meaning."""
+    """Compile a kernel: cached on disk, GIL released (threads run kernels side by side), sums may
+    be reordered so that loops use vector units; NaN and infinity keep their meaning.
+    """
     return _njit(cache=True, nogil=True, **OPTIONS)(function)
 
 
 def generic(function):
-    """A verb chosen by the class of its first argument, a `NamedTuple` record; register with `@verb.register(Record)`.
+    """A verb chosen by the class of its first argument, a `NamedTuple` record; register with
+    `@verb.register(Record)`.
 
-    `instance_class` of numba's named-tuple type is undocumented: this is the only place that reads it.
+    `instance_class` of numba's named-tuple type is undocumented: this is the only place that reads
+    it.
     """
     verb = singledispatch(function)
 
     def choose(record, *args):
         return verb.dispatch(record.instance_class)
 
-    # inlined and without exceptions for a division by zero: the loop around the verb can then use vector units, 5 times faster for the logistic loss
+    # inlined and without exceptions for a division by zero: the loop around the verb can then use
+    # vector units, 5 times faster for the logistic loss
     options = {"cache": False, "forceinline": True, **OPTIONS}
-    # numba asks for the same argument names in the chooser and in the implementation, so both take the names of `function`
+    # numba asks for the same argument names in the chooser and in the implementation, so both take
+    # the names of `function`
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     scope = {"choose": choose}
     exec(f"def chooser({', '.join(names)}): return choose({', '.join(names)})", scope)
@@ -36,16 +45,26 @@ def generic(function):
 
 
 class _Announce(event.Listener):
-    """Says once per process, on stderr, that kernels are being compiled: a first fit that takes seconds then has a visible reason."""
+    """Says once per process, on stderr, that kernels are being compiled: a first fit that takes
+    seconds then has a visible reason.
+    """
 
     said = False
 
     def on_start(self, event):
         source = getattr(event.data.get("dispatcher"), "py_func", None)
-        if not _Announce.said and source is not None and (source.__module__ or "").startswith("l0path."):
+        if (
+            not _Announce.said
+            and source is not None
+            and (source.__module__ or "").startswith("l0path.")
+        ):
             _Announce.said = True
             if not os.environ.get("L0PATH_QUIET"):
-                print("l0path: compiling kernels, once per machine and kind of problem (l0path.warm_up() does it ahead of time)", file=sys.stderr)
+                print(
+                    "l0path: compiling kernels, once per machine and kind of problem "
+                    "(l0path.warm_up() does it ahead of time)",
+                    file=sys.stderr,
+                )
 
     def on_end(self, event):
         pass

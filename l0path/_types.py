@@ -1,4 +1,7 @@
-"""Types of public arguments, named once: annotations for readers, editors and type checkers. What is passed is checked where it is read, with a remedy; nothing is checked by these."""
+"""Types of public arguments, named once: annotations for readers, editors and type checkers. What
+is passed is checked where it is read, with a remedy; nothing is checked by these.
+"""
+
 from typing import Any, Protocol, TypeAlias, TypedDict
 
 import numpy as np
@@ -8,7 +11,9 @@ from numpy.typing import ArrayLike
 
 
 class Design(Protocol):
-    """What `l0path.designs` have in common: batched access to a matrix (n, p), whatever holds it."""
+    """What `l0path.designs` have in common: batched access to a matrix (n, p), whatever holds
+    it.
+    """
 
     n: int
     p: int
@@ -28,7 +33,9 @@ Seed: TypeAlias = int | np.random.Generator | None
 
 
 class Selector(TypedDict, total=False):
-    """What names one solution of a path: one of k, lambda0 and index, with slice, lambda1 or lambda2 where there are several slices."""
+    """What names one solution of a path: one of k, lambda0 and index, with slice, lambda1 or
+    lambda2 where there are several slices.
+    """
 
     k: int
     lambda0: float

@@ -1,17 +1,27 @@
 """Warnings of one thread: `recorded`, in the place of `warnings.catch_warnings(record=True)`."""
+
 import threading
 import warnings
 from contextlib import contextmanager
 
-_lock, _open, _outside = threading.Lock(), [], []  # records that are open, as (thread, list), the oldest first; the state of `warnings` before the first of them
+_lock, _open, _outside = (
+    threading.Lock(),
+    [],
+    [],
+    # records that are open, as (thread, list), the oldest first; the state of `warnings` before the
+    # first of them
+)
 
 
 @contextmanager
 def recorded():
-    """A list that takes the warnings (`warnings.WarningMessage`) this thread gives inside; none is shown, nor an error.
+    """A list that takes the warnings (`warnings.WarningMessage`) this thread gives inside; none is
+    shown, nor an error.
 
-    `warnings.catch_warnings` holds for all threads at once, so folds in threads would record those of others and end each other's records. Here the first record opened changes the state of
-    `warnings` and the last one closed restores it; what a thread without a record warns of goes to the oldest.
+    `warnings.catch_warnings` holds for all threads at once, so folds in threads would record those
+    of others and end each other's records. Here the first record opened changes the state of
+    `warnings` and the last one closed restores it; what a thread without a record warns of goes to
+    the oldest.
     """
     mine = (threading.get_ident(), [])
     with _lock:
@@ -33,6 +43,8 @@ def recorded():
 def _keep(message, category, filename, lineno, file=None, line=None):
     """In the place of `warnings.showwarning`: into the innermost record of this thread."""
     records = list(_open)
-    own = [found for thread, found in records if thread == threading.get_ident()] or [found for _, found in records[:1]]
+    own = [found for thread, found in records if thread == threading.get_ident()] or [
+        found for _, found in records[:1]
+    ]
     for found in own[-1:]:
         found.append(warnings.WarningMessage(message, category, filename, lineno))

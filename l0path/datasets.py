@@ -1,8 +1,10 @@
 """Real data sets that come with the package, for examples, tests and comparisons.
 
-Each `load_...` function reads one small file and returns a `Dataset`. What the columns mean, where the data are from and under which
-licence they may be passed on is in `data/README.md`; the section of a set is its `description`.
+Each `load_...` function reads one small file and returns a `Dataset`. What the columns mean, where
+the data are from and under which licence they may be passed on is in `data/README.md`; the section
+of a set is its `description`.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,16 +14,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-__all__ = ["Dataset", "load_diabetes", "load_growth", "load_hitters", "load_sonar", "load_srbct", "load_wdbc"]
+__all__ = [
+    "Dataset",
+    "load_diabetes",
+    "load_growth",
+    "load_hitters",
+    "load_sonar",
+    "load_srbct",
+    "load_wdbc",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """A data set ready for fitting.
 
-    name: short name.  X: DataFrame (n, p), all columns float64.  y: Series (n,) with X's index.  feature_names: list of p strings,
-    X's column names.  description: plain text (source, columns, licence, citation).  train: boolean array (n,), the published
-    training rows, or None where there is no such split.
+    name: short name.  X: DataFrame (n, p), all columns float64.  y: Series (n,) with X's index.
+        feature_names: list of p strings,
+    X's column names.  description: plain text (source, columns, licence, citation).  train: boolean
+    array (n,), the published training rows, or None where there is no such split.
     """
 
     name: str
@@ -38,10 +49,11 @@ class Dataset:
 
 
 def load_hitters() -> Dataset:
-    """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics. X (263, 19), y (263,) `Salary`.
+    """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics. X
+    (263, 19), y (263,) `Salary`.
 
-    The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by the level that is 1: `League_N`,
-    `Division_W`, `NewLeague_N`.
+    The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by
+    the level that is 1: `League_N`, `Division_W`, `NewLeague_N`.
 
     Examples
     --------
@@ -61,16 +73,22 @@ def load_hitters() -> Dataset:
 
 
 def load_wdbc() -> Dataset:
-    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei. X (569, 30), y (569,) `benign`, 1 or 0 (malignant)."""
-    return _dataset("wdbc", pd.read_csv(_find("wdbc.csv")).rename(columns={"y": "benign"}), "benign")
+    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei. X (569, 30), y
+    (569,) `benign`, 1 or 0 (malignant).
+    """
+    return _dataset(
+        "wdbc", pd.read_csv(_find("wdbc.csv")).rename(columns={"y": "benign"}), "benign"
+    )
 
 
 def load_srbct() -> Dataset:
-    """Four kinds of small round blue cell tumours and the expression of 2308 genes. X (83, 2308), y (83,) `tumour`.
+    """Four kinds of small round blue cell tumours and the expression of 2308 genes. X (83, 2308), y
+    (83,) `tumour`.
 
-    y is "BL" (Burkitt lymphoma), "EWS" (Ewing sarcoma), "NB" (neuroblastoma) or "RMS" (rhabdomyosarcoma). X holds natural logarithms
-    of relative expression; a column is named by clone number and gene title, a repeated name gets ".1", ".2", ... The first 63 rows
-    are the published training sample (`train`), the last 20 the test sample.
+    y is "BL" (Burkitt lymphoma), "EWS" (Ewing sarcoma), "NB" (neuroblastoma) or "RMS"
+    (rhabdomyosarcoma). X holds natural logarithms of relative expression; a column is named by
+    clone number and gene title, a repeated name gets ".1", ".2", ... The first 63 rows are the
+    published training sample (`train`), the last 20 the test sample.
     """
     with np.load(_find("srbct.npz"), allow_pickle=False) as stored:
         X = np.concatenate([stored["X_train"], stored["X_test"]])
@@ -78,25 +96,33 @@ def load_srbct() -> Dataset:
         names = _unique(" ".join(str(name).split()) for name in stored["feature_names"])
         train = np.arange(codes.size) < stored["y_train"].size
     tumour = pd.Series(np.array(["BL", "EWS", "NB", "RMS"])[codes - 1], name="tumour")
-    return Dataset("srbct", pd.DataFrame(X, columns=names), tumour, names, _description("srbct"), train)
+    return Dataset(
+        "srbct", pd.DataFrame(X, columns=names), tumour, names, _description("srbct"), train
+    )
 
 
 def load_growth() -> Dataset:
-    """Economic growth of 72 countries, 1960 to 1992, and 41 candidate causes. X (72, 41), y (72,) `y`, average growth per year."""
+    """Economic growth of 72 countries, 1960 to 1992, and 41 candidate causes. X (72, 41), y (72,)
+    `y`, average growth per year.
+    """
     return _dataset("growth_fls", pd.read_csv(_find("growth_fls.csv")), "y")
 
 
 def load_sonar() -> Dataset:
-    """Sonar returns from a metal cylinder or from rocks, energy in 60 frequency bands. X (208, 60), y (208,) `Class`, "M" or "R"."""
+    """Sonar returns from a metal cylinder or from rocks, energy in 60 frequency bands. X (208, 60),
+    y (208,) `Class`, "M" or "R".
+    """
     return _dataset("sonar", pd.read_csv(_find("sonar.csv")), "Class")
 
 
 def load_diabetes(expansion: bool = False) -> Dataset:
-    """Progression of diabetes in 442 patients one year after baseline. X (442, 10), or (442, 64) with expansion=True; y (442,) `y`.
+    """Progression of diabetes in 442 patients one year after baseline. X (442, 10), or (442, 64)
+    with expansion=True; y (442,) `y`.
 
-    expansion: False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie, Johnstone and Tibshirani
-        (2004): each column is centred and scaled to length 1; then come 9 squares (`bmi^2`; none for `sex`, which has two values) and
-        45 products (`age:bmi`), themselves centred and scaled to length 1.
+    expansion: False gives the ten columns as measured. True gives the quadratic design of Efron,
+        Hastie, Johnstone and Tibshirani (2004): each column is centred and scaled to length 1; then
+        come 9 squares (`bmi^2`; none for `sex`, which has two values) and 45 products (`age:bmi`),
+        themselves centred and scaled to length 1.
 
     Examples
     --------
@@ -112,7 +138,9 @@ def load_diabetes(expansion: bool = False) -> Dataset:
 
 
 def _quadratic(X):
-    """Main effects, squares of the columns with more than two values, and products: all centred and of length 1. X (n, p)."""
+    """Main effects, squares of the columns with more than two values, and products: all centred and
+    of length 1. X (n, p).
+    """
     main = _unit(X)
     squares = {f"{a}^2": main[a] ** 2 for a in X.columns if X[a].nunique() > 2}
     products = {f"{a}:{b}": main[a] * main[b] for a, b in combinations(X.columns, 2)}
@@ -145,7 +173,9 @@ def _unique(names):
 
 
 def _folders():
-    """Where the files may be: inside the installed package, or beside it in a checkout or an editable install."""
+    """Where the files may be: inside the installed package, or beside it in a checkout or an
+    editable install.
+    """
     package = Path(__file__).resolve().parent
     return [package / "data", package.parent / "data"]
 
@@ -156,7 +186,10 @@ def _find(file):
         if (folder / file).is_file():
             return folder / file
     places = " or ".join(str(folder) for folder in _folders())
-    raise FileNotFoundError(f"{file} is not in {places}; install l0path again, or use a complete checkout of its repository")
+    raise FileNotFoundError(
+        f"{file} is not in {places}; install l0path again, or use a complete checkout of its "
+        "repository"
+    )
 
 
 def _description(name):
@@ -165,4 +198,7 @@ def _description(name):
         heading, _, body = section.partition("\n")
         if heading.strip() == name:
             return body.strip()
-    raise LookupError(f"data/README.md has no section {name!r}; install l0path again, or use a complete checkout of its repository")
+    raise LookupError(
+        f"data/README.md has no section {name!r}; install l0path again, or use a complete checkout "
+        "of its repository"
+    )

@@ -1,4 +1,7 @@
-"""Comparing fitted models with a known truth: how many of the true columns were found, and how near the coefficients are."""
+"""Comparing fitted models with a known truth: how many of the true columns were found, and how near
+the coefficients are.
+"""
+
 from __future__ import annotations
 
 import math
@@ -12,15 +15,25 @@ from .paths import Path
 
 __all__ = ["support_recovery"]
 
-COLUMNS = ["k", "true_positives", "false_positives", "precision", "recall", "f1", "exact", "estimation_error"]
+COLUMNS = [
+    "k",
+    "true_positives",
+    "false_positives",
+    "precision",
+    "recall",
+    "f1",
+    "exact",
+    "estimation_error",
+]
 TYPES = {"k": np.int64, "true_positives": np.int64, "false_positives": np.int64, "exact": bool}
 
 
 def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.DataFrame:
     """Agreement of each model with the true support and coefficients, one row per model.
 
-    path_or_coefficients: a fitted path (rows are those of `path.table`, with its labels and its k), or coefficients in the user's
-        units, without the intercept: (p, m) array or DataFrame, a column per model (rows are 0..m-1 or the column labels), or (p,).
+    path_or_coefficients: a fitted path (rows are those of `path.table`, with its labels and its k),
+        or coefficients in the user's units, without the intercept: (p, m) array or DataFrame, a
+        column per model (rows are 0..m-1 or the column labels), or (p,).
     truth, told apart by its type:
         a simulation (anything with `.beta` (p,)), or p floats: the true coefficients;
         integers: the column indices of the true support, each once;        p booleans: which columns are true.
@@ -32,15 +45,17 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
         precision          |S and T| / |S|               recall            |S and T| / |T|
         f1                 2 |S and T| / (|S| + |T|)     exact             S = T
         estimation_error   ||b - beta||_2 / ||beta||_2, NaN when only the support is known
-    A share of nothing is 1: the empty model has precision 1 (it claims nothing false), an empty truth has recall 1, and f1 is 1 when
-    both are empty. With beta = 0 the estimation error is 0 for b = 0 and inf otherwise.
+    A share of nothing is 1: the empty model has precision 1 (it claims nothing false), an empty
+    truth has recall 1, and f1 is 1 when both are empty. With beta = 0 the estimation error is 0 for
+    b = 0 and inf otherwise.
 
     Raises TypeError or ValueError when lengths or types do not fit, or a coefficient is NaN.
 
     Examples
     --------
     >>> import l0path
-    >>> data = l0path.simulate.linear(100, 20, 3, random_state=1); path = l0path.fit(data.X, data.y, max_k=4)
+    >>> data = l0path.simulate.linear(100, 20, 3, random_state=1)
+    >>> path = l0path.fit(data.X, data.y, max_k=4)
     >>> l0path.diagnostics.support_recovery(path, data)[["k", "true_positives", "false_positives", "exact"]].loc[2:]
        k  true_positives  false_positives  exact
     2  2               2                0  False
@@ -59,7 +74,10 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
 def _row(b, true, beta, k):
     """One row of the table: b (p,) fitted, true (p,) booleans, beta (p,) or None."""
     if b.shape != true.shape:
-        raise ValueError(f"a model has {b.size} coefficients but the first model has {true.size}; all must belong to the same columns")
+        raise ValueError(
+            f"a model has {b.size} coefficients but the first model has {true.size}; all must "
+            "belong to the same columns"
+        )
     if np.isnan(b).any():
         raise ValueError("the coefficients hold NaN; drop the models that were not solved")
     chosen = b != 0.0
@@ -90,11 +108,16 @@ def _models(source):
     """Row labels, sizes (or None) and an iterable of coefficient vectors (p,), one at a time."""
     if hasattr(source, "table") and callable(getattr(source, "coef", None)):
         index = source.table.index
-        return index, source.table["k"].to_numpy(), (source.coef(index=i, full=True).to_numpy(dtype=np.float64)[1:] for i in index)
+        return (
+            index,
+            source.table["k"].to_numpy(),
+            (source.coef(index=i, full=True).to_numpy(dtype=np.float64)[1:] for i in index),
+        )
     if isinstance(source, pd.DataFrame):
         if "(Intercept)" in source.index:
             raise ValueError(
-                'the coefficients have a row "(Intercept)", so they may hold only the columns that ever enter; pass the path itself, '
+                'the coefficients have a row "(Intercept)", so they may hold only the columns that '
+                "ever enter; pass the path itself, "
                 "or one row for each of the p columns and none for the intercept"
             )
         labels = source.columns
@@ -103,31 +126,49 @@ def _models(source):
     try:
         b = np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"expected a path or coefficients (p, m), got {type(source).__name__}") from None
+        raise TypeError(
+            f"expected a path or coefficients (p, m), got {type(source).__name__}"
+        ) from None
     if b.ndim == 1:
         b = b[:, None]
     if b.ndim != 2:
-        raise ValueError(f"coefficients have shape {b.shape}; pass (p, m), a column per model, or a path")
+        raise ValueError(
+            f"coefficients have shape {b.shape}; pass (p, m), a column per model, or a path"
+        )
     if b.shape[0] == 0 or b.shape[1] == 0:
         raise ValueError(f"coefficients have shape {b.shape}; there is no model to compare")
     return (labels if labels is not None else pd.RangeIndex(b.shape[1])), None, b.T
 
 
 def _truth(truth, p):
-    """The true support (p,) as booleans and the true coefficients (p,), None if only the support is known."""
+    """The true support (p,) as booleans and the true coefficients (p,), None if only the support is
+    known.
+    """
     if hasattr(truth, "beta") and not isinstance(truth, (np.ndarray, pd.Series)):
         truth = np.asarray(truth.beta, dtype=np.float64)
     values = np.asarray(truth)
     if values.ndim != 1:
-        raise ValueError(f"truth has shape {values.shape}; pass p={p} coefficients, p booleans or the indices of the true columns")
+        raise ValueError(
+            f"truth has shape {values.shape}; pass p={p} coefficients, p booleans or the indices "
+            "of the true columns"
+        )
     kind = "i" if values.size == 0 else values.dtype.kind
     if kind in "iu":
         return _mask(values.astype(np.intp), p), None
     if kind not in "fb":
-        raise TypeError(f"truth has type {values.dtype}; pass floats (coefficients), integers (column indices), booleans or a simulation")
+        raise TypeError(
+            f"truth has type {values.dtype}; pass floats (coefficients), integers (column "
+            "indices), booleans or a simulation"
+        )
     if values.size != p:
-        remedy = "coefficients need one value per column; column indices must be integers" if kind == "f" else "a mask needs one value per column"
-        raise ValueError(f"truth has {values.size} values but the models have {p} coefficients: {remedy}")
+        remedy = (
+            "coefficients need one value per column; column indices must be integers"
+            if kind == "f"
+            else "a mask needs one value per column"
+        )
+        raise ValueError(
+            f"truth has {values.size} values but the models have {p} coefficients: {remedy}"
+        )
     if kind == "b":
         return values, None
     if not np.isfinite(values).all():
@@ -138,9 +179,15 @@ def _truth(truth, p):
 def _mask(indices, p):
     """Column indices as p booleans."""
     if indices.size and (indices.min() < 0 or indices.max() >= p):
-        raise ValueError(f"truth has column indices from {indices.min()} to {indices.max()} but the models have columns 0 to {p - 1}")
+        raise ValueError(
+            f"truth has column indices from {indices.min()} to {indices.max()} but the models have "
+            f"columns 0 to {p - 1}"
+        )
     mask = np.zeros(p, dtype=bool)
     mask[indices] = True
     if mask.sum() != indices.size:
-        raise ValueError("truth repeats a column index; give each once (integers are indices: write coefficients as floats, e.g. beta.astype(float))")
+        raise ValueError(
+            "truth repeats a column index; give each once (integers are indices: write "
+            "coefficients as floats, e.g. beta.astype(float))"
+        )
     return mask

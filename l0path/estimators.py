@@ -1,9 +1,13 @@
-"""Best-subset models as scikit-learn estimators: `L0Regressor`, `L0Classifier` and their cross-validated forms.
+"""Best-subset models as scikit-learn estimators: `L0Regressor`, `L0Classifier` and their
+cross-validated forms.
 
-Each fit solves a whole path (`l0path.fit`) and takes one model of it, which is `model_`; `path_` is the whole. The estimators select features too: `get_support()` and `transform()` keep
-exactly the columns of the model. As any path it refers to X and y in memory, and pickles leave them out. This is the only module that imports scikit-learn when it is imported, so
-`l0path/__init__` loads it when one of its names is first used.
+Each fit solves a whole path (`l0path.fit`) and takes one model of it, which is `model_`; `path_` is
+the whole. The estimators select features too: `get_support()` and `transform()` keep exactly the
+columns of the model. As any path it refers to X and y in memory, and pickles leave them out. This
+is the only module that imports scikit-learn when it is imported, so `l0path/__init__` loads it when
+one of its names is first used.
 """
+
 from __future__ import annotations
 
 import math
@@ -32,8 +36,26 @@ from .losses import CLASSIFICATION, canonical_name
 from .plan import _numbers, default_max_k
 from .problem import effective_rows
 
-PASSED = ("loss", "algorithm", "lambda1", "lambda2", "fit_intercept", "standardize", "lower", "upper", "always_include", "exclude", "penalty_factor", "gamma", "delta", "tol", "max_iter",
-          "time_limit", "class_weight", "groups")  # parameters that `fit` takes under the same name
+PASSED = (
+    "loss",
+    "algorithm",
+    "lambda1",
+    "lambda2",
+    "fit_intercept",
+    "standardize",
+    "lower",
+    "upper",
+    "always_include",
+    "exclude",
+    "penalty_factor",
+    "gamma",
+    "delta",
+    "tol",
+    "max_iter",
+    "time_limit",
+    "class_weight",
+    "groups",
+)  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
 SPARSE = ("csc", "csr")  # formats taken as they are
 
@@ -57,12 +79,16 @@ def whole_path(X, y, sample_weight, arguments, n_jobs):
 
 
 def pickled_path(X, y, sample_weight, arguments, n_jobs, key):
-    """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one by one) under `key` alone."""
+    """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one
+    by one) under `key` alone.
+    """
     return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs))
 
 
 def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
-    """The path of `fit`: solved, or read from `memory`; there paths have no data. The key is a SHA-1 (twice as fast as joblib's own MD5) of data, arguments and the package's version."""
+    """The path of `fit`: solved, or read from `memory`; there paths have no data. The key is a
+    SHA-1 (twice as fast as joblib's own MD5) of data, arguments and the package's version.
+    """
     if memory is None:
         return whole_path(X, y, sample_weight, arguments, n_jobs)
     try:
@@ -70,12 +96,16 @@ def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
     except PackageNotFoundError:  # run from a checkout that was not installed
         release = "0"
     key = joblib.hash((X, y, sample_weight, arguments, release), hash_name="sha1")
-    stored = check_memory(memory).cache(pickled_path, ignore=["X", "y", "sample_weight", "arguments", "n_jobs"])
+    stored = check_memory(memory).cache(
+        pickled_path, ignore=["X", "y", "sample_weight", "arguments", "n_jobs"]
+    )
     return pickle.loads(stored(X, y, sample_weight, arguments, n_jobs, key))
 
 
 def _keep(self, parameters):
-    """Every parameter of __init__ (its locals()) as the attribute of its name, as scikit-learn wants it."""
+    """Every parameter of __init__ (its locals()) as the attribute of its name, as scikit-learn
+    wants it.
+    """
     for name, value in parameters.items():
         if name != "self":
             setattr(self, name, value)
@@ -84,8 +114,12 @@ def _keep(self, parameters):
 def _checked(estimator, X, *y, **options):
     """scikit-learn's `validate_data`, which would take a design for a number."""
     if hasattr(X, "correlate"):
-        raise TypeError(f"X is a design ({type(X).__name__}), whose rows scikit-learn cannot take apart; pass {type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design to "
-                        "l0path.fit or l0path.cv_fit")
+        raise TypeError(
+            f"X is a design ({type(X).__name__}), whose rows scikit-learn cannot take apart; pass "
+            f"{type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design "
+            "to "
+            "l0path.fit or l0path.cv_fit"
+        )
     return validate_data(estimator, X, *y, accept_sparse=SPARSE, **options)
 
 
@@ -93,14 +127,25 @@ class _Selected(SelectorMixin, BaseEstimator):
     """What the four estimators share: checked data, and a model of a path as fitted attributes."""
 
     def _data(self, X, y, sample_weight):
-        """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for classes, classes_ are set. NaN in X is found by `fit`."""
+        """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for
+        classes, classes_ are set. NaN in X is found by `fit`.
+        """
         loss = canonical_name(self.loss, exact=True) if isinstance(self.loss, str) else self.loss
         classes = isinstance(self, ClassifierMixin)
         if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
             other = "Regressor" if classes else "Classifier"
-            raise ValueError(f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} or L0{other}CV")
-        X, y = _checked(self, X, y, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes)
-        return X, self._labels(y) if classes else y, None if sample_weight is None else np.asarray(sample_weight)
+            raise ValueError(
+                f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} "
+                f"or L0{other}CV"
+            )
+        X, y = _checked(
+            self, X, y, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes
+        )
+        return (
+            X,
+            self._labels(y) if classes else y,
+            None if sample_weight is None else np.asarray(sample_weight),
+        )
 
     def _labels(self, y):
         """Two classes of any dtype, as an array of labels that sort."""
@@ -110,8 +155,11 @@ class _Selected(SelectorMixin, BaseEstimator):
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}. Fit one class against the rest with `y == c`, or use "
-                             f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}(...))")
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}. Fit "
+                "one class against the rest with `y == c`, or use "
+                f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}(...))"
+            )
         self.classes_ = np.unique(y)
         return y
 
@@ -120,7 +168,10 @@ class _Selected(SelectorMixin, BaseEstimator):
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
-        return {name: getattr(self, name) for name in names if hasattr(self, name)} | {"random_state": seed, "feature_names": getattr(self, "feature_names_in_", None)}
+        return {name: getattr(self, name) for name in names if hasattr(self, name)} | {
+            "random_state": seed,
+            "feature_names": getattr(self, "feature_names_in_", None),
+        }
 
     def _take(self, path, index):
         """The fitted attributes."""
@@ -130,7 +181,9 @@ class _Selected(SelectorMixin, BaseEstimator):
         coef[s.support] = s.beta
         two = isinstance(self, ClassifierMixin)
         self.k_, self.n_iter_ = int(s.k), max(len(path.rounds), 1)
-        self.coef_, self.intercept_ = (coef[None, :], np.array([intercept])) if two else (coef, intercept)
+        self.coef_, self.intercept_ = (
+            (coef[None, :], np.array([intercept])) if two else (coef, intercept)
+        )
         return self
 
     def _get_support_mask(self):
@@ -148,20 +201,41 @@ class _Selected(SelectorMixin, BaseEstimator):
         return tags
 
     def _largest(self, X, sample_weight, want):
-        """`want`, or less where a model of that size would interpolate: without shrinkage, as many coefficients as distinct rows fit any y with almost any columns (if there are more), so the
-        choice among them would be one of rounding. None stands for min(p, n_eff // 2, 100)."""
+        """`want`, or less where a model of that size would interpolate: without shrinkage, as many
+        coefficients as distinct rows fit any y with almost any columns (if there are more), so the
+        choice among them would be one of rounding. None stands for min(p, n_eff // 2, 100).
+        """
         n, p = X.shape
         weights = sample_weights(sample_weight, n)
         if want is None and self.groups is not None:
-            return default_max_k(make_groups(self.groups, [str(name) for name in getattr(self, "feature_names_in_", (f"x{j}" for j in range(p)))]), p, effective_rows(weights))
+            return default_max_k(
+                make_groups(
+                    self.groups,
+                    [
+                        str(name)
+                        for name in getattr(self, "feature_names_in_", (f"x{j}" for j in range(p)))
+                    ],
+                ),
+                p,
+                effective_rows(weights),
+            )
         if want is None:
             want = int(min(p, effective_rows(weights) // 2, 100))
-        elif isinstance(want, (bool, np.bool_)) or not isinstance(want, (int, np.integer)) or want < 0:
+        elif (
+            isinstance(want, (bool, np.bool_))
+            or not isinstance(want, (int, np.integer))
+            or want < 0
+        ):
             raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
         if self.groups is not None:
             return int(want)
         named = getattr(self, "penalty", "L0")
-        if any(name.replace("lambda", "L") in named if value is None else _numbers(value, name).min() > 0 for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))):
+        if any(
+            name.replace("lambda", "L") in named
+            if value is None
+            else _numbers(value, name).min() > 0
+            for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))
+        ):
             return int(want)
         intercept = int(bool(self.fit_intercept))
         rows = distinct_rows(X, np.flatnonzero(weights), want + intercept + 1)
@@ -169,7 +243,9 @@ class _Selected(SelectorMixin, BaseEstimator):
 
 
 def distinct_rows(X, rows, enough):
-    """How many different rows X has among these, by their sums along a random direction (1e-12 relative); counting stops at `enough`, so that mostly few rows are read."""
+    """How many different rows X has among these, by their sums along a random direction (1e-12
+    relative); counting stops at `enough`, so that mostly few rows are read.
+    """
     direction, size = np.random.default_rng(8128).standard_normal(X.shape[1]), 2 * enough
     while True:
         with np.errstate(all="ignore"):  # what is not finite is refused by the fit
@@ -186,9 +262,11 @@ class _OneModel(_Selected):
     def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Solve the path and take the model of size `k`, or the model at `lambda0`.
 
-        X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,) >= 0; 2 is a row twice, 0 is no row.
+        X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,)
+            >= 0; 2 is a row twice, 0 is no row.
 
-        Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy; TimeoutError where time_limit ends before the first model.
+        Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy;
+        TimeoutError where time_limit ends before the first model.
         """
         X, y, sample_weight = self._data(X, y, sample_weight)
         arguments = self._arguments(PASSED)
@@ -205,17 +283,25 @@ class _OneModel(_Selected):
         if self.lambda0 is not None:
             return self._take(path, 0)
         sizes = [s.k for s in path.solutions]
-        return self._take(path, sizes.index(max((k for k in sizes if k <= self.k), default=min(sizes))))
+        return self._take(
+            path, sizes.index(max((k for k in sizes if k <= self.k), default=min(sizes)))
+        )
 
     def _length(self, X, sample_weight):
-        """The largest size of the path: `max_k`, or k alone; for a lambda0, or with a cache, which serves every k, what `fit` takes by itself."""
+        """The largest size of the path: `max_k`, or k alone; for a lambda0, or with a cache, which
+        serves every k, what `fit` takes by itself.
+        """
         k, max_k = self.k, self.max_k
         if self.lambda0 is not None:
             return self._largest(X, sample_weight, max_k)
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 0:
             raise ValueError(f"k={k!r} must be a whole number >= 0, the size of the model")
         if max_k is None:
-            return self._largest(X, sample_weight, k) if self.memory is None else max(self._largest(X, sample_weight, None), self._largest(X, sample_weight, k))
+            return (
+                self._largest(X, sample_weight, k)
+                if self.memory is None
+                else max(self._largest(X, sample_weight, None), self._largest(X, sample_weight, k))
+            )
         if isinstance(max_k, (int, np.integer)) and max_k < k:
             raise ValueError(f"max_k={max_k!r} is below k={k}; raise it, or leave max_k=None")
         return self._largest(X, sample_weight, max_k)
@@ -223,24 +309,49 @@ class _OneModel(_Selected):
     def _tell(self, path):
         """A warning about a path that ended at its time limit, an error where it is empty."""
         if not len(path):
-            raise TimeoutError(f"time_limit={self.time_limit:g} s was over before the first model; raise it") from None
-        warnings.warn(f"time_limit={self.time_limit:g} s was over at k = {path.solutions[-1].k} ({path.status}); raise time_limit, or lower k or max_k", ConvergenceWarning, stacklevel=3)
+            raise TimeoutError(
+                f"time_limit={self.time_limit:g} s was over before the first model; raise it"
+            ) from None
+        warnings.warn(
+            f"time_limit={self.time_limit:g} s was over at k = {path.solutions[-1].k} "
+            f"({path.status}); raise time_limit, or lower k or max_k",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 class _BestModel(_Selected):
     """Cross-validate a path and take the model that the scores, or a rule, choose."""
 
-    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
-        """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names, fitted on all rows.
+    def fit(
+        self,
+        X: Matrix,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names, fitted
+        on all rows.
 
-        X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,) >= 0, weighs training and held-out rows.
-        groups : (n,) labels of rows that stay in one fold (the parameter `groups` of the estimator is about columns).
+        X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,)
+            >= 0, weighs training and held-out rows.
+        groups : (n,) labels of rows that stay in one fold (the parameter `groups` of the estimator
+            is about columns).
 
-        Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy; TimeoutError where time_limit leaves fewer than two folds.
+        Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy;
+        TimeoutError where time_limit leaves fewer than two folds.
         """
         X, y, sample_weight = self._data(X, y, sample_weight)
         max_k = self._largest(X, sample_weight, self.max_k)
-        self.cv_ = cv_fit(X, y, sample_weight=sample_weight, groups_cv=groups, max_k=max_k, n_jobs=self.n_jobs, **self._arguments(PASSED_CV))
+        self.cv_ = cv_fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            groups_cv=groups,
+            max_k=max_k,
+            n_jobs=self.n_jobs,
+            **self._arguments(PASSED_CV),
+        )
         return self._take(self.cv_.path, self.cv_.index(self.which))
 
 
@@ -253,7 +364,9 @@ class _Regressor(RegressorMixin):
 def _has_probabilities(self):
     if isinstance(self.loss, str) and canonical_name(self.loss, exact=True) == "logistic":
         return True
-    raise AttributeError(f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'")
+    raise AttributeError(
+        f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'"
+    )
 
 
 class _Classifier(ClassifierMixin):
@@ -293,57 +406,98 @@ class L0Regressor(_Regressor, _OneModel):
 
     Parameters
     ----------
-    k : size of the model, default 10; forced columns are not counted. Where no model of that size can be fitted, the largest that can, and `k_` says
-        which: k > p, a perfect fit, or, without shrinkage and with p larger, as many coefficients as distinct rows (any columns would fit then).
-    lambda0 : None, or the price of a column: the model then minimises the above + lambda0 ||beta||_0, and k is not used.
+    k : size of the model, default 10; forced columns are not counted. Where no model of that size
+        can be fitted, the largest that can, and `k_` says which: k > p, a perfect fit, or, without
+        shrinkage and with p larger, as many coefficients as distinct rows (any columns would fit
+        then).
+    lambda0 : None, or the price of a column: the model then minimises the above + lambda0
+        ||beta||_0, and k is not used.
     lambda1, lambda2 : numbers >= 0 (0.0, 0.0), in the units of the mean loss.
     loss : "squared" (default), "huber" (threshold `delta` in units of y) or "poisson".
-    max_k : largest size of the path. None: k; with memory=, which serves every k, min(p, n_eff // 2, 100) or k if that is more. A longer path may hold a better model of size k, because
-        its models are improved from both sides.
-    memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k solves one path per training set, whatever the number of sizes. Each fit still reads its
-        training set to recognise it, so where only k is searched `L0RegressorCV` is faster. A path from there has no data: methods of `path_` that need them take X=, y=.
-    algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor, groups, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`.
-        With groups (of columns: labels, {label: columns} or lists) k is the number of chosen groups, and `model_.groups` names them.
-        At the time_limit the largest model solved, up to k, is taken, with a ConvergenceWarning.
+    max_k : largest size of the path. None: k; with memory=, which serves every k, min(p, n_eff //
+        2, 100) or k if that is more. A longer path may hold a better model of size k, because its
+        models are improved from both sides.
+    memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k
+        solves one path per training set, whatever the number of sizes. Each fit still reads its
+        training set to recognise it, so where only k is searched `L0RegressorCV` is faster. A path
+        from there has no data: methods of `path_` that need them take X=, y=.
+    algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor,
+        groups, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`. With
+        groups (of columns: labels, {label: columns} or lists) k is the number of chosen groups, and
+        `model_.groups` names them. At the time_limit the largest model solved, up to k, is taken,
+        with a ConvergenceWarning.
 
     Attributes
     ----------
-    coef_ : (p,) coefficients in the units of y and X.    intercept_ : float.    k_ : size of the model.    n_iter_ : rounds of the search over all columns.
-    path_ : the `Path`.    model_ : the `Model` chosen.    n_features_in_, feature_names_in_ : as in scikit-learn.
+    coef_ : (p,) coefficients in the units of y and X.    intercept_ : float.    k_ : size of the
+        model.    n_iter_ : rounds of the search over all columns.
+    path_ : the `Path`.    model_ : the `Model` chosen.    n_features_in_, feature_names_in_ : as in
+        scikit-learn.
 
-    `get_support()` and `transform(X)` keep exactly the columns of the model. (`SelectFromModel` looks at |coef_| against a threshold, by default its mean: give threshold=1e-12.)
+    `get_support()` and `transform(X)` keep exactly the columns of the model. (`SelectFromModel`
+    looks at |coef_| against a threshold, by default its mean: give threshold=1e-12.)
 
     Examples
     --------
     >>> import numpy as np, l0path
-    >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 12))
+    >>> y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
     >>> l0path.L0Regressor(k=2).fit(X, y).get_support(indices=True)
     array([2, 7])
     """
 
-    def __init__(self, k: int = 10, *, lambda0: float | None = None, lambda1: float = 0.0, lambda2: float = 0.0, loss: str = "squared", max_k: int | None = None,
-                 memory: str | joblib.Memory | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf,
-                 always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, delta: float | None = None,
-                 tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        lambda0: float | None = None,
+        lambda1: float = 0.0,
+        lambda2: float = 0.0,
+        loss: str = "squared",
+        max_k: int | None = None,
+        memory: str | joblib.Memory | None = None,
+        algorithm: str | Settings = "swap",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
+        delta: float | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         _keep(self, locals())
 
 
 class L0Classifier(_Classifier, _OneModel):
     """Classification of two classes by a linear predictor on the best subset of k columns.
 
-    The problem, k, lambda0, max_k, memory and the parameters not named here are those of `L0Regressor`; the response is -1 for classes_[0], 1 for classes_[1], the sorted labels.
+    The problem, k, lambda0, max_k, memory and the parameters not named here are those of
+    `L0Regressor`; the response is -1 for classes_[0], 1 for classes_[1], the sorted labels.
 
     Parameters
     ----------
-    lambda2 : default 1e-3, because without shrinkage the logistic loss has no minimum where the columns separate the classes.
-    loss : "logistic" (default), "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), or with algorithm="exact" "hinge"; only the first has `predict_proba`.
-    class_weight : None, "balanced" (sum w / (2 sum of w in the class)) or {label: weight}; multiplies sample_weight.
+    lambda2 : default 1e-3, because without shrinkage the logistic loss has no minimum where the
+        columns separate the classes.
+    loss : "logistic" (default), "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), or with
+        algorithm="exact" "hinge"; only the first has `predict_proba`.
+    class_weight : None, "balanced" (sum w / (2 sum of w in the class)) or {label: weight};
+        multiplies sample_weight.
 
     Attributes
     ----------
-    classes_ : (2,) sorted labels.    coef_ : (1, p).    intercept_ : (1,).    k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as of `L0Regressor`.
+    classes_ : (2,) sorted labels.    coef_ : (1, p).    intercept_ : (1,).    k_, n_iter_, path_,
+        model_, n_features_in_, feature_names_in_ : as of `L0Regressor`.
 
-    More than two classes raise a ValueError: use sklearn.multiclass.OneVsRestClassifier(L0Classifier(...)).
+    More than two classes raise a ValueError: use
+    sklearn.multiclass.OneVsRestClassifier(L0Classifier(...)).
 
     Examples
     --------
@@ -353,69 +507,157 @@ class L0Classifier(_Classifier, _OneModel):
     (['worst_radius', 'worst_texture', 'worst_concave_points'], 0.968)
     """
 
-    def __init__(self, k: int = 10, *, lambda0: float | None = None, lambda1: float = 0.0, lambda2: float = 1e-3, loss: str = "logistic", class_weight: str | dict | None = None,
-                 max_k: int | None = None, memory: str | joblib.Memory | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True,
-                 lower: Bound = -math.inf, upper: Bound = math.inf, always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None,
-                 groups: Sequence | dict | None = None, gamma: float = 0.25, tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: Seed = None) -> None:
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        lambda0: float | None = None,
+        lambda1: float = 0.0,
+        lambda2: float = 1e-3,
+        loss: str = "logistic",
+        class_weight: str | dict | None = None,
+        max_k: int | None = None,
+        memory: str | joblib.Memory | None = None,
+        algorithm: str | Settings = "swap",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
+        gamma: float = 0.25,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         _keep(self, locals())
 
 
 class L0RegressorCV(_Regressor, _BestModel):
-    """`L0Regressor` whose size (and lambda1, lambda2, if they have grids) is chosen by cross-validation of the whole path, see `l0path.cv_fit`.
+    """`L0Regressor` whose size (and lambda1, lambda2, if they have grids) is chosen by
+    cross-validation of the whole path, see `l0path.cv_fit`.
 
     Parameters
     ----------
-    max_k : largest size tried; None: min(p, n_eff // 2, 100). Less where models would interpolate, see k of `L0Regressor`.
-    cv : number of folds (5; shuffled by random_state), a scikit-learn splitter, an iterable of (train, test), or fold ids, one per row. n_repeats : repeats of an integer cv (1).
-    scoring : None ("deviance": mean squared error for the squared loss), "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction, sample_weight).
-    which : "min" (default, the best score), "1se" (the fewest columns within one standard error of it), or a criterion such as "bic", which looks at the fit on all rows.
-    penalty : "L0", "L0L1", "L0L2", "L0L1L2": terms that get a grid of `n_shrink` values where lambda1 or lambda2 is None; a number or a sequence is used as it is. grid : "support" or "lambda0".
-    n_jobs : processes for the folds. random_state : seed of the folds; None draws a new one for each fit (`cv_.random_state`).
+    max_k : largest size tried; None: min(p, n_eff // 2, 100). Less where models would interpolate,
+        see k of `L0Regressor`.
+    cv : number of folds (5; shuffled by random_state), a scikit-learn splitter, an iterable of
+        (train, test), or fold ids, one per row. n_repeats : repeats of an integer cv (1).
+    scoring : None ("deviance": mean squared error for the squared loss), "mse", "mae", "r2", a name
+        or scorer of scikit-learn, or f(y, prediction, sample_weight).
+    which : "min" (default, the best score), "1se" (the fewest columns within one standard error of
+        it), or a criterion such as "bic", which looks at the fit on all rows.
+    penalty : "L0", "L0L1", "L0L2", "L0L1L2": terms that get a grid of `n_shrink` values where
+        lambda1 or lambda2 is None; a number or a sequence is used as it is. grid : "support" or
+        "lambda0".
+    n_jobs : processes for the folds. random_state : seed of the folds; None draws a new one for
+        each fit (`cv_.random_state`).
     Others as for `L0Regressor`.
 
     Attributes
     ----------
-    cv_ : the `CVPath` with scores and standard errors of every model.    path_ : its path on all rows.    model_, k_, coef_, intercept_, n_iter_ : as of `L0Regressor`.
+    cv_ : the `CVPath` with scores and standard errors of every model.    path_ : its path on all
+        rows.    model_, k_, coef_, intercept_, n_iter_ : as of `L0Regressor`.
 
     Examples
     --------
     >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); model = l0path.L0RegressorCV(max_k=8, which="1se", random_state=1).fit(data.X, data.y)
+    >>> data = l0path.datasets.load_hitters()
+    >>> model = l0path.L0RegressorCV(max_k=8, which="1se", random_state=1).fit(data.X, data.y)
     >>> model.k_, model.transform(data.X).shape
     (2, (263, 2))
     """
 
-    def __init__(self, max_k: int | None = None, *, cv: int | Iterable | Any = 5, scoring: str | Callable | None = None, which: str | Callable = "min", n_repeats: int = 1, penalty: str = "L0",
-                 lambda1: float | Sequence[float] | None = None, lambda2: float | Sequence[float] | None = None, n_shrink: int = 10, grid: str = "support", loss: str = "squared",
-                 algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf, always_include: Columns | None = None,
-                 exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, delta: float | None = None, tol: float = 1e-8, max_iter: int = 1000,
-                 time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
+    def __init__(
+        self,
+        max_k: int | None = None,
+        *,
+        cv: int | Iterable | Any = 5,
+        scoring: str | Callable | None = None,
+        which: str | Callable = "min",
+        n_repeats: int = 1,
+        penalty: str = "L0",
+        lambda1: float | Sequence[float] | None = None,
+        lambda2: float | Sequence[float] | None = None,
+        n_shrink: int = 10,
+        grid: str = "support",
+        loss: str = "squared",
+        algorithm: str | Settings = "swap",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
+        delta: float | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         _keep(self, locals())
 
 
 class L0ClassifierCV(_Classifier, _BestModel):
-    """`L0Classifier` whose size (and lambda1, lambda2, if they have grids) is chosen by cross-validation of the whole path, see `l0path.cv_fit`.
+    """`L0Classifier` whose size (and lambda1, lambda2, if they have grids) is chosen by
+    cross-validation of the whole path, see `l0path.cv_fit`.
 
     Parameters as of `L0RegressorCV`, with folds stratified by class, and
     lambda2 : default 1e-3; None gives the grid that penalty="L0L2" names, or 0.
-    scoring : None ("deviance": twice the mean negative log-likelihood for logistic), "auc", "misclassification", "brier" (logistic only), a name or scorer of scikit-learn, or a function.
-    loss, class_weight, gamma : as of `L0Classifier`; class weights are computed within each training set.
+    scoring : None ("deviance": twice the mean negative log-likelihood for logistic), "auc",
+        "misclassification", "brier" (logistic only), a name or scorer of scikit-learn, or a
+        function.
+    loss, class_weight, gamma : as of `L0Classifier`; class weights are computed within each
+        training set.
 
     Attributes: those of `L0Classifier`, and cv_, the `CVPath`.
 
     Examples
     --------
     >>> import l0path
-    >>> data = l0path.datasets.load_wdbc(); model = l0path.L0ClassifierCV(max_k=4, scoring="auc", random_state=1).fit(data.X, data.y)
+    >>> data = l0path.datasets.load_wdbc()
+    >>> model = l0path.L0ClassifierCV(max_k=4, scoring="auc", random_state=1).fit(data.X, data.y)
     >>> model.predict_proba(data.X)[:2].round(2)
     array([[1., 0.],
            [1., 0.]])
     """
 
-    def __init__(self, max_k: int | None = None, *, cv: int | Iterable | Any = 5, scoring: str | Callable | None = None, which: str | Callable = "min", n_repeats: int = 1, penalty: str = "L0",
-                 lambda1: float | Sequence[float] | None = None, lambda2: float | Sequence[float] = 1e-3, n_shrink: int = 10, grid: str = "support", loss: str = "logistic",
-                 class_weight: str | dict | None = None, algorithm: str | Settings = "swap", fit_intercept: bool = True, standardize: bool = True, lower: Bound = -math.inf, upper: Bound = math.inf,
-                 always_include: Columns | None = None, exclude: Columns | None = None, penalty_factor: ArrayLike | None = None, groups: Sequence | dict | None = None, gamma: float = 0.25,
-                 tol: float = 1e-8, max_iter: int = 1000, time_limit: float | None = None, n_jobs: int | None = None, random_state: Seed = None) -> None:
+    def __init__(
+        self,
+        max_k: int | None = None,
+        *,
+        cv: int | Iterable | Any = 5,
+        scoring: str | Callable | None = None,
+        which: str | Callable = "min",
+        n_repeats: int = 1,
+        penalty: str = "L0",
+        lambda1: float | Sequence[float] | None = None,
+        lambda2: float | Sequence[float] = 1e-3,
+        n_shrink: int = 10,
+        grid: str = "support",
+        loss: str = "logistic",
+        class_weight: str | dict | None = None,
+        algorithm: str | Settings = "swap",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
+        gamma: float = 0.25,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         _keep(self, locals())

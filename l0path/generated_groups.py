@@ -1,4 +1,7 @@
-"""The support path over the number of groups by the feature generating machine; with `polish` it generates for the search over groups, whose swaps are checked over all of them."""
+"""The support path over the number of groups by the feature generating machine; with `polish` it
+generates for the search over groups, whose swaps are checked over all of them.
+"""
+
 import time
 
 import numpy as np
@@ -9,11 +12,16 @@ from .solvers.feature_generating import GroupGeneratingSolver
 from .solvers.local_search import LocalSearch
 from .solvers.views import Outcome
 
-TAKEN, COLUMNS = 60, 500  # groups that join for one size at a time at most, and their columns, unless one block has more
+TAKEN, COLUMNS = (
+    60,
+    500,
+)  # groups that join for one size at a time at most, and their columns, unless one block has more
 
 
 class GeneratedGroups(GroupPath):
-    """Every size 0..max_k for one (lambda1, lambda2); interface of `GroupPath`, whose search with swaps follows where the settings ask for `polish`."""
+    """Every size 0..max_k for one (lambda1, lambda2); interface of `GroupPath`, whose search with
+    swaps follows where the settings ask for `polish`.
+    """
 
     def __init__(self, model, *, settings, **more):
         super().__init__(model, settings=LocalSearch(effort="fast"), **more)
@@ -21,20 +29,26 @@ class GeneratedGroups(GroupPath):
         self.solver = GroupGeneratingSolver(self.model, settings, self.scale)
 
     def relax(self):
-        """Only the relaxations and their bounds, beginning from the sets of groups that were offered."""
+        """Only the relaxations and their bounds, beginning from the sets of groups that were
+        offered.
+        """
         with threads.one_blas_thread():
             for groups in self.supports:
                 self.offer_support(groups)
             self._seed()
 
     def _seed(self):
-        """Rounds of solving the sizes on the working groups, each from the one below, and a read of X for all of them, after which groups that lower the dual value of a size join."""
+        """Rounds of solving the sizes on the working groups, each from the one below, and a read of
+        X for all of them, after which groups that lower the dual value of a size join.
+        """
         store, solver = self.store, self.solver
         most = max(store.last, min(TAKEN, COLUMNS // self.model.widest))
         stale = list(range(1, store.last + 1))
         if not solver.everywhere:
             solver.refresh()
-            _, (J,) = solver.check([Outcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most)
+            _, (J,) = solver.check(
+                [Outcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most
+            )
             self.model.grow(J)
         while stale:
             started, outcomes = time.perf_counter(), []
@@ -42,7 +56,9 @@ class GeneratedGroups(GroupPath):
                 if k > store.last:
                     break
                 self.clock.poll()
-                outcome = solver.solve(k, store.fits[max(j for j in store.fits if j <= k)], self.clock.poll)
+                outcome = solver.solve(
+                    k, store.fits[max(j for j in store.fits if j <= k)], self.clock.poll
+                )
                 store.offer(outcome.fit)
                 self.model.grow(outcome.fit.groups)
                 outcomes.append(outcome)
@@ -52,19 +68,44 @@ class GeneratedGroups(GroupPath):
             if outcomes and not solver.everywhere:
                 self.clock.poll()
                 outcomes, joining = solver.check(outcomes, most)
-                stale = [solver.size(outcome.fit) for outcome, J in zip(outcomes, joining, strict=True) if J.size and not outcome.proven]
+                stale = [
+                    solver.size(outcome.fit)
+                    for outcome, J in zip(outcomes, joining, strict=True)
+                    if J.size and not outcome.proven
+                ]
                 self.model.grow(np.unique(np.concatenate(joining)))
             m = self.model.model
-            self.rounds.append({"reads": m.reads, "working": m.width, "members": self.model.W.size, "tables": m.tables, "refits": m.refits, "checked": len(outcomes), "verified": 0,
-                                "search_seconds": solved - started, "verify_seconds": time.perf_counter() - solved, **solver.profile()})
+            self.rounds.append(
+                {
+                    "reads": m.reads,
+                    "working": m.width,
+                    "members": self.model.W.size,
+                    "tables": m.tables,
+                    "refits": m.refits,
+                    "checked": len(outcomes),
+                    "verified": 0,
+                    "search_seconds": solved - started,
+                    "verify_seconds": time.perf_counter() - solved,
+                    **solver.profile(),
+                }
+            )
 
     def _nest(self):
-        """Let the cheapest removal from every size, and the best addition to it where its inverse is quick, compete for the sizes beside it."""
+        """Let the cheapest removal from every size, and the best addition to it where its inverse
+        is quick, compete for the sizes beside it.
+        """
         store = self.store
-        for step, sizes in ((self.mover.backward, range(store.last, 1, -1)), (self.mover.forward, range(1, store.last))):
+        for step, sizes in (
+            (self.mover.backward, range(store.last, 1, -1)),
+            (self.mover.forward, range(1, store.last)),
+        ):
             for k in sizes:
                 fit = store.fits.get(k)
-                if fit is not None and "separated" not in fit.flags and (step == self.mover.backward or not self.model.tall(fit.support.size)):
+                if (
+                    fit is not None
+                    and "separated" not in fit.flags
+                    and (step == self.mover.backward or not self.model.tall(fit.support.size))
+                ):
                     self.clock.poll()
                     new = step(fit, polish=False)
                     if new is not None:
@@ -75,7 +116,9 @@ class GeneratedGroups(GroupPath):
             super()._search(done)
 
     def _verify(self, sizes):
-        """Swaps over all groups with `polish`; else a size is what was generated for it, with its coefficients at their best."""
+        """Swaps over all groups with `polish`; else a size is what was generated for it, with its
+        coefficients at their best.
+        """
         if self.generating.polish:
             super()._verify(sizes)
         else:
@@ -83,7 +126,9 @@ class GeneratedGroups(GroupPath):
                 self._settle(k)
 
     def optimality(self, k):
-        """ "global" where the gap of the size is closed, else "stationary"; "unverified" where a run was stopped before its check."""
+        """ "global" where the gap of the size is closed, else "stationary"; "unverified" where a
+        run was stopped before its check.
+        """
         if self.solver.closed(k, self.store.fits[k]):
             return "global"
         return "stationary" if self.verified.get(k) == self.store.fits[k].key else "unverified"

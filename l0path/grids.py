@@ -1,18 +1,25 @@
-"""Grids: lambda1 and lambda2 by default, and lambda0 from the lower convex hull of (size, objective)."""
+"""Grids: lambda1 and lambda2 by default, and lambda0 from the lower convex hull of (size,
+objective).
+"""
+
 import itertools
 
 import numpy as np
 
 
 def shrink_grid(top, count):
-    """`count` values from top down to 1e-4 top, geometric (ours start at the loss's curvature, so that the largest halves the coefficients or more)."""
+    """`count` values from top down to 1e-4 top, geometric (ours start at the loss's curvature, so
+    that the largest halves the coefficients or more).
+    """
     return top * np.geomspace(1.0, 1e-4, count) if count > 1 else np.array([top])
 
 
 def hull(x, F):
-    """Lower convex hull of the points (x_i, F_i) towards larger x: list of (i, low, high) with the lambda0 interval in which point i minimises F + lambda0 x.
+    """Lower convex hull of the points (x_i, F_i) towards larger x: list of (i, low, high) with the
+    lambda0 interval in which point i minimises F + lambda0 x.
 
-    Intervals are [low, high), adjoining, the first with high = inf; the last point's low is 0. Points that no lambda0 picks are left out.
+    Intervals are [low, high), adjoining, the first with high = inf; the last point's low is 0.
+    Points that no lambda0 picks are left out.
     """
     order = sorted(range(len(x)), key=lambda i: (x[i], F[i]))
     chain = []
@@ -34,8 +41,12 @@ def hull(x, F):
 
 
 def hull_grid(intervals, count):
-    """Dynamic lambda0 values for hull intervals: the end of the null interval, then 1 % below each value at which the support changes (inside the next interval)."""
+    """Dynamic lambda0 values for hull intervals: the end of the null interval, then 1 % below each
+    value at which the support changes (inside the next interval).
+    """
     values = [intervals[0][1] if intervals[0][1] > 0 else 1.0]
     for _, low, high in intervals[1:]:
-        values.append(0.99 * high if 0.99 * high > low else np.sqrt(low * high) if low > 0 else 0.5 * high)
+        values.append(
+            0.99 * high if 0.99 * high > low else np.sqrt(low * high) if low > 0 else 0.5 * high
+        )
     return np.array(values[:count])

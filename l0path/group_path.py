@@ -1,9 +1,14 @@
-"""The support path over the number of groups: every size on the working groups by additions, removals and swaps with refit, then a check of every size over all groups; the best of them enter, repeat.
+"""The support path over the number of groups: every size on the working groups by additions,
+removals and swaps with refit, then a check of every size over all groups; the best of them enter,
+repeat.
 
-Where all groups are working groups, a squared loss without lambda1, box, overlap or collinear columns decides every exchange exactly ("refit_swap"). Elsewhere it is the m groups that score best at a
-size (c' G_gg^-1 c for the residuals of its fit, and of the fit without its cheapest group) whose exchanges are all decided, or, where tables only rank, the m best of all exchanges
-that refits refute ("refit_swap_m").
+Where all groups are working groups, a squared loss without lambda1, box, overlap or collinear
+columns decides every exchange exactly ("refit_swap"). Elsewhere it is the m groups that score best
+at a size (c' G_gg^-1 c for the residuals of its fit, and of the fit without its cheapest group)
+whose exchanges are all decided, or, where tables only rank, the m best of all exchanges that refits
+refute ("refit_swap_m").
 """
+
 import time
 
 import numpy as np
@@ -14,7 +19,10 @@ from .solvers.group_model import GroupModel
 from .solvers.group_mover import GroupMover
 from .solvers.local_search import Store
 
-SMALL, ENTRIES = 2000, 1 << 25  # up to so many columns, and entries of theirs, all groups are working groups from the start
+SMALL, ENTRIES = (
+    2000,
+    1 << 25,
+)  # up to so many columns, and entries of theirs, all groups are working groups from the start
 SEED = 50  # groups of best score that the working groups start from
 FURTHER = 0.2  # share of the sizes by which an overshoot goes beyond the last
 
@@ -30,7 +38,9 @@ class GroupStore(Store):
 
 
 class GroupPath:
-    """Every size 0..max_k for one (lambda1, lambda2); interface of `working_set.SupportPath`. `tried`: the m of "refit_swap_m"."""
+    """Every size 0..max_k for one (lambda1, lambda2); interface of `working_set.SupportPath`.
+    `tried`: the m of "refit_swap_m".
+    """
 
     def __init__(self, model, *, lambda1, lambda2, max_k, settings, clock, rng=None, supports=()):
         self.settings, self.clock, self.rng, self.supports = settings, clock, rng, supports
@@ -38,14 +48,23 @@ class GroupPath:
         self.problem = problem = model.problem
         null = self.model.refit(self.model.forced)
         self.scale = max(null.value - problem.floor, 1e-300)
-        self.store = GroupStore(null, self.model.forced.size, min(max_k, int(self.model.free.sum())), self.scale, settings.tol, problem.perfect)
+        self.store = GroupStore(
+            null,
+            self.model.forced.size,
+            min(max_k, int(self.model.free.sum())),
+            self.scale,
+            settings.tol,
+            problem.perfect,
+        )
         self.mover = GroupMover(self.model, self.scale, settings)
         self.tried = self.mover.tried
         self.verified, self.screened, self.rounds = {0: null.key}, set(), []
         self.on_verified = lambda k, fit: None
 
     def run(self):
-        """Rounds of search on the working groups and checks over all groups, until every size is verified."""
+        """Rounds of search on the working groups and checks over all groups, until every size is
+        verified.
+        """
         with threads.one_blas_thread():
             self._run()
 
@@ -69,8 +88,19 @@ class GroupPath:
             searched, todo = time.perf_counter(), self._open()
             self._verify(todo)
             m = self.model.model
-            self.rounds.append({"reads": m.reads, "working": m.width, "members": self.model.W.size, "tables": m.tables, "refits": m.refits, "checked": len(todo),
-                                "verified": len(store.fits) - len(self._open()), "search_seconds": searched - started, "verify_seconds": time.perf_counter() - searched})
+            self.rounds.append(
+                {
+                    "reads": m.reads,
+                    "working": m.width,
+                    "members": self.model.W.size,
+                    "tables": m.tables,
+                    "refits": m.refits,
+                    "checked": len(todo),
+                    "verified": len(store.fits) - len(self._open()),
+                    "search_seconds": searched - started,
+                    "verify_seconds": time.perf_counter() - searched,
+                }
+            )
             if self._open():
                 continue
             if extras != 2:
@@ -80,7 +110,9 @@ class GroupPath:
 
     def _open(self):
         """Sizes whose fit is not verified."""
-        return [k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].key]
+        return [
+            k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].key
+        ]
 
     def _search(self, done):
         local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
@@ -93,10 +125,19 @@ class GroupPath:
         else:
             self._screen([0], max(SEED, 2 * self.store.last), plain=True)
             self._search(set())
-            self._screen([max(self.store.fits)], 2 * self.tried, plain=True)  # what the largest size leaves: cheap to read, and the check of all sizes then starts from better ones
+            self._screen(
+                [max(self.store.fits)],
+                2 * self.tried,
+                plain=True,
+                # what the largest size leaves: cheap to read, and the check of all sizes then
+                # starts
+                # from better ones
+            )
 
     def _screen(self, sizes, most, plain=False):
-        """Let the `most` groups of best score at each size into the working groups, by reads of X with the slopes of their fits (plain: as they are only); True if there was a new one."""
+        """Let the `most` groups of best score at each size into the working groups, by reads of X
+        with the slopes of their fits (plain: as they are only); True if there was a new one.
+        """
         sides, mass, owner = [], [], []
         keys = self.screened | {self.store.fits[k].key for k in sizes}
         for k in sizes:
@@ -105,17 +146,26 @@ class GroupPath:
                 sides.append(column)
                 mass.append(float(v.sum()))
                 owner.append(k)
-        known = self.model.model.q_all[None] if self.problem.quadratic and sizes == [0] and not self.store.n_forced else None
+        known = (
+            self.model.model.q_all[None]
+            if self.problem.quadratic and sizes == [0] and not self.store.n_forced
+            else None
+        )
         score = self.model.scores(np.column_stack(sides), np.array(mass), known)
         new = []
         for k, row in zip(owner, score, strict=True):
             row[self.store.fits[k].groups] = -1.0
-            best = np.argpartition(-row, most - 1)[:most] if most < row.size else np.arange(row.size)
+            best = (
+                np.argpartition(-row, most - 1)[:most] if most < row.size else np.arange(row.size)
+            )
             new.append(best[row[best] > 0.0])
         return self.model.grow(np.unique(np.concatenate(new)))
 
     def _slopes(self, fit, keys):
-        """(slopes, curvatures, [right-hand side after the removal of the cheapest group, by the quadratic]) of a fit, by rows; nothing is removed where what is left is among the sets `keys`."""
+        """(slopes, curvatures, [right-hand side after the removal of the cheapest group, by the
+        quadratic]) of a fit, by rows; nothing is removed where what is left is among the sets
+        `keys`.
+        """
         p, model = self.problem, self.model.model
         slopes, v = self.model.slopes(fit)
         cheap = self.mover.drops(fit)[:1]
@@ -131,7 +181,9 @@ class GroupPath:
         return slopes, v, [-slopes + v * (step @ Z)]
 
     def _verify(self, sizes):
-        """Check sizes over all groups: those whose best-scoring groups are working groups already, and that no exchange among these improves, are verified."""
+        """Check sizes over all groups: those whose best-scoring groups are working groups already,
+        and that no exchange among these improves, are verified.
+        """
         fits = self.store.fits
         for k in [k for k in sizes if "separated" in fits[k].flags]:
             self._settle(k)
@@ -149,7 +201,9 @@ class GroupPath:
                 self._confirm(k)
 
     def _confirm(self, k):
-        """Verified when neither a swap nor an addition, which would beat the next size, improves."""
+        """Verified when neither a swap nor an addition, which would beat the next size,
+        improves.
+        """
         fit = self.store.fits.get(k)
         if fit is None:
             return
@@ -168,14 +222,20 @@ class GroupPath:
             self.on_verified(k, self.store.fits[k])
 
     def _overshoot(self):
-        """Add groups beyond the last size, then remove the cheapest down to the first: groups that only pay together come in and stay."""
+        """Add groups beyond the last size, then remove the cheapest down to the first: groups that
+        only pay together come in and stay.
+        """
         fit = self.store.fits.get(self.store.last)
         if fit is None or self.store.end:
             return
         for _ in range(max(2, int(FURTHER * self.store.last))):
             self.clock.poll()
             new = self.mover.forward(fit, polish=False)
-            if new is None or "separated" in new.flags or new.support.size > 0.5 * self.problem.n_eff:
+            if (
+                new is None
+                or "separated" in new.flags
+                or new.support.size > 0.5 * self.problem.n_eff
+            ):
                 break
             fit = new
         while fit is not None and self.store.size(fit) > 1:
@@ -188,7 +248,9 @@ class GroupPath:
                 self.store.offer(fit)
 
     def _kick(self, rounds):
-        """Escape, effort "high": from every size drop a few groups at random, small ones rather, add the best ones instead, polish; what improves spreads by sweeps."""
+        """Escape, effort "high": from every size drop a few groups at random, small ones rather,
+        add the best ones instead, polish; what improves spreads by sweeps.
+        """
         for _ in range(rounds):
             improved = False
             for k in range(2, self.store.last + 1):
@@ -197,11 +259,18 @@ class GroupPath:
                     continue
                 self.clock.poll()
                 drops = self.mover.drops(fit)
-                luck = np.argsort(np.array([x for x, _ in drops]) * np.exp(self.rng.standard_normal(len(drops))), kind="stable")
+                luck = np.argsort(
+                    np.array([x for x, _ in drops]) * np.exp(self.rng.standard_normal(len(drops))),
+                    kind="stable",
+                )
                 count = min(len(drops), 2 + int(self.rng.integers(max(1, min(k // 3, 6)))))
                 fit = self.mover.drop_some(fit, [drops[i][1] for i in luck[:count]])
                 for step in range(count):
-                    fit = self.mover.forward(fit, polish=step == count - 1) if fit is not None else None
+                    fit = (
+                        self.mover.forward(fit, polish=step == count - 1)
+                        if fit is not None
+                        else None
+                    )
                     improved |= fit is not None and self.store.offer(fit)
             if improved:
                 self._search(set())
@@ -215,10 +284,16 @@ class GroupPath:
     @property
     def claim(self):
         """What a check has shown: all exchanges, or those of the m best."""
-        return "refit_swap" if self.model.exact and self.model.whole and not self.model.weak else "refit_swap_m"
+        return (
+            "refit_swap"
+            if self.model.exact and self.model.whole and not self.model.weak
+            else "refit_swap_m"
+        )
 
     def next_value(self):
-        """Value of one more group than the last size, by its best addition; None when there is none."""
+        """Value of one more group than the last size, by its best addition; None when there is
+        none.
+        """
         fit = self.store.fits[self.store.last]
         with threads.one_blas_thread():
             if self.model.exact:

@@ -1,4 +1,5 @@
-"""Losses as records of numbers, with value, slope and curvature of one row as verbs that work in Python and in kernels.
+"""Losses as records of numbers, with value, slope and curvature of one row as verbs that work in
+Python and in kernels.
 
     loss                                    value, eta = linear predictor, m = y eta         y
     squared                                 (y - eta)^2 / 2                                  real
@@ -9,9 +10,11 @@
     poisson                                 exp(eta) - y eta                                 counts >= 0
     hinge, for exact solving only           max(0, 1 - m)                                    -1, 1
 
-Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), section 2 (classification losses);
-Liu et al. (ICML 2017), section 3 (smoothed hinge); Huber (1964).
+Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135,
+2021), section 2 (classification losses); Liu et al. (ICML 2017), section 3 (smoothed hinge); Huber
+(1964).
 """
+
 import math
 from typing import NamedTuple
 
@@ -49,18 +52,27 @@ class Poisson(NamedTuple):
 
 
 class Hinge(NamedTuple):
-    """max(0, 1 - y eta), for bounds and exact solving: it has no curvature, so no other solver takes it. width: that of the smoothed hinge whose slopes stand in for its own (`duality.smooth`)."""
+    """max(0, 1 - y eta), for bounds and exact solving: it has no curvature, so no other solver
+    takes it. width: that of the smoothed hinge whose slopes stand in for its own
+    (`duality.smooth`).
+    """
 
     width: float = 0.1
 
 
-LOG2E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
+LOG2E, LN2_HIGH, LN2_LOW = (
+    1.4426950408889634,
+    6.93147180369123816490e-01,
+    1.90821492927058770002e-10,
+)
 HALVES = 2.0 ** -np.arange(1100.0)
 
 
 @njit
 def exp_minus(a):
-    """exp(-a) for a >= 0 to 1e-14 relative: 2^-m e^r with |r| <= log(2) / 2 by a polynomial. Unlike math.exp it is inlined, so that loops over rows use vector units: 4 times faster."""
+    """exp(-a) for a >= 0 to 1e-14 relative: 2^-m e^r with |r| <= log(2) / 2 by a polynomial. Unlike
+    math.exp it is inlined, so that loops over rows use vector units: 4 times faster.
+    """
     a = min(a, 745.0)
     m = math.floor(a * LOG2E + 0.5)
     r = (m * LN2_HIGH - a) + m * LN2_LOW
@@ -79,7 +91,9 @@ def exp_minus(a):
 
 @njit
 def log1p_unit(e):
-    """log(1 + e) for 0 <= e <= 1 to 1e-15 relative, by the series of 2 artanh(e / (2 + e)); inlined as `exp_minus`."""
+    """log(1 + e) for 0 <= e <= 1 to 1e-15 relative, by the series of 2 artanh(e / (2 + e)); inlined
+    as `exp_minus`.
+    """
     z = e / (2.0 + e)
     q = z * z
     t = 1.0 / 31.0 + q / 33.0
@@ -241,7 +255,9 @@ def mean_loss(loss, y, eta, weights):
 
 @njit
 def derivatives(loss, y, eta, weights, slopes, curvatures):
-    """Fill slopes_i = w_i loss'(eta_i) and curvatures_i = w_i loss''(eta_i); returns the mean loss."""
+    """Fill slopes_i = w_i loss'(eta_i) and curvatures_i = w_i loss''(eta_i); returns the mean
+    loss.
+    """
     total = 0.0
     for i in range(y.size):
         total += weights[i] * value(loss, y[i], eta[i])
@@ -250,8 +266,21 @@ def derivatives(loss, y, eta, weights, slopes, curvatures):
     return total
 
 
-NAMES = {"squared": Squared, "logistic": Logistic, "squared_hinge": SquaredHinge, "smoothed_hinge": SmoothedHinge, "huber": Huber, "poisson": Poisson}
-ALIASES = {"SquaredError": "squared", "gaussian": "squared", "Logistic": "logistic", "binomial": "logistic", "SquaredHinge": "squared_hinge"}
+NAMES = {
+    "squared": Squared,
+    "logistic": Logistic,
+    "squared_hinge": SquaredHinge,
+    "smoothed_hinge": SmoothedHinge,
+    "huber": Huber,
+    "poisson": Poisson,
+}
+ALIASES = {
+    "SquaredError": "squared",
+    "gaussian": "squared",
+    "Logistic": "logistic",
+    "binomial": "logistic",
+    "SquaredHinge": "squared_hinge",
+}
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
 CLASSIFICATION = {"logistic", "squared_hinge", "smoothed_hinge", "hinge"}
 # bound on the curvature; None: no bound
@@ -259,7 +288,9 @@ SMOOTHNESS = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0, "huber": 1
 
 
 def smoothness(loss):
-    """Largest curvature of the loss in eta (L of the papers), infinite for the Poisson loss and the hinge."""
+    """Largest curvature of the loss in eta (L of the papers), infinite for the Poisson loss and the
+    hinge.
+    """
     if isinstance(loss, SmoothedHinge):
         return 1.0 / loss.gamma
     if isinstance(loss, Hinge):
@@ -274,11 +305,16 @@ def name_of(loss):
 
 
 def canonical_name(name, exact=False):
-    """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`. exact: for algorithm="exact", which takes the hinge too."""
+    """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`. exact:
+    for algorithm="exact", which takes the hinge too.
+    """
     if isinstance(name, str) and name in EXACT:
         if exact:
             return name
-        raise ValueError(f"loss={name!r} has no curvature and serves algorithm='exact' only; use that, or loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'")
+        raise ValueError(
+            f"loss={name!r} has no curvature and serves algorithm='exact' only; use that, or "
+            "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
+        )
     full = ALIASES.get(name, name)
     if full not in NAMES:
         raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES)}")
@@ -286,13 +322,21 @@ def canonical_name(name, exact=False):
 
 
 def make_loss(name, gamma=0.25, delta=1.0):
-    """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of the Huber loss, in units of y."""
+    """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of
+    the Huber loss, in units of y.
+    """
     if name == "smoothed_hinge":
         if not (np.isfinite(gamma) and gamma > 0):
-            raise ValueError(f"gamma={gamma!r} must be a positive number, the width of the smoothed corner (default 0.25)")
+            raise ValueError(
+                f"gamma={gamma!r} must be a positive number, the width of the smoothed corner "
+                "(default 0.25)"
+            )
         return SmoothedHinge(float(gamma))
     if name == "huber":
         if not (np.isfinite(delta) and delta > 0):
-            raise ValueError(f"delta={delta!r} must be a positive number in units of y (None: 1.345 x normalised MAD)")
+            raise ValueError(
+                f"delta={delta!r} must be a positive number in units of y (None: 1.345 x "
+                "normalised MAD)"
+            )
         return Huber(float(delta))
     return (NAMES | EXACT)[name]()

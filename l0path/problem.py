@@ -1,8 +1,11 @@
-"""The problem in the solvers' units: what `fit` was asked, with columns standardised on the fly, weights that sum to one, and rows of weight zero left out.
+"""The problem in the solvers' units: what `fit` was asked, with columns standardised on the fly,
+weights that sum to one, and rows of weight zero left out.
 
-    minimise over (b0, b):  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper       (P)
-    z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
+minimise over (b0, b):  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda0 sum_j f_j [b_j != 0] +
+lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper       (P)
+z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
 """
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +19,9 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """What the user gave, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for classes; `class_weight` is (negative, positive) or "balanced" or None."""
+    """What the user gave, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for
+    classes; `class_weight` is (negative, positive) or "balanced" or None.
+    """
 
     design: Any
     y: np.ndarray
@@ -37,7 +42,9 @@ class Data:
 
 
 class Fit(NamedTuple):
-    """Coefficients b on a support (sorted column indices, forced ones included), intercept b0, value = loss + shrinkage, and flags ("separated", "not_converged")."""
+    """Coefficients b on a support (sorted column indices, forced ones included), intercept b0,
+    value = loss + shrinkage, and flags ("separated", "not_converged").
+    """
 
     support: np.ndarray
     b: np.ndarray
@@ -48,7 +55,9 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """(P) for one set of weights. X standardised design (n active rows, p); y, weights, offset (n,); factor, lower, upper, square (p,), usable (p,) bool; forced indices."""
+    """(P) for one set of weights. X standardised design (n active rows, p); y, weights, offset
+    (n,); factor, lower, upper, square (p,), usable (p,) bool; forced indices.
+    """
 
     X: Standardized
     y: np.ndarray
@@ -74,17 +83,23 @@ class Problem:
         return isinstance(self.loss, Squared)
 
     def perfect(self, value, scale):
-        """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null model."""
+        """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null
+        model.
+        """
         return value - self.floor <= 1e-13 * scale + self.noise
 
     @property
     def boxed(self):
         """Whether any usable column has a finite bound."""
-        return bool(np.isfinite(self.lower[self.usable]).any() or np.isfinite(self.upper[self.usable]).any())
+        return bool(
+            np.isfinite(self.lower[self.usable]).any() or np.isfinite(self.upper[self.usable]).any()
+        )
 
 
 def row_weights(data, keep=None):
-    """Weights of all rows (n,), sum one, class weights included; `keep` (n,) bool or multiplicities restricts to a training set. Class balance is taken within it."""
+    """Weights of all rows (n,), sum one, class weights included; `keep` (n,) bool or multiplicities
+    restricts to a training set. Class balance is taken within it.
+    """
     w = data.weights / data.weights.max()  # so that no sum overflows
     w = w if keep is None else w * keep
     if data.class_weight is not None:
@@ -96,20 +111,27 @@ def row_weights(data, keep=None):
         w = w * np.where(positive, pair[1], pair[0])
     total = w.sum()
     if not total > 0:
-        raise ValueError("the weights (sample_weight times class_weight) sum to zero on the rows to be fitted; give at least one row a positive weight")
+        raise ValueError(
+            "the weights (sample_weight times class_weight) sum to zero on the rows to be fitted; "
+            "give at least one row a positive weight"
+        )
     return w / total
 
 
 def effective_rows(weights):
-    """n_eff: the sum of the weights when all are whole numbers (a weight of 2 is a row twice), else the number of rows with positive weight."""
+    """n_eff: the sum of the weights when all are whole numbers (a weight of 2 is a row twice), else
+    the number of rows with positive weight.
+    """
     whole = weights.max() < 2**53 / weights.size and np.all(weights == np.floor(weights))
     return float(weights.sum()) if whole else float(np.count_nonzero(weights))
 
 
 def pose(data, keep=None, known=None):
-    """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are taken there, X is not copied.
+    """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are
+    taken there, X is not copied.
 
-    known: AllRows of the same data, from whose sums those of a training set follow by subtraction where that is safe.
+    known: AllRows of the same data, from whose sums those of a training set follow by subtraction
+        where that is safe.
     """
     full = row_weights(data, keep)
     active = full > 0
@@ -127,26 +149,55 @@ def pose(data, keep=None, known=None):
         held = None if known is None or keep is None else known.less(keep, full)
         if held is None and hasattr(data.design, "foresee"):
             _foresee(data, rows, weights, y, keep is None)
-        mean, second = data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
+        mean, second = (
+            data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
+        )
     wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if wild.size:
         check_finite(data.design, data.names)
-        raise ValueError(f"X has entries too large to be squared in {wild.size} columns, the first {data.names[wild[0]]}; rescale them")
+        raise ValueError(
+            f"X has entries too large to be squared in {wild.size} columns, the first "
+            f"{data.names[wild[0]]}; rescale them"
+        )
     # without an intercept columns keep their origin, and the scale is their root mean square
     usable = (second > 0) & ~data.excluded
     if data.intercept and isinstance(data.names, Derived):
         usable[data.names.repeated(second)] = False
-    scale = np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
+    scale = (
+        np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
+    )
     floor, noise = _least(data.loss, y, weights, size)
     counted = data.weights if keep is None else data.weights * keep
-    X = Standardized(data.design, mean, scale, rows) if held is None else TrainingSet(held, scale, rows, weights, y)
-    return Problem(X=X, y=y, weights=weights, offset=np.ascontiguousarray(offset, dtype=np.float64), loss=data.loss,
-                   intercept=data.intercept, factor=data.factor, lower=data.lower * scale, upper=data.upper * scale, square=second / scale**2, usable=usable, forced=data.forced[usable[data.forced]],
-                   n_eff=effective_rows(counted), shift=shift, groups=data.groups, floor=floor, noise=noise)
+    X = (
+        Standardized(data.design, mean, scale, rows)
+        if held is None
+        else TrainingSet(held, scale, rows, weights, y)
+    )
+    return Problem(
+        X=X,
+        y=y,
+        weights=weights,
+        offset=np.ascontiguousarray(offset, dtype=np.float64),
+        loss=data.loss,
+        intercept=data.intercept,
+        factor=data.factor,
+        lower=data.lower * scale,
+        upper=data.upper * scale,
+        square=second / scale**2,
+        usable=usable,
+        forced=data.forced[usable[data.forced]],
+        n_eff=effective_rows(counted),
+        shift=shift,
+        groups=data.groups,
+        floor=floor,
+        noise=noise,
+    )
 
 
 def _foresee(data, rows, weights, y, first):
-    """Tell a design whose reads are dear what will be asked for after its moments: products with y, and in a first fit the looks of `duplicates`."""
+    """Tell a design whose reads are dear what will be asked for after its moments: products with y,
+    and in a first fit the looks of `duplicates`.
+    """
     ahead = [directions(data.design.n)] if first else []
     if isinstance(data.loss, Squared):
         full = np.zeros((data.design.n, 1))
@@ -157,7 +208,9 @@ def _foresee(data, rows, weights, y, first):
 
 
 def known_of(model, jobs=1):
-    """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that share the memory allowed."""
+    """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that
+    share the memory allowed.
+    """
     p = model.problem
     more = {"y": p.y, "products": model.q_all} if p.quadratic else {}
     if p.quadratic and model.cluster is None:
@@ -166,7 +219,9 @@ def known_of(model, jobs=1):
 
 
 def _least(loss, y, weights, size):
-    """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y| before an intercept was taken off."""
+    """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y|
+    before an intercept was taken off.
+    """
     if isinstance(loss, Poisson):
         floor = float(weights @ (y - y * np.log(np.where(y > 0, y, 1.0))))
         return floor, 16 * EPS * max(abs(floor), float(weights @ y))
@@ -174,17 +229,24 @@ def _least(loss, y, weights, size):
 
 
 def default_delta(y, weights, offset):
-    """Threshold of the Huber loss: 1.345 times the normalised median absolute deviation (MAD / 0.6745) of y - offset about its weighted median (Huber 1964; 95 % efficiency at the normal)."""
+    """Threshold of the Huber loss: 1.345 times the normalised median absolute deviation (MAD /
+    0.6745) of y - offset about its weighted median (Huber 1964; 95 % efficiency at the normal).
+    """
     r = y if offset is None else y - offset
     deviation = np.abs(r - weighted_median(r, weights))
     spread = weighted_median(deviation, weights) / 0.6744897501960817
     if not spread > 0:
-        raise ValueError("delta=None cannot be set from y: more than half of its values are equal, so their median absolute deviation is 0; pass delta= in units of y")
+        raise ValueError(
+            "delta=None cannot be set from y: more than half of its values are equal, so their "
+            "median absolute deviation is 0; pass delta= in units of y"
+        )
     return 1.345 * spread
 
 
 def weighted_median(x, weights):
-    """Smallest x_i with at least half the weight at or below it, averaged with the next where the half is met exactly."""
+    """Smallest x_i with at least half the weight at or below it, averaged with the next where the
+    half is met exactly.
+    """
     order = np.argsort(x, kind="stable")
     x, cumulative = x[order], np.cumsum(weights[order])
     half = 0.5 * cumulative[-1]

@@ -1,18 +1,32 @@
-"""Bars of `progress=True`: on stderr, widgets in notebooks that have ipywidgets (tqdm.auto); silent, and tqdm not imported, when nobody asked for them."""
+"""Bars of `progress=True`: on stderr, widgets in notebooks that have ipywidgets (tqdm.auto);
+silent, and tqdm not imported, when nobody asked for them.
+"""
+
 import warnings
 
 
 class Bar:
-    """A bar of `total` units (None: a line of text), or, with show=False, nothing. A context manager: whatever ends the block closes the bar."""
+    """A bar of `total` units (None: a line of text), or, with show=False, nothing. A context
+    manager: whatever ends the block closes the bar.
+    """
 
     def __init__(self, show, desc, total=None, unit="it", **more):
         self.bar = None
         if show:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # tqdm warns of a notebook without ipywidgets, and shows text
+                warnings.simplefilter(
+                    "ignore"
+                )  # tqdm warns of a notebook without ipywidgets, and shows text
                 from tqdm.auto import tqdm
 
-                self.bar = tqdm(desc=desc, total=total, unit=unit, **({} if total is not None else {"bar_format": "{desc}: {elapsed}{postfix}"}), miniters=0, **more)
+                self.bar = tqdm(
+                    desc=desc,
+                    total=total,
+                    unit=unit,
+                    **({} if total is not None else {"bar_format": "{desc}: {elapsed}{postfix}"}),
+                    miniters=0,
+                    **more,
+                )
 
     def update(self, count=1):
         """`count` units are done."""

@@ -1,4 +1,7 @@
-"""How far one solution is from optimal: rounds of better dual points and of safe rules, then a branch-and-bound search of what they leave. `Path.certify` and algorithm="exact" are made of it."""
+"""How far one solution is from optimal: rounds of better dual points and of safe rules, then a
+branch-and-bound search of what they leave. `Path.certify` and algorithm="exact" are made of it.
+"""
+
 import math
 import time
 from dataclasses import replace
@@ -6,7 +9,18 @@ from dataclasses import replace
 import numpy as np
 
 from . import duality
-from .bounding import CLOSED, DENSE, REMEDY, bounded, divided, relative_gap, standardized, starting_points, targets, why_unbounded
+from .bounding import (
+    CLOSED,
+    DENSE,
+    REMEDY,
+    bounded,
+    divided,
+    relative_gap,
+    standardized,
+    starting_points,
+    targets,
+    why_unbounded,
+)
 from .designs import Dense, Standardized
 from .losses import Hinge
 from .paths.records import in_user_units
@@ -26,32 +40,69 @@ LOOKS = 10  # reads in a round before a search
 GLANCES = 2  # the same before leaps and bounds
 ROUNDS = 20  # rounds of bounding and fixing
 BARE_READS = 3  # for the bound of the loss without any penalty
-SHARES = (0.0, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)  # of the shrinkage, for the bound of the loss alone
+SHARES = (
+    0.0,
+    0.25,
+    0.5,
+    0.7,
+    0.8,
+    0.9,
+    0.95,
+    0.98,
+    0.99,
+    0.999,
+)  # of the shrinkage, for the bound of the loss alone
 IN_BOX = "bound_in_box"  # flag of a row whose bound holds within an assumed box
 TWICE = 2.0  # times the largest |b_j| of the incumbent: box="auto"
 
 
 def compact(problem):
-    """(the problem of the usable columns alone, their indices); the problem itself where a copy of them would take more than 256 MB."""
+    """(the problem of the usable columns alone, their indices); the problem itself where a copy of
+    them would take more than 256 MB.
+    """
     J = np.flatnonzero(problem.usable)
     if problem.X.n * J.size > DENSE:
         return problem, np.arange(problem.X.p)
     X = Standardized(Dense(problem.X.columns(J)), np.zeros(J.size), np.ones(J.size))
-    parts = {name: getattr(problem, name)[J] for name in ("factor", "lower", "upper", "square", "usable")}
+    parts = {
+        name: getattr(problem, name)[J] for name in ("factor", "lower", "upper", "square", "usable")
+    }
     return replace(problem, X=X, forced=np.searchsorted(J, problem.forced), **parts), J
 
 
 class Proof:
-    """Bounds and fixings of one solution so far. `problem` loses the columns that were fixed: those out are not usable any more, those in are forced, at the price `paid`."""
+    """Bounds and fixings of one solution so far. `problem` loses the columns that were fixed: those
+    out are not usable any more, those in are forced, at the price `paid`.
+    """
 
-    def __init__(self, problem, data, weights, solution, *, clock, box=None, settings=None, n_best=1, bar=None):
+    def __init__(
+        self,
+        problem,
+        data,
+        weights,
+        solution,
+        *,
+        clock,
+        box=None,
+        settings=None,
+        n_best=1,
+        bar=None,
+    ):
         self.whole = self.problem = problem
         self.data, self.weights, self.solution, self.clock = data, weights, solution, clock
-        self.settings, self.n_best, self.bar = BranchAndBound() if settings is None else settings, n_best, Bar(False, "") if bar is None else bar
+        self.settings, self.n_best, self.bar = (
+            BranchAndBound() if settings is None else settings,
+            n_best,
+            Bar(False, "") if bar is None else bar,
+        )
         self.penalised = not math.isnan(solution.lambda0)
         self.into, self.out = np.zeros(problem.X.p, dtype=bool), np.zeros(problem.X.p, dtype=bool)
         self.given, self.box, self.conditional = box, self.checked(box), False
-        self.lower = solution.lower_bound if math.isfinite(solution.lower_bound) and IN_BOX not in solution.flags else -math.inf
+        self.lower = (
+            solution.lower_bound
+            if math.isfinite(solution.lower_bound) and IN_BOX not in solution.flags
+            else -math.inf
+        )
         self.loss, self.paid, self.reason, self.last = problem.floor - problem.noise, 0.0, "", None
         self.nodes, self.ended, self.best, self.models = 0, "", [], []
 
@@ -62,17 +113,29 @@ class Proof:
         largest = float(np.abs(standardized(self.whole, self.solution)[1]).max(initial=0.0))
         if isinstance(box, str) and box == "auto":
             return TWICE * largest or None
-        if isinstance(box, (bool, str)) or not isinstance(box, (int, float, np.number)) or not 0 < box < math.inf:
-            raise ValueError(f"box={box!r} must be a positive number, a bound on |b_j| in standardised units, or 'auto'")
+        if (
+            isinstance(box, (bool, str))
+            or not isinstance(box, (int, float, np.number))
+            or not 0 < box < math.inf
+        ):
+            raise ValueError(
+                f"box={box!r} must be a positive number, a bound on |b_j| in standardised units, "
+                "or 'auto'"
+            )
         if box < largest:
-            raise ValueError(f"box={box!r} leaves out the solution itself, whose largest |b_j| is {largest:.6g}; give a larger one, or 'auto'")
+            raise ValueError(
+                f"box={box!r} leaves out the solution itself, whose largest |b_j| is "
+                f"{largest:.6g}; give a larger one, or 'auto'"
+            )
         return float(box)
 
     def gap(self):
         return relative_gap(self.solution.objective, self.lower)
 
     def run(self):
-        """Bound and fix in turn until the gap is closed, nothing is fixed any more or the time is up."""
+        """Bound and fix in turn until the gap is closed, nothing is fixed any more or the time is
+        up.
+        """
         if self.solution.status == "separated":
             self.reason = "the columns separate the classes, so the model has no finite optimum; add a little shrinkage, lambda2=1e-3"
             return
@@ -86,7 +149,9 @@ class Proof:
     def dual(self):
         """The dual problem of what is left."""
         s = self.solution
-        return duality.dual_problem(self.problem, s.lambda1, s.lambda2, box=self.box, split=divided(self.problem))
+        return duality.dual_problem(
+            self.problem, s.lambda1, s.lambda2, box=self.box, split=divided(self.problem)
+        )
 
     def round(self):
         """One round; whether it fixed a column."""
@@ -96,14 +161,31 @@ class Proof:
             self.reason = f"{why_unbounded(self.problem)}; {REMEDY}"
             return False
         fit, goal = standardized(self.problem, s), np.array([s.objective - self.paid])
-        reads, patience = (READS, PATIENCE) if dual.open.any() else (GLANCES, 1) if not searchable(dual) else (LOOKS, 2)
+        reads, patience = (
+            (READS, PATIENCE)
+            if dual.open.any()
+            else (GLANCES, 1)
+            if not searchable(dual)
+            else (LOOKS, 2)
+        )
         if self.penalised:
             target = targets([s])
         else:
             target = {"sizes": np.array([s.k - int(self.into.sum())])}
         self.last = dual, target
-        found = duality.improve(dual, start=starting_points(dual, [fit], s.lambda2), goal=goal, coefficients=[fit], steps=reads, tol=0.5 * CLOSED, patience=patience, poll=self.clock.over, **target)
-        # what was fixed cuts models that are worse than the incumbent, so this much is known of them
+        found = duality.improve(
+            dual,
+            start=starting_points(dual, [fit], s.lambda2),
+            goal=goal,
+            coefficients=[fit],
+            steps=reads,
+            tol=0.5 * CLOSED,
+            patience=patience,
+            poll=self.clock.over,
+            **target,
+        )
+        # what was fixed cuts models that are worse than the incumbent, so this much is known of
+        # them
         self.lower = max(self.lower, min(float(found.lower[0]) + self.paid, s.objective))
         self.loss = max(self.loss, self.least_loss(dual, found.points, float(goal[0]), target))
         fix = fix_penalised if self.penalised else fix_cardinality
@@ -112,10 +194,14 @@ class Proof:
         return self.take(out, into)
 
     def least_loss(self, dual, points, goal, target):
-        """The least mean loss of a best model: loss + r (rest) >= D_r, the bound at the share r of every penalty, and loss + rest <= goal give loss >= (D_r - r goal) / (1 - r)."""
+        """The least mean loss of a best model: loss + r (rest) >= D_r, the bound at the share r of
+        every penalty, and loss + rest <= goal give loss >= (D_r - r goal) / (1 - r).
+        """
         s, best, split = self.solution, -math.inf, 0.0 if dual.split is None else 0.5 * dual.split
         for r in SHARES:
-            less = replace(dual, lambda1=r * s.lambda1, ridge=np.full(dual.ridge.size, r * s.lambda2) + split)
+            less = replace(
+                dual, lambda1=r * s.lambda1, ridge=np.full(dual.ridge.size, r * s.lambda2) + split
+            )
             if self.penalised:
                 bound = duality.penalised_bounds(less, points, [r * s.lambda0])[0, 0]
             else:
@@ -126,16 +212,29 @@ class Proof:
         return best
 
     def bare_loss(self):
-        """The least mean loss again, from dual points of the loss alone, for a split diagonal: points of a penalised problem may say less of it than least squares on all columns does."""
+        """The least mean loss again, from dual points of the loss alone, for a split diagonal:
+        points of a penalised problem may say less of it than least squares on all columns does.
+        """
         s = self.solution
         if self.last is None or self.gap() <= CLOSED or self.clock.over():
             return
         dual, target = self.last
         if dual.split is None or not (self.penalised or s.lambda1 or s.lambda2):
             return
-        bare, fit = replace(dual, lambda1=0.0, ridge=0.5 * dual.split), standardized(dual.problem, s)
+        bare, fit = (
+            replace(dual, lambda1=0.0, ridge=0.5 * dual.split),
+            standardized(dual.problem, s),
+        )
         target = {"lambda0": np.zeros(1)} if self.penalised else target
-        found = duality.improve(bare, start=starting_points(bare, [fit], 0.0), goal=np.array([s.loss]), coefficients=[fit], steps=BARE_READS, poll=self.clock.over, **target)
+        found = duality.improve(
+            bare,
+            start=starting_points(bare, [fit], 0.0),
+            goal=np.array([s.loss]),
+            coefficients=[fit],
+            steps=BARE_READS,
+            poll=self.clock.over,
+            **target,
+        )
         self.loss = max(self.loss, float(found.lower[0]))
 
     def take(self, out, into):
@@ -145,7 +244,11 @@ class Proof:
         self.out |= out
         self.into |= into
         p = self.problem
-        self.problem = replace(p, usable=p.usable & ~out, forced=np.union1d(p.forced, np.flatnonzero(into)).astype(p.forced.dtype))
+        self.problem = replace(
+            p,
+            usable=p.usable & ~out,
+            forced=np.union1d(p.forced, np.flatnonzero(into)).astype(p.forced.dtype),
+        )
         if self.penalised:
             self.paid = self.solution.lambda0 * float(self.whole.factor[self.into].sum())
         return True
@@ -163,13 +266,17 @@ class Proof:
         dual = duality.dual_problem(problem, s.lambda1, s.lambda2, box=box, split=divided(problem))
         model = make_model(replace(problem, lower=dual.lower, upper=dual.upper))
         model.grow(problem.forced)
-        target = {"size": s.k - int(self.into.sum())} if not self.penalised else {"lambda0": s.lambda0}
+        target = (
+            {"size": s.k - int(self.into.sum())} if not self.penalised else {"lambda0": s.lambda0}
+        )
         if isinstance(self.settings, IntegralityGeneration):
             self.generate(problem, J, box, target)
             return
         searches = self.searches(dual, model, np.flatnonzero(np.isin(J, s.support)), target)
         if not searches:
-            self.ended = "without a ridge or a box, and with so many collinear columns, no search has bounds"
+            self.ended = (
+                "without a ridge or a box, and with so many collinear columns, no search has bounds"
+            )
             return
         for one in searches:
             if self.n_best == 1:
@@ -178,26 +285,50 @@ class Proof:
                 for support in self.models:
                     one.offer(np.searchsorted(J, support))
         self.ended, one = self.take_turns(searches)
-        self.take_over(J, sum(other.nodes for other in searches), max(other.lower for other in searches), [fit for _, fit in one.best if fit is not None])
+        self.take_over(
+            J,
+            sum(other.nodes for other in searches),
+            max(other.lower for other in searches),
+            [fit for _, fit in one.best if fit is not None],
+        )
 
     def searches(self, dual, model, start, target):
-        """The searches that can serve the dual: the tree, and for a squared loss with few columns leaps and bounds, which needs no ridge and is the faster the smaller it is."""
-        out, options = [], {"settings": self.settings, "n_best": self.n_best, "refit": lambda support: self.value(model, support), "start": start, **target}
+        """The searches that can serve the dual: the tree, and for a squared loss with few columns
+        leaps and bounds, which needs no ridge and is the faster the smaller it is.
+        """
+        out, options = (
+            [],
+            {
+                "settings": self.settings,
+                "n_best": self.n_best,
+                "refit": lambda support: self.value(model, support),
+                "start": start,
+                **target,
+            },
+        )
         if not searchable(dual):
             try:
                 out.append(Leaps(dual, **options))
             except ValueError:  # too many collinear columns
                 pass
         if not dual.open.any():
-            out.append((HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options))
+            out.append(
+                (HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options)
+            )
         return out
 
     def take_turns(self, searches):
-        """(how they ended, the one with the best models): searches have the word in turn, each time twice as long, until one has closed the gap or none may go on."""
+        """(how they ended, the one with the best models): searches have the word in turn, each time
+        twice as long, until one has closed the gap or none may go on.
+        """
         ended, portion, live, asked = "stopped", PORTION, list(searches), self.poll(searches)
         while live and not self.clock.over():
             for one in list(live):
-                turn = time.perf_counter() + portion * (FAVOUR if isinstance(one, Leaps) else 1.0) if len(live) > 1 else math.inf
+                turn = (
+                    time.perf_counter() + portion * (FAVOUR if isinstance(one, Leaps) else 1.0)
+                    if len(live) > 1
+                    else math.inf
+                )
                 ended = one.run(lambda turn=turn: asked() or time.perf_counter() > turn)
                 if ended == "closed":
                     return ended, one
@@ -215,7 +346,16 @@ class Proof:
         """Integrality generation in place of the tree."""
         s = self.solution
         fits = [np.searchsorted(J, s.support)] if np.isin(s.support, J).all() else []
-        found = generate(problem, lambda1=s.lambda1, lambda2=s.lambda2, box=box, fits=fits, settings=self.settings, poll=self.poll([]), **target)
+        found = generate(
+            problem,
+            lambda1=s.lambda1,
+            lambda2=s.lambda2,
+            box=box,
+            fits=fits,
+            settings=self.settings,
+            poll=self.poll([]),
+            **target,
+        )
         self.ended = found.status
         self.take_over(J, found.nodes, found.lower, [found.fit] if found.fit is not None else [])
 
@@ -224,15 +364,25 @@ class Proof:
         self.nodes = nodes
         self.best = [fit._replace(support=J[fit.support]) for fit in fits]
         self.lower = max(self.lower, lower + self.paid)
-        if not (self.penalised or self.solution.lambda1 or self.solution.lambda2 or self.conditional):
+        if not (
+            self.penalised or self.solution.lambda1 or self.solution.lambda2 or self.conditional
+        ):
             self.loss = max(self.loss, self.lower)  # the objective is the loss
         self.improve()
 
     def value(self, model, support):
         """(what the search compares, the fit) of a support of the compact problem."""
         model.grow(support)
-        fit, problem = model.refit(support, self.solution.lambda1, self.solution.lambda2), model.problem
-        price = self.solution.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum()) if self.penalised else 0.0
+        fit, problem = (
+            model.refit(support, self.solution.lambda1, self.solution.lambda2),
+            model.problem,
+        )
+        price = (
+            self.solution.lambda0
+            * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
+            if self.penalised
+            else 0.0
+        )
         return fit.value + price, fit
 
     def poll(self, searches):
@@ -241,9 +391,14 @@ class Proof:
             return self.clock.over
 
         def poll():
-            upper = min((one.upper + self.paid for one in searches), default=self.solution.objective)
+            upper = min(
+                (one.upper + self.paid for one in searches), default=self.solution.objective
+            )
             lower = max((one.lower + self.paid for one in searches), default=self.lower)
-            self.bar.say(f"k = {self.solution.k}, objective {upper:.6g}, bound {lower:.6g}, gap {relative_gap(upper, lower):.2g}, {sum(one.nodes for one in searches)} nodes")
+            self.bar.say(
+                f"k = {self.solution.k}, objective {upper:.6g}, bound {lower:.6g}, gap "
+                f"{relative_gap(upper, lower):.2g}, {sum(one.nodes for one in searches)} nodes"
+            )
             return self.clock.over()
 
         return poll
@@ -265,17 +420,33 @@ class Proof:
     def in_units(self, fit, k):
         """A fit of the search as a `Solution` in the place of the one that is proved."""
         s = self.solution
-        return in_user_units(self.whole, self.data, self.weights, fit, number=s.slice, k=k if self.penalised else s.k, lambda0=s.lambda0, lambda1=s.lambda1, lambda2=s.lambda2, optimality="stationary")
+        return in_user_units(
+            self.whole,
+            self.data,
+            self.weights,
+            fit,
+            number=s.slice,
+            k=k if self.penalised else s.k,
+            lambda0=s.lambda0,
+            lambda1=s.lambda1,
+            lambda2=s.lambda2,
+            optimality="stationary",
+        )
 
     def seeds(self):
-        """The value (less what is paid) of the n_best-th of some models around the solution, infinite where there are fewer; they are kept in `models`."""
+        """The value (less what is paid) of the n_best-th of some models around the solution,
+        infinite where there are fewer; they are kept in `models`.
+        """
         s, problem = self.solution, self.problem
         model = make_model(problem)
         loose = np.setdiff1d(s.support, problem.forced)
         others = np.setdiff1d(np.flatnonzero(problem.usable), s.support)
         gains = np.abs(problem.X.correlate(problem.weights * problem.y))[others]
         others = others[np.argsort(-gains, kind="stable")[: 2 * self.n_best]]
-        supports = [s.support, *(np.sort(np.append(s.support[s.support != i], j)) for i in loose for j in others)]
+        supports = [
+            s.support,
+            *(np.sort(np.append(s.support[s.support != i], j)) for i in loose for j in others),
+        ]
         values = []
         for support in supports:
             values.append(self.value(model, support)[0])
@@ -284,29 +455,62 @@ class Proof:
         return values[order[-1]] if order.size == self.n_best else math.inf
 
     def status(self):
-        """"optimal", or what ended the search: "time_limit", "node_limit", "interrupted", "gap_not_closed"."""
-        if not self.conditional and (self.ended == "closed" or (self.n_best == 1 and self.gap() <= self.settings.gap)):
+        """ "optimal", or what ended the search: "time_limit", "node_limit", "interrupted",
+        "gap_not_closed".
+        """
+        if not self.conditional and (
+            self.ended == "closed" or (self.n_best == 1 and self.gap() <= self.settings.gap)
+        ):
             return "optimal"
         if self.clock.pressed:
             return "interrupted"
-        return "node_limit" if self.ended == "node_limit" else "time_limit" if self.clock.over() and not self.reason else "gap_not_closed"
+        return (
+            "node_limit"
+            if self.ended == "node_limit"
+            else "time_limit"
+            if self.clock.over() and not self.reason
+            else "gap_not_closed"
+        )
 
     def assumptions(self):
         """What the certificate rests on, as text; an assumed box first."""
         out = []
         if self.conditional:
-            how = f"{TWICE:g} times the largest |b_j| of this model" if isinstance(self.given, str) else "as given"
-            out.append(f"assumes |b_j| <= {self.box:.6g} in standardised units ({how}): bound and fixed columns hold only for models within it")
+            how = (
+                f"{TWICE:g} times the largest |b_j| of this model"
+                if isinstance(self.given, str)
+                else "as given"
+            )
+            out.append(
+                f"assumes |b_j| <= {self.box:.6g} in standardised units ({how}): bound and fixed "
+                "columns hold only for models within it"
+            )
         if not self.whole.usable.all():
-            out.append(f"{int((~self.whole.usable).sum())} columns that the fit left out (excluded, constant, or equal to an earlier one) stay out")
+            out.append(
+                f"{int((~self.whole.usable).sum())} columns that the fit left out (excluded, "
+                "constant, or equal to an earlier one) stay out"
+            )
         if not self.reason and self.ended not in ("", "closed", "stopped", "stalled", "node_limit"):
             out.append(f"nothing was branched on: {self.ended}")
-        return out + ([f"no lower bound: {self.reason}"] if self.reason and not math.isfinite(self.lower) else [])
+        return out + (
+            [f"no lower bound: {self.reason}"]
+            if self.reason and not math.isfinite(self.lower)
+            else []
+        )
 
     def row(self):
-        """The solution with its bound; one that rests on an assumed box is flagged, and closes nothing, and one from an earlier box is forgotten."""
+        """The solution with its bound; one that rests on an assumed box is flagged, and closes
+        nothing, and one from an earlier box is forgotten.
+        """
         s = self.solution
         if self.conditional or IN_BOX in s.flags:
             s = s._replace(lower_bound=math.nan, flags=tuple(f for f in s.flags if f != IN_BOX))
         s = bounded(self.whole, s, self.lower)
-        return s._replace(optimality="stationary" if s.optimality == "global" else s.optimality, flags=(*s.flags, IN_BOX)) if self.conditional else s
+        return (
+            s._replace(
+                optimality="stationary" if s.optimality == "global" else s.optimality,
+                flags=(*s.flags, IN_BOX),
+            )
+            if self.conditional
+            else s
+        )

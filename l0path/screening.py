@@ -1,15 +1,22 @@
-"""Safe rules: columns that every optimal solution leaves out, or has, proved by a dual point and the value of any solution. Nothing is assumed about optimality of either.
+"""Safe rules: columns that every optimal solution leaves out, or has, proved by a dual point and
+the value of any solution. Nothing is assumed about optimality of either.
 
-For a point with bound D (see `duality.bounds`), an objective U of some feasible solution, and D_{-j} = D without column j's share:
+For a point with bound D (see `duality.bounds`), an objective U of some feasible solution, and
+D_{-j} = D without column j's share:
 
     penalised      every solution with b_j != 0 costs at least D_{-j} + lambda0 f_j - h_j, every one with b_j = 0 at least D_{-j}
     at most k      every solution with b_j != 0 costs at least D_k + h_(k) - h_j for j below the k largest h, every one with b_j = 0 at least D_k + h_j - h_(k+1) for j among them;
-                   where multiples of a point are dual points too, each column has its best one (see `duality.bounds.left`)
+                   where multiples of a point are dual points too, each column has its best one (see
+                   `duality.bounds.left`)
 
-A column is fixed where that exceeds U by more than rounding, so that of several optima with equal objective none is cut. Liu et al. (ICML 2017) have no such rules; Ren & Qian (Dynamic
-Incremental Optimization for Best Subset Selection), rule (16), derive theirs from strong duality, which does not hold in general. It is safe all the same, and the sharpened rule below implies
-it; their lower bound with an outer absolute value, which would force columns in, is not. The dual must hold all columns, as it does here, not only active ones.
+A column is fixed where that exceeds U by more than rounding, so that of several optima with equal
+objective none is cut. Liu et al. (ICML 2017) have no such rules; Ren & Qian (Dynamic Incremental
+Optimization for Best Subset Selection), rule (16), derive theirs from strong duality, which does
+not hold in general. It is safe all the same, and the sharpened rule below implies it; their lower
+bound with an outer absolute value, which would force columns in, is not. The dual must hold all
+columns, as it does here, not only active ones.
 """
+
 import numpy as np
 
 from .duality.bounds import base, gains, left
@@ -23,9 +30,11 @@ def _limit(upper):
 
 
 def fix_cardinality(dual, points, sizes, upper):
-    """(out, into), each (p, m) bool: columns that no, or that every, solution of at most sizes[m] chosen columns and value (loss + shrinkage) <= upper[m] has. Point m serves size m.
+    """(out, into), each (p, m) bool: columns that no, or that every, solution of at most sizes[m]
+    chosen columns and value (loss + shrinkage) <= upper[m] has. Point m serves size m.
 
-    Columns that do not count (forced, not usable) are in neither. What several points fix may be united: a point with a lower bound can fix other columns.
+    Columns that do not count (forced, not usable) are in neither. What several points fix may be
+    united: a point with a lower bound can fix other columns.
     """
     shape = (dual.problem.X.p, len(sizes))
     out, into = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
@@ -41,14 +50,18 @@ def fix_cardinality(dual, points, sizes, upper):
         elif np.isfinite(h[top]).all():
             others, spare = h[top[:-1]].sum(), h[rest[0]] if rest.size else 0.0
             out[J[rest], m] = left(dual, points, m, every, others + h[rest]) > _limit(limit)
-            into[J[top], m] = left(dual, points, m, every, others + h[top[-1]] - h[top] + spare) > _limit(limit)
+            into[J[top], m] = left(
+                dual, points, m, every, others + h[top[-1]] - h[top] + spare
+            ) > _limit(limit)
     return out, into
 
 
 def fix_penalised(dual, points, lambda0, upper):
-    """(out, into), each (p, m) bool: columns that no, or that every, global minimum of (P) at lambda0[m] has; upper[m] an objective of (P). Point m serves lambda0 m.
+    """(out, into), each (p, m) bool: columns that no, or that every, global minimum of (P) at
+    lambda0[m] has; upper[m] an objective of (P). Point m serves lambda0 m.
 
-    For losses with bounded curvature and columns without a box the sharper of two rules is taken: see `_sharpened`. The plain rule alone speaks of every solution of objective <= upper; the
+    For losses with bounded curvature and columns without a box the sharper of two rules is taken:
+    see `_sharpened`. The plain rule alone speaks of every solution of objective <= upper; the
     sharpened one of minima. Columns that do not count are in neither.
     """
     shape = (dual.problem.X.p, len(lambda0))
@@ -70,11 +83,15 @@ def fix_penalised(dual, points, lambda0, upper):
 
 
 def _sharpened(dual, points, m, J, price):
-    """What a minimum with b_j != 0, and with b_j = 0, costs beyond D_{-j} at least; -inf and 0 where the sharpened rule does not apply.
+    """What a minimum with b_j != 0, and with b_j = 0, costs beyond D_{-j} at least; -inf and 0
+    where the sharpened rule does not apply.
 
-    Let c = curvature bound times weighted square of column j (less a split), q its ridge, u = |tau_j| - lambda1. At a minimum with slopes tau* = Z'a* (less split * b) the objective exceeds the
-    minorant by (tau_j - tau*_j)^2 / (2 c), because the conjugates are strongly convex; there tau*_j = -(lambda1 sign + 2 q b_j) and |b_j| >= s = sqrt(2 price / (c + 2 q)) where b_j != 0, and
-    |tau*_j| <= lambda1 + (c + 2 q) s where b_j = 0, by optimality along column j. So it costs beyond D_{-j} at least
+    Let c = curvature bound times weighted square of column j (less a split), q its ridge, u =
+    |tau_j| - lambda1. At a minimum with slopes tau* = Z'a* (less split * b) the objective exceeds
+    the minorant by (tau_j - tau*_j)^2 / (2 c), because the conjugates are strongly convex; there
+    tau*_j = -(lambda1 sign + 2 q b_j) and |b_j| >= s = sqrt(2 price / (c + 2 q)) where b_j != 0,
+    and |tau*_j| <= lambda1 + (c + 2 q) s where b_j = 0, by optimality along column j. So it costs
+    beyond D_{-j} at least
 
         b_j != 0:   price + min over b >= s of  q b^2 - u b + (u - 2 q b)^2 / (2 c),  which is price - u^2 / (4 q) for u >= 2 q s and has b = s otherwise
         b_j  = 0:   max(u - (c + 2 q) s, 0)^2 / (2 c)

@@ -2,10 +2,12 @@
 
     eta_i = intercept + x_i'beta,      x_i ~ N(0, Sigma),      k of the p coefficients are nonzero                     (S)
 
-Sigma has unit diagonal. The response is  y = eta + sigma * noise  (`linear`),  P(y = 1) = 1 / (1 + exp(-eta))  (`logistic`)
-or  y ~ Poisson(exp(eta))  (`poisson`). X is (n, p) float64 in Fortran order, drawn in O(n p) time without a p x p matrix.
-All randomness comes from the `random_state` that is given; NumPy's global state is neither read nor changed.
+Sigma has unit diagonal. The response is  y = eta + sigma * noise  (`linear`),  P(y = 1) = 1 / (1 +
+exp(-eta))  (`logistic`) or  y ~ Poisson(exp(eta))  (`poisson`). X is (n, p) float64 in Fortran
+order, drawn in O(n p) time without a p x p matrix. All randomness comes from the `random_state`
+that is given; NumPy's global state is neither read nor changed.
 """
+
 from __future__ import annotations
 
 import math
@@ -25,7 +27,9 @@ LARGEST_MEAN = 1e9
 
 
 class Correlation(NamedTuple):
-    """The matrix Sigma of (S): its kind (one of KINDS), the correlation rho and the number of columns in a block."""
+    """The matrix Sigma of (S): its kind (one of KINDS), the correlation rho and the number of
+    columns in a block.
+    """
 
     kind: str
     rho: float
@@ -36,10 +40,12 @@ class Correlation(NamedTuple):
 class Simulation:
     """One simulated data set and the truth behind it, as (S) at the top of this module.
 
-    X (n, p) float64, Fortran order.  y (n,): float64 for "linear", integers -1 / 1 for "logistic", counts for "poisson".
-    beta (p,): the coefficients of the linear predictor, in the units of X's columns (a `scale` is multiplied in).
-    support (k,): column indices of the nonzero coefficients, ascending.  intercept: added to every x_i'beta.
-    sigma: standard deviation of the noise, in units of y; NaN for "logistic" and "poisson", which have no such number.
+    X (n, p) float64, Fortran order.  y (n,): float64 for "linear", integers -1 / 1 for "logistic",
+    counts for "poisson". beta (p,): the coefficients of the linear predictor, in the units of X's
+    columns (a `scale` is multiplied in). support (k,): column indices of the nonzero coefficients,
+    ascending.  intercept: added to every x_i'beta.
+    sigma: standard deviation of the noise, in units of y; NaN for "logistic" and "poisson", which
+        have no such number.
     kind: "linear", "logistic" or "poisson".
     """
 
@@ -70,21 +76,39 @@ class Simulation:
         return f"Simulation({self.kind}: n={n}, p={p}, k={self.support.size}{noise}, intercept={self.intercept:.4g}, support=[{shown}])"
 
 
-def linear(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1", snr: float = 5.0, beta: str | ArrayLike | None = None, support: str | ArrayLike = "equispaced", block_size: int = 10,
-           intercept: float = 0.0, random_state: Seed = None) -> Simulation:
-    """Linear regression data, y = intercept + X beta + sigma * noise with independent standard normal noise.
+def linear(
+    n: int,
+    p: int,
+    k: int,
+    *,
+    rho: float = 0.0,
+    correlation: str = "ar1",
+    snr: float = 5.0,
+    beta: str | ArrayLike | None = None,
+    support: str | ArrayLike = "equispaced",
+    block_size: int = 10,
+    intercept: float = 0.0,
+    random_state: Seed = None,
+) -> Simulation:
+    """Linear regression data, y = intercept + X beta + sigma * noise with independent standard
+    normal noise.
 
     n, p, k: rows, columns, nonzero coefficients (0 <= k <= p).
-    rho, correlation: "ar1" has correlation rho^|i-j| (-1 < rho < 1); "constant" rho between all pairs and "block" rho within
-        consecutive blocks of `block_size` columns, 0 between blocks (both 0 <= rho < 1); "iid" none (rho must be 0).
-    snr: signal-to-noise ratio Var(x'beta) / sigma^2, where Var(x'beta) = beta'Sigma beta is the population variance, so sigma
-        does not depend on the draw. inf: no noise. If all coefficients are 0, sigma is 1 (0 with snr=inf).
-    beta: None (all k coefficients 1), "uniform" (on [-1, 1]), "normal" (standard), one number, k numbers in the order of
-        the ascending support, or all p numbers (their nonzeros then are the support).
+    rho, correlation: "ar1" has correlation rho^|i-j| (-1 < rho < 1); "constant" rho between all
+        pairs and "block" rho within consecutive blocks of `block_size` columns, 0 between blocks
+        (both 0 <= rho < 1); "iid" none (rho must be 0).
+    snr: signal-to-noise ratio Var(x'beta) / sigma^2, where Var(x'beta) = beta'Sigma beta is the
+        population variance, so sigma does not depend on the draw. inf: no noise. If all
+        coefficients are 0, sigma is 1 (0 with snr=inf).
+    beta: None (all k coefficients 1), "uniform" (on [-1, 1]), "normal" (standard), one number, k
+        numbers in the order of the ascending support, or all p numbers (their nonzeros then are the
+        support).
     support: "equispaced" (gaps of p // k), "random", or k distinct column indices.
-    intercept: number added to every row.     random_state: None, an integer seed or a numpy Generator.
+    intercept: number added to every row.     random_state: None, an integer seed or a numpy
+        Generator.
 
-    Returns a `Simulation`. Raises TypeError or ValueError naming the argument. np.sign(y) is a two-class response with normal noise.
+    Returns a `Simulation`. Raises TypeError or ValueError naming the argument. np.sign(y) is a
+    two-class response with normal noise.
 
     Examples
     --------
@@ -97,7 +121,9 @@ def linear(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1"
     """
     snr = _number("snr", snr)
     if not snr > 0:
-        raise ValueError(f"snr must be positive, got {snr}; use snr=inf for no noise and k=0 for pure noise")
+        raise ValueError(
+            f"snr must be positive, got {snr}; use snr=inf for no noise and k=0 for pure noise"
+        )
     rng = _generator(random_state)
     correlation = _correlation(correlation, rho, block_size)
     X, beta = _design_and_truth((n, p, k), correlation, beta, support, rng)
@@ -106,15 +132,29 @@ def linear(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1"
     return _finish("linear", X, beta, sigma, intercept, rng)
 
 
-def logistic(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1", scale: float = 1.0, beta: str | ArrayLike | None = None, support: str | ArrayLike = "equispaced",
-             block_size: int = 10, intercept: float = 0.0, random_state: Seed = None) -> Simulation:
+def logistic(
+    n: int,
+    p: int,
+    k: int,
+    *,
+    rho: float = 0.0,
+    correlation: str = "ar1",
+    scale: float = 1.0,
+    beta: str | ArrayLike | None = None,
+    support: str | ArrayLike = "equispaced",
+    block_size: int = 10,
+    intercept: float = 0.0,
+    random_state: Seed = None,
+) -> Simulation:
     """Two-class data, P(y_i = 1) = 1 / (1 + exp(-(intercept + scale * x_i'beta))), y in {-1, 1}.
 
-    scale: positive number that multiplies the coefficients; the larger, the closer the classes are to separable. The returned
-        `beta` contains it: it is what a logistic regression estimates.
-    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`; there is no `snr`.
+    scale: positive number that multiplies the coefficients; the larger, the closer the classes are
+        to separable. The returned `beta` contains it: it is what a logistic regression estimates.
+    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`;
+        there is no `snr`.
 
-    Returns a `Simulation` with integer y and sigma = NaN. Source of the design: Dedieu, Hazimeh and Mazumder (2021), section 5.1.
+    Returns a `Simulation` with integer y and sigma = NaN. Source of the design: Dedieu, Hazimeh and
+    Mazumder (2021), section 5.1.
 
     Examples
     --------
@@ -125,17 +165,33 @@ def logistic(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar
     """
     rng = _generator(random_state)
     scale = _scale(scale)
-    X, beta = _design_and_truth((n, p, k), _correlation(correlation, rho, block_size), beta, support, rng)
+    X, beta = _design_and_truth(
+        (n, p, k), _correlation(correlation, rho, block_size), beta, support, rng
+    )
     return _finish("logistic", X, scale * beta, math.nan, intercept, rng)
 
 
-def poisson(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1", scale: float = 1.0, beta: str | ArrayLike | None = None, support: str | ArrayLike = "equispaced",
-            block_size: int = 10, intercept: float = 0.0, random_state: Seed = None) -> Simulation:
+def poisson(
+    n: int,
+    p: int,
+    k: int,
+    *,
+    rho: float = 0.0,
+    correlation: str = "ar1",
+    scale: float = 1.0,
+    beta: str | ArrayLike | None = None,
+    support: str | ArrayLike = "equispaced",
+    block_size: int = 10,
+    intercept: float = 0.0,
+    random_state: Seed = None,
+) -> Simulation:
     """Count data, y_i ~ Poisson(exp(intercept + scale * x_i'beta)).
 
-    scale: positive number that multiplies the coefficients and is contained in the returned `beta`. With the default coefficients
-        x_i'beta has standard deviation near scale * sqrt(k): take scale = 1 / sqrt(k) for moderate counts.
-    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`; there is no `snr`.
+    scale: positive number that multiplies the coefficients and is contained in the returned `beta`.
+        With the default coefficients x_i'beta has standard deviation near scale * sqrt(k): take
+        scale = 1 / sqrt(k) for moderate counts.
+    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`;
+        there is no `snr`.
 
     Returns a `Simulation` with integer y and sigma = NaN. A mean above 1e9 raises ValueError.
 
@@ -148,15 +204,24 @@ def poisson(n: int, p: int, k: int, *, rho: float = 0.0, correlation: str = "ar1
     """
     rng = _generator(random_state)
     scale = _scale(scale)
-    X, beta = _design_and_truth((n, p, k), _correlation(correlation, rho, block_size), beta, support, rng)
+    X, beta = _design_and_truth(
+        (n, p, k), _correlation(correlation, rho, block_size), beta, support, rng
+    )
     return _finish("poisson", X, scale * beta, math.nan, intercept, rng)
 
 
 def _design_and_truth(sizes, correlation, beta, support, rng):
-    """Check n, p, k; return X (n, p) and beta (p,). Draws X, then the support, then the coefficients."""
-    n, p, k = (_count(name, value, least) for name, value, least in zip("npk", sizes, (1, 1, 0), strict=True))
+    """Check n, p, k; return X (n, p) and beta (p,). Draws X, then the support, then the
+    coefficients.
+    """
+    n, p, k = (
+        _count(name, value, least)
+        for name, value, least in zip("npk", sizes, (1, 1, 0), strict=True)
+    )
     if k > p:
-        raise ValueError(f"k={k} nonzero coefficients do not fit in p={p} columns; lower k or raise p")
+        raise ValueError(
+            f"k={k} nonzero coefficients do not fit in p={p} columns; lower k or raise p"
+        )
     return _design(n, p, correlation, rng), _coefficients(p, k, beta, support, rng)
 
 
@@ -175,16 +240,23 @@ def _response(kind, eta, sigma, rng):
     if kind == "linear":
         return eta + sigma * rng.standard_normal(eta.size)
     if kind == "logistic":
-        return np.where(rng.logistic(size=eta.size) <= eta, 1, -1)  # P(L <= eta) = 1 / (1 + exp(-eta)) for logistic L
+        return np.where(
+            rng.logistic(size=eta.size) <= eta, 1, -1
+        )  # P(L <= eta) = 1 / (1 + exp(-eta)) for logistic L
     if eta.max() > math.log(LARGEST_MEAN):
-        raise ValueError(f"the largest Poisson mean is exp({eta.max():.4g}), above {LARGEST_MEAN:.0e}; lower scale, beta or intercept")
+        raise ValueError(
+            f"the largest Poisson mean is exp({eta.max():.4g}), above {LARGEST_MEAN:.0e}; lower "
+            "scale, beta or intercept"
+        )
     return rng.poisson(np.exp(eta))
 
 
 def _design(n, p, correlation, rng):
-    """n draws from N(0, Sigma) as an (n, p) Fortran-ordered array, changed in place from independent columns z_j:
+    """n draws from N(0, Sigma) as an (n, p) Fortran-ordered array, changed in place from
+    independent columns z_j:
 
-    ar1 x_j = rho x_{j-1} + sqrt(1 - rho^2) z_j;   constant and block x_j = sqrt(1 - rho) z_j + sqrt(rho) u with u shared.
+    ar1 x_j = rho x_{j-1} + sqrt(1 - rho^2) z_j;   constant and block x_j = sqrt(1 - rho) z_j +
+    sqrt(rho) u with u shared.
     """
     kind, rho, block_size = correlation
     X = rng.standard_normal((p, n)).T
@@ -206,7 +278,9 @@ def _design(n, p, correlation, rng):
 
 
 def _signal_variance(beta, correlation):
-    """beta'Sigma beta in O(p): for ar1 by s_j = rho (s_{j-1} + beta_{j-1}), else from sums within blocks."""
+    """beta'Sigma beta in O(p): for ar1 by s_j = rho (s_{j-1} + beta_{j-1}), else from sums within
+    blocks.
+    """
     kind, rho, block_size = correlation
     own = float(beta @ beta)
     if rho == 0.0:
@@ -223,7 +297,9 @@ def _signal_variance(beta, correlation):
 
 
 def _coefficients(p, k, beta, support, rng):
-    """beta (p,) float64 with k nonzeros, from the many ways in which it and its support may be given."""
+    """beta (p,) float64 with k nonzeros, from the many ways in which it and its support may be
+    given.
+    """
     whole = None
     if beta is not None and not isinstance(beta, str):
         whole = np.asarray(beta, dtype=np.float64)
@@ -236,26 +312,41 @@ def _coefficients(p, k, beta, support, rng):
         values = np.ones(k)
     elif isinstance(beta, str):
         if beta not in ("uniform", "normal"):
-            raise ValueError(f'beta={beta!r} is not known; use "uniform", "normal", None, a number, or k or p numbers')
+            raise ValueError(
+                f'beta={beta!r} is not known; use "uniform", "normal", None, a number, or k or p '
+                "numbers"
+            )
         values = rng.uniform(-1.0, 1.0, k) if beta == "uniform" else rng.standard_normal(k)
     elif whole.ndim == 0 or whole.shape == (k,):
         values = np.broadcast_to(whole, (k,))
     else:
-        raise ValueError(f"beta has shape {whole.shape}; give one number, k={k} numbers or p={p} numbers")
+        raise ValueError(
+            f"beta has shape {whole.shape}; give one number, k={k} numbers or p={p} numbers"
+        )
     if (values == 0.0).any():
-        raise ValueError(f"beta has {int((values == 0.0).sum())} zeros among its k={k} coefficients; give nonzero numbers or lower k")
+        raise ValueError(
+            f"beta has {int((values == 0.0).sum())} zeros among its k={k} coefficients; give "
+            "nonzero numbers or lower k"
+        )
     full = np.zeros(p)
     full[chosen] = values
     return full
 
 
 def _whole_coefficients(beta, k, support):
-    """All p coefficients were given: the support is where they are nonzero, and must agree with k and a given support."""
+    """All p coefficients were given: the support is where they are nonzero, and must agree with k
+    and a given support.
+    """
     chosen = np.flatnonzero(beta)
     if chosen.size != k:
         raise ValueError(f"beta has {chosen.size} nonzero coefficients but k={k}; make them agree")
-    if not isinstance(support, str) and not np.array_equal(_support(beta.size, k, support, None), chosen):
-        raise ValueError(f"support={support!r} is not where beta is nonzero, {chosen.tolist()}; leave support out when all p coefficients are given")
+    if not isinstance(support, str) and not np.array_equal(
+        _support(beta.size, k, support, None), chosen
+    ):
+        raise ValueError(
+            f"support={support!r} is not where beta is nonzero, {chosen.tolist()}; leave support "
+            "out when all p coefficients are given"
+        )
     return beta
 
 
@@ -267,12 +358,18 @@ def _support(p, k, support, rng):
             return step // 2 + step * np.arange(k) if k else np.arange(0)
         if support == "random":
             return np.sort(rng.choice(p, size=k, replace=False))
-        raise ValueError(f'support={support!r} is not known; use "equispaced", "random" or an array of {k} column indices')
+        raise ValueError(
+            f'support={support!r} is not known; use "equispaced", "random" or an array of {k} '
+            "column indices"
+        )
     chosen = np.asarray(support)
     if chosen.size == 0:
         chosen = chosen.astype(np.intp)
     if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
-        raise TypeError(f"support must be a 1-D array of integer column indices, got {chosen.dtype} of shape {chosen.shape}")
+        raise TypeError(
+            f"support must be a 1-D array of integer column indices, got {chosen.dtype} of shape "
+            f"{chosen.shape}"
+        )
     chosen = np.sort(chosen).astype(np.intp)
     if chosen.size != k:
         raise ValueError(f"support has {chosen.size} indices but k={k}; make them agree")
@@ -284,10 +381,15 @@ def _support(p, k, support, rng):
 def _correlation(kind, rho, block_size):
     """The checked record of Sigma."""
     if kind not in KINDS:
-        raise ValueError(f"correlation={kind!r} is not known; use one of {', '.join(map(repr, KINDS))}")
+        raise ValueError(
+            f"correlation={kind!r} is not known; use one of {', '.join(map(repr, KINDS))}"
+        )
     rho, block_size = _number("rho", rho), _count("block_size", block_size, 1)
     if kind == "iid" and rho != 0.0:
-        raise ValueError(f'rho={rho} contradicts correlation="iid"; leave rho at 0 or choose "ar1", "constant" or "block"')
+        raise ValueError(
+            f'rho={rho} contradicts correlation="iid"; leave rho at 0 or choose "ar1", "constant" '
+            'or "block"'
+        )
     low = -1.0 if kind == "ar1" else 0.0
     if not (low < rho < 1.0 or rho == 0.0):
         allowed = "-1 < rho < 1" if kind == "ar1" else "0 <= rho < 1"
@@ -320,7 +422,10 @@ def _scale(scale):
     """scale as a positive, finite float."""
     scale = _number("scale", scale)
     if not 0.0 < scale < math.inf:
-        raise ValueError(f"scale must be positive and finite, got {scale}; 1.0 leaves the coefficients as they are")
+        raise ValueError(
+            f"scale must be positive and finite, got {scale}; 1.0 leaves the coefficients as they "
+            "are"
+        )
     return scale
 
 
@@ -333,4 +438,7 @@ def _generator(random_state):
     try:
         return np.random.default_rng(_count("random_state", random_state, 0))
     except TypeError:
-        raise TypeError(f"random_state must be None, an integer or a numpy Generator, got {random_state!r}; pass numpy.random.default_rng(seed)") from None
+        raise TypeError(
+            f"random_state must be None, an integer or a numpy Generator, got {random_state!r}; "
+            "pass numpy.random.default_rng(seed)"
+        ) from None

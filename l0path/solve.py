@@ -1,4 +1,7 @@
-"""From a plan and data to a path: one engine run for every (lambda1, lambda2), and whatever ends it, what was solved is kept."""
+"""From a plan and data to a path: one engine run for every (lambda1, lambda2), and whatever ends
+it, what was solved is kept.
+"""
+
 import math
 import warnings
 from dataclasses import replace
@@ -28,15 +31,26 @@ GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
 
 
 def slices_of(problem, model, plan):
-    """(lambda1, lambda2) pairs, largest shrinkage first; default grids where the penalty names a term that is not given."""
+    """(lambda1, lambda2) pairs, largest shrinkage first; default grids where the penalty names a
+    term that is not given.
+    """
     named = PENALTIES[plan.penalty]
     null = model.null(0.0, 0.0)
     lambda1, lambda2 = plan.lambda1, plan.lambda2
     if lambda1 is None:
-        lambda1 = shrink_grid(max(float(np.abs(null_gradient(model, null)).max(initial=0.0)), 1e-300), plan.n_shrink) if 1 in named else np.zeros(1)
+        lambda1 = (
+            shrink_grid(
+                max(float(np.abs(null_gradient(model, null)).max(initial=0.0)), 1e-300),
+                plan.n_shrink,
+            )
+            if 1 in named
+            else np.zeros(1)
+        )
     if lambda2 is None:
         top = smoothness(problem.loss)
-        if not math.isfinite(top):  # the Poisson curvature has no bound: its mean at the null model stands in
+        if not math.isfinite(
+            top
+        ):  # the Poisson curvature has no bound: its mean at the null model stands in
             top = float(model.derivatives(null)[2].sum())
         lambda2 = shrink_grid(top, plan.n_shrink) if 2 in named else np.zeros(1)
     return [(float(a), float(b)) for a in lambda1 for b in lambda2]
@@ -54,24 +68,46 @@ def bound_of(engine, k):
     return engine.bound(k) if hasattr(engine, "bound") else float("nan")
 
 
-def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=False, response=None, on_solution=None, progress=False, check_columns=False, clock=None, certify=False,
-          formula=None):
-    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1, lambda2) pairs of an earlier fit; known: AllRows of it; certify: lower bounds too.
+def solve(
+    data,
+    plan,
+    *,
+    keep=None,
+    known=None,
+    slices=None,
+    notes=(),
+    by_name=False,
+    response=None,
+    on_solution=None,
+    progress=False,
+    check_columns=False,
+    clock=None,
+    certify=False,
+    formula=None,
+):
+    """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1,
+    lambda2) pairs of an earlier fit; known: AllRows of it; certify: lower bounds too.
     formula: what X was made by.
 
-    The model on the working columns stays in the path's source for who wants its products; who does not takes it off, because it holds Gram rows over all columns.
+    The model on the working columns stays in the path's source for who wants its products; who does
+    not takes it off, because it holds Gram rows over all columns.
     """
     notes, clock = list(notes), Clock(plan.time_limit) if clock is None else clock
     with deferred_interrupts(clock):
         problem = pose(data, keep, known)
         if check_columns:
-            more, equal = inputs.column_notes(data, problem.usable, problem.square * problem.X.scale**2)
+            more, equal = inputs.column_notes(
+                data, problem.usable, problem.square * problem.X.scale**2
+            )
             notes += more
             equal = np.setdiff1d(equal, problem.forced)
             if equal.size:
                 excluded = data.excluded.copy()
                 excluded[equal] = True
-                data, problem = replace(data, excluded=excluded), replace(problem, usable=problem.usable & ~excluded)
+                data, problem = (
+                    replace(data, excluded=excluded),
+                    replace(problem, usable=problem.usable & ~excluded),
+                )
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
         run.formula = formula
         run.prepare(slices)
@@ -89,7 +125,9 @@ def solve(data, plan, *, keep=None, known=None, slices=None, notes=(), by_name=F
 
 
 def rehulled(solutions, cost):
-    """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the last size's interval ends where it did. Others stay as they are."""
+    """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the
+    last size's interval ends where it did. Others stay as they are.
+    """
     out = list(solutions)
     for number in {s.slice for s in solutions if math.isnan(s.lambda0)}:
         rows = [i for i, s in enumerate(solutions) if s.slice == number]
@@ -98,7 +136,9 @@ def rehulled(solutions, cost):
         for i in rows:
             out[i] = out[i]._replace(lambda0_low=math.nan, lambda0_high=math.nan)
         for i, low, high in hull([cost(p) for p in points], [p.loss + p.shrinkage for p in points]):
-            out[rows[i]] = out[rows[i]]._replace(lambda0_low=min(last, high) if i == len(rows) - 1 else low, lambda0_high=high)
+            out[rows[i]] = out[rows[i]]._replace(
+                lambda0_low=min(last, high) if i == len(rows) - 1 else low, lambda0_high=high
+            )
     return out
 
 
@@ -118,10 +158,16 @@ class _Run:
         want = default_max_k(self.data.groups, p.X.p, p.n_eff) if plan.max_k is None else plan.max_k
         self.max_k = max(min(want, free), 0)
         if plan.max_k is not None and self.max_k < want:
-            self.notes.append(f"max_k = {want} was clipped to {self.max_k}, the number of usable {'columns' if p.groups is None else 'groups'}")
+            self.notes.append(
+                f"max_k = {want} was clipped to {self.max_k}, the number of usable "
+                f"{'columns' if p.groups is None else 'groups'}"
+            )
         # exact: a path to start from, whose models are proved afterwards
-        self.route = replace(plan, settings=plan.settings.start) if hasattr(plan.settings, "start") else plan
-        # the hinge has no exchanges: its supports are those of a smoothed hinge, its coefficients its own
+        self.route = (
+            replace(plan, settings=plan.settings.start) if hasattr(plan.settings, "start") else plan
+        )
+        # the hinge has no exchanges: its supports are those of a smoothed hinge, its coefficients
+        # its own
         self.hinge = make_model(p) if isinstance(p.loss, Hinge) else None
         self.model = make_model(p if self.hinge is None else replace(p, loss=smooth(p.loss)))
         self.model.max_iter = plan.max_iter
@@ -145,7 +191,12 @@ class _Run:
                     self.notes += self.group_bounds()
                 else:
                     model = None if self.keep is not None or self.torn else self.model
-                    self.notes += bound_solutions(self.problem, self.solutions, poll=lambda: bar.say("") or self.clock.over(), model=model)
+                    self.notes += bound_solutions(
+                        self.problem,
+                        self.solutions,
+                        poll=lambda: bar.say("") or self.clock.over(),
+                        model=model,
+                    )
             self.clock.poll()
         except Stop as stop:
             self.end = self.end or f"{stop} while bounds were computed"
@@ -153,22 +204,43 @@ class _Run:
             self.end = self.end or "interrupted (Ctrl-C) while bounds were computed"
 
     def group_bounds(self):
-        """Lower bounds for models of groups, from the relaxations of the feature generating machine; returns notes.
+        """Lower bounds for models of groups, from the relaxations of the feature generating
+        machine; returns notes.
 
-        On a lambda0 grid no model has an objective below the least D_k + lambda0 f k, D_k the bound of size k, f the price of a group; beyond the last size the least value of the loss stands for D_k.
+        On a lambda0 grid no model has an objective below the least D_k + lambda0 f k, D_k the bound
+        of size k, f the price of a group; beyond the last size the least value of the loss stands
+        for D_k.
         """
         if self.hinge is not None or self.problem.boxed or isinstance(self.problem.loss, Poisson):
-            return ["no lower bounds: those on groups are for losses of bounded curvature (not poisson, not the hinge) without lower= and upper="]
+            return [
+                "no lower bounds: those on groups are for losses of bounded curvature (not "
+                "poisson, not the hinge) without lower= and upper="
+            ]
         without = [number for number, (_, lambda2) in enumerate(self.slices) if not lambda2 > 0]
         for number, (lambda1, lambda2) in enumerate(self.slices):
-            rows = [i for i, s in enumerate(self.solutions) if s.slice == number and s.status != "separated"]
+            rows = [
+                i
+                for i, s in enumerate(self.solutions)
+                if s.slice == number and s.status != "separated"
+            ]
             if not rows or number in without or isinstance(self.plan.settings, FeatureGenerating):
                 continue
-            engine = make_engine(self.model, replace(self.plan, settings=FeatureGenerating(), grid="support"), lambda1=lambda1, lambda2=lambda2, max_k=self.max_k, clock=self.clock,
-                                 rng=None, supports=[self.solutions[i].groups for i in rows], listener=None)
+            engine = make_engine(
+                self.model,
+                replace(self.plan, settings=FeatureGenerating(), grid="support"),
+                lambda1=lambda1,
+                lambda2=lambda2,
+                max_k=self.max_k,
+                clock=self.clock,
+                rng=None,
+                supports=[self.solutions[i].groups for i in rows],
+                listener=None,
+            )
             engine.relax()
             prices, last = self.problem.groups.factor[engine.model.free], engine.store.last
-            D = np.array([engine.store.fits[0].value, *(engine.bound(k) for k in range(1, last + 1))])
+            D = np.array(
+                [engine.store.fits[0].value, *(engine.bound(k) for k in range(1, last + 1))]
+            )
             for i in rows:
                 s = self.solutions[i]
                 if math.isnan(s.lambda0):
@@ -176,24 +248,63 @@ class _Run:
                 else:
                     price = s.lambda0 * prices.max(initial=0.0)
                     beyond = [self.problem.floor + price * (last + 1)] if last < prices.size else []
-                    bound = np.min([*(D + price * np.arange(last + 1)), *beyond])  # NaN where a size has no bound
+                    bound = np.min(
+                        [*(D + price * np.arange(last + 1)), *beyond]
+                    )  # NaN where a size has no bound
                 self.solutions[i] = bounded(self.problem, s, float(bound))
-        return [f"no lower bounds in slice {', '.join(map(str, without))}: those on groups need a ridge; fit with lambda2=1e-3"] if without else []
+        return (
+            [
+                f"no lower bounds in slice {', '.join(map(str, without))}: those on groups need a "
+                "ridge; fit with lambda2=1e-3"
+            ]
+            if without
+            else []
+        )
 
     def proofs(self):
-        """Search every solution for a better one until it is proved, each for its share of the time that is left; those that are not reached keep what they are."""
+        """Search every solution for a better one until it is proved, each for its share of the time
+        that is left; those that are not reached keep what they are.
+        """
         if self.end:
             return
         try:
             with Bar(self.progress, "l0path proofs", len(self.solutions), "model") as bar:
                 for i, s in enumerate(self.solutions):
-                    left = None if self.clock.limit is None else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
-                    proof = Proof(self.problem, self.data, self.weights, s, clock=self.clock.within(left), settings=self.plan.settings, bar=bar)
+                    left = (
+                        None
+                        if self.clock.limit is None
+                        else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
+                    )
+                    proof = Proof(
+                        self.problem,
+                        self.data,
+                        self.weights,
+                        s,
+                        clock=self.clock.within(left),
+                        settings=self.plan.settings,
+                        bar=bar,
+                    )
                     proof.run()
                     self.solutions[i] = proof.row()
                     bar.update()
                     self.clock.poll()
-                    if self.on_solution is not None and self.on_solution(Model(Path(self.describe(), [self.solutions[i]], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
+                    if (
+                        self.on_solution is not None
+                        and self.on_solution(
+                            Model(
+                                Path(
+                                    self.describe(),
+                                    [self.solutions[i]],
+                                    "running",
+                                    self.notes,
+                                    (),
+                                    Source(self.data, self.plan),
+                                ),
+                                0,
+                            )
+                        )
+                        is True
+                    ):
                         raise Stop("stopped by on_solution")
         except Stop as stop:
             self.end = f"{stop} while models were proved"
@@ -202,7 +313,11 @@ class _Run:
         self.solutions = rehulled(self.solutions, self.cost)
         open_ones = [s.k for s in self.solutions if s.optimality != "global"]
         if open_ones:
-            self.notes.append(f"{len(open_ones)} of {len(self.solutions)} models are not proved optimal (k = {', '.join(map(str, open_ones[:10]))}{', ...' if len(open_ones) > 10 else ''}): see gap")
+            self.notes.append(
+                f"{len(open_ones)} of {len(self.solutions)} models are not proved optimal (k = "
+                f"{', '.join(map(str, open_ones[:10]))}{', ...' if len(open_ones) > 10 else ''}): "
+                "see gap"
+            )
 
     def one_slice(self, number, lambda1, lambda2, supports, bar):
         """Solve a slice; whatever stops it, keep its solutions."""
@@ -214,13 +329,46 @@ class _Run:
                 bar.update()
             seen.add(k)
             if self.on_solution is not None:
-                point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0, bound_of(engine, k))
-                if self.on_solution(Model(Path(self.describe(), [point], "running", self.notes, (), Source(self.data, self.plan)), 0)) is True:
+                point = self.solution(
+                    number, k, fit, lambda1, lambda2, optimality, lambda0, bound_of(engine, k)
+                )
+                if (
+                    self.on_solution(
+                        Model(
+                            Path(
+                                self.describe(),
+                                [point],
+                                "running",
+                                self.notes,
+                                (),
+                                Source(self.data, self.plan),
+                            ),
+                            0,
+                        )
+                    )
+                    is True
+                ):
                     raise Stop("stopped by on_solution")
 
-        rng = self.plan.random_state if isinstance(self.plan.random_state, np.random.Generator) else np.random.default_rng(0 if self.plan.random_state is None else self.plan.random_state)
+        rng = (
+            self.plan.random_state
+            if isinstance(self.plan.random_state, np.random.Generator)
+            else np.random.default_rng(
+                0 if self.plan.random_state is None else self.plan.random_state
+            )
+        )
         try:
-            engine = make_engine(self.model, self.route, lambda1=lambda1, lambda2=lambda2, max_k=self.max_k, clock=self.clock, rng=rng, supports=supports, listener=listener)
+            engine = make_engine(
+                self.model,
+                self.route,
+                lambda1=lambda1,
+                lambda2=lambda2,
+                max_k=self.max_k,
+                clock=self.clock,
+                rng=rng,
+                supports=supports,
+                listener=listener,
+            )
             engine.run()
         except Stop as stop:
             self.end = str(stop)
@@ -241,39 +389,90 @@ class _Run:
         """Solutions of a slice, by size or by lambda0."""
         rows = [(k, engine.store.fits[k], engine.optimality(k)) for k in sorted(engine.store.fits)]
         known = self.predictions([fit for _, fit, _ in rows])
-        points = [self.solution(number, k, fit, lambda1, lambda2, optimality, bound=bound_of(engine, k), predicted=eta) for (k, fit, optimality), eta in zip(rows, known, strict=True)]
+        points = [
+            self.solution(
+                number,
+                k,
+                fit,
+                lambda1,
+                lambda2,
+                optimality,
+                bound=bound_of(engine, k),
+                predicted=eta,
+            )
+            for (k, fit, optimality), eta in zip(rows, known, strict=True)
+        ]
         x = [self.cost(p) for p in points]
         intervals = self.intervals(engine, points, x)
-        if self.end and intervals:  # stopped early: what larger sizes would have taken over is not known
+        if (
+            self.end and intervals
+        ):  # stopped early: what larger sizes would have taken over is not known
             intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
         for i, low, high in intervals:
             points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
-        if not self.note_separation(points) and engine.store.end == "saturated" and engine.store.last < self.max_k:
-            self.notes.append(f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect or no column is independent of the support")
+        if (
+            not self.note_separation(points)
+            and engine.store.end == "saturated"
+            and engine.store.last < self.max_k
+        ):
+            self.notes.append(
+                f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect "
+                "or no column is independent of the support"
+            )
         if self.plan.grid == "lambda0":
             points = self.on_lambda0(engine, points, intervals, x)
         elif self.plan.sizes is not None:
             kept = [p for p in points if p.k in self.plan.sizes]
             lost = [k for k in self.plan.sizes if k not in {p.k for p in kept}]
             if lost and not self.end:
-                self.notes.append(f"k = {', '.join(map(str, lost))} {'are' if len(lost) > 1 else 'is'} beyond the largest size that could be fitted, {points[-1].k}")
+                self.notes.append(
+                    f"k = {', '.join(map(str, lost))} {'are' if len(lost) > 1 else 'is'} beyond "
+                    f"the largest size that could be fitted, {points[-1].k}"
+                )
                 kept = kept if points[-1] in kept else [*kept, points[-1]]
             points = kept
-        self.solutions += points if hasattr(engine, "bound") and self.plan.grid == "support" else self.bounded_by(engine, points)
+        self.solutions += (
+            points
+            if hasattr(engine, "bound") and self.plan.grid == "support"
+            else self.bounded_by(engine, points)
+        )
 
     def bounded_by(self, engine, points):
-        """Solutions of a slice of a fit to all rows with the bounds that the dual points of an engine give, where it has any and was not stopped: one read of X."""
-        if self.end or self.keep is not None or self.clock.over() or not hasattr(engine, "dual_slopes"):
+        """Solutions of a slice of a fit to all rows with the bounds that the dual points of an
+        engine give, where it has any and was not stopped: one read of X.
+        """
+        if (
+            self.end
+            or self.keep is not None
+            or self.clock.over()
+            or not hasattr(engine, "dual_slopes")
+        ):
             return points
         return bound_by_slopes(self.problem, points, engine.dual_slopes(), self.model)
 
     def collect_points(self, number, engine, lambda1, lambda2):
         """Solutions of a lambda0 path, one per value."""
         known = self.predictions([p.fit for p in engine.points])
-        points = [self.solution(number, engine.size(p.fit), p.fit, lambda1, lambda2, p.optimality, p.lambda0, predicted=eta) for p, eta in zip(engine.points, known, strict=True)]
-        null = self.solution(number, 0, engine.null, lambda1, lambda2, "")  # intervals start from it even where no lambda0 of the grid shows it
+        points = [
+            self.solution(
+                number,
+                engine.size(p.fit),
+                p.fit,
+                lambda1,
+                lambda2,
+                p.optimality,
+                p.lambda0,
+                predicted=eta,
+            )
+            for p, eta in zip(engine.points, known, strict=True)
+        ]
+        null = self.solution(
+            number, 0, engine.null, lambda1, lambda2, ""
+        )  # intervals start from it even where no lambda0 of the grid shows it
         ends = [null, *points]
-        for i, low, high in hull([self.cost(p) for p in ends], [p.loss + p.shrinkage for p in ends]):
+        for i, low, high in hull(
+            [self.cost(p) for p in ends], [p.loss + p.shrinkage for p in ends]
+        ):
             if low == 0.0 and engine.points and engine.points[-1].lambda_lo > 0.0:
                 low = min(engine.points[-1].lambda_lo, high)  # below it another column enters
             for at in [i - 1] if i else [t for t, p in enumerate(points) if p.k == 0]:
@@ -286,7 +485,9 @@ class _Run:
         """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
         if self.problem.groups is not None:
             return float(self.problem.groups.factor[point.groups].sum())
-        return float(self.data.factor[point.support[~np.isin(point.support, self.problem.forced)]].sum())
+        return float(
+            self.data.factor[point.support[~np.isin(point.support, self.problem.forced)]].sum()
+        )
 
     def note_separation(self, points):
         """Remember the first separated size for the status and the one warning."""
@@ -296,23 +497,38 @@ class _Run:
         return bool(sizes)
 
     def intervals(self, engine, points, x):
-        """Hull intervals; one column beyond max_k, by its best addition, bounds the last from below."""
+        """Hull intervals; one column beyond max_k, by its best addition, bounds the last from
+        below.
+        """
         F = [p.loss + p.shrinkage for p in points]
-        # an interrupt raised by something else than Ctrl-C may fall where the working columns are half updated: no kernel may run on them after it
-        beyond = engine.next_value() if not self.torn and points and points[-1].k == engine.store.last == self.max_k else None
+        # an interrupt raised by something else than Ctrl-C may fall where the working columns are
+        # half updated: no kernel may run on them after it
+        beyond = (
+            engine.next_value()
+            if not self.torn and points and points[-1].k == engine.store.last == self.max_k
+            else None
+        )
         if beyond is None:
             return hull(x, F)
         return [piece for piece in hull([*x, x[-1] + 1.0], [*F, beyond]) if piece[0] < len(points)]
 
     def on_lambda0(self, engine, points, intervals, x):
-        """Rows for lambda0 values: the dynamic grid of the hull, or the user's, each with the stored model of least loss + shrinkage + lambda0 sum f."""
+        """Rows for lambda0 values: the dynamic grid of the hull, or the user's, each with the
+        stored model of least loss + shrinkage + lambda0 sum f.
+        """
         F = np.array([p.loss + p.shrinkage for p in points])
         dynamic = self.plan.lambda0 is None
         values = hull_grid(intervals, self.plan.n_lambda0) if dynamic else self.plan.lambda0
         out, short = [], 0
-        refitted = "refit_swap" if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1 else "refit_swap_m"
+        refitted = (
+            "refit_swap"
+            if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1
+            else "refit_swap_m"
+        )
         refitted = getattr(engine, "claim", refitted)
-        checked = "stationary" if hasattr(engine, "bound") else refitted  # the only model of a size need not be the best for a lambda0
+        checked = (
+            "stationary" if hasattr(engine, "bound") else refitted
+        )  # the only model of a size need not be the best for a lambda0
         floor = intervals[-1][1] if intervals else 0.0
         for value in values:
             i = intervals[len(out)][0] if dynamic else int(np.argmin(F + value * np.asarray(x)))
@@ -320,37 +536,86 @@ class _Run:
             flags = point.flags
             if not dynamic and value < floor and not self.end:
                 flags, short = (*flags, "max_k"), short + 1
-            out.append(point._replace(lambda0=float(value), objective=float(F[i] + value * x[i]), flags=flags, lower_bound=float("nan"),
-                                      optimality=checked if point.optimality == "global" else point.optimality))
+            out.append(
+                point._replace(
+                    lambda0=float(value),
+                    objective=float(F[i] + value * x[i]),
+                    flags=flags,
+                    lower_bound=float("nan"),
+                    optimality=checked if point.optimality == "global" else point.optimality,
+                )
+            )
         if short:
             what = "columns" if self.problem.groups is None else "groups"
-            self.notes.append(f"{short} of the lambda0 values call for more than max_k = {self.max_k} {what}; their rows show the best model up to that size and carry the flag max_k")
+            self.notes.append(
+                f"{short} of the lambda0 values call for more than max_k = {self.max_k} {what}; "
+                "their rows show the best model up to that size and carry the flag max_k"
+            )
         return out
 
     def predictions(self, fits):
-        """X beta of each fit; None where each is as quickly made alone. Where the rows of X lie one after another a column costs a read of all of X: those that fits share are fetched once."""
+        """X beta of each fit; None where each is as quickly made alone. Where the rows of X lie one
+        after another a column costs a read of all of X: those that fits share are fetched once.
+        """
         design, left = self.data.design, 0
         if self.hinge is not None or not isinstance(design, Dense) or design.X.flags.f_contiguous:
             yield from (None for _ in fits)
             return
         while left < len(fits):
             J, right = fits[left].support, left + 1
-            while right < len(fits) and (more := np.union1d(J, fits[right].support)).size * design.n <= GATHERED:
+            while (
+                right < len(fits)
+                and (more := np.union1d(J, fits[right].support)).size * design.n <= GATHERED
+            ):
                 J, right = more, right + 1
             held = Dense(design.columns(J))
             for fit in fits[left:right]:
-                yield held.dot(np.searchsorted(J, fit.support), fit.b / self.problem.X.scale[fit.support])
+                yield held.dot(
+                    np.searchsorted(J, fit.support), fit.b / self.problem.X.scale[fit.support]
+                )
             left = right
 
-    def solution(self, number, k, fit, lambda1, lambda2, optimality, lambda0=float("nan"), bound=float("nan"), predicted=None):
-        """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no model of its size falls below; predicted: X beta, where it is known."""
+    def solution(
+        self,
+        number,
+        k,
+        fit,
+        lambda1,
+        lambda2,
+        optimality,
+        lambda0=float("nan"),
+        bound=float("nan"),
+        predicted=None,
+    ):
+        """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no
+        model of its size falls below; predicted: X beta, where it is known.
+        """
         if self.hinge is not None:
             self.hinge.grow(fit.support)
-            fit, optimality = self.hinge.refit(fit.support, lambda1, lambda2), "unverified" if optimality == "unverified" else "stationary"
-        found = in_user_units(self.problem, self.data, self.weights, fit, number=number, k=k, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, optimality=optimality, free=self.free,
-                              predicted=predicted)
+            fit, optimality = (
+                self.hinge.refit(fit.support, lambda1, lambda2),
+                "unverified" if optimality == "unverified" else "stationary",
+            )
+        found = in_user_units(
+            self.problem,
+            self.data,
+            self.weights,
+            fit,
+            number=number,
+            k=k,
+            lambda0=lambda0,
+            lambda1=lambda1,
+            lambda2=lambda2,
+            optimality=optimality,
+            free=self.free,
+            predicted=predicted,
+        )
         if optimality == "refit_swap_m" and isinstance(self.route.settings, LocalSearch):
-            m = pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size) if self.problem.groups is None else groups_tried(self.route.settings)
+            m = (
+                pairs_tried(self.route.settings, self.problem.n_eff, fit.support.size)
+                if self.problem.groups is None
+                else groups_tried(self.route.settings)
+            )
             found = found._replace(flags=(*found.flags, f"m={m}"))
         return bounded(self.problem, found, bound)
 
@@ -359,22 +624,63 @@ class _Run:
         if self.meta is not None:
             return self.meta
         data, X = self.data, self.problem.X
-        bare = make_model(replace(self.problem, forced=np.empty(0, dtype=np.int64))) if not self.problem.quadratic else self.model
+        bare = (
+            make_model(replace(self.problem, forced=np.empty(0, dtype=np.int64)))
+            if not self.problem.quadratic
+            else self.model
+        )
         empty = np.empty(0, dtype=np.int64)
         start = self.problem.shift if self.problem.quadratic else bare.refit(empty, 0.0, 0.0).b0
         null = self.solution(0, 0, Fit(empty, np.empty(0), start, 0.0), 0.0, 0.0, "global").loss
-        parameter = data.loss.gamma if isinstance(data.loss, SmoothedHinge) else data.loss.delta if isinstance(data.loss, Huber) else None
-        terms = "L0" + ("L1" if any(a for a, _ in self.slices) else "") + ("L2" if any(b for _, b in self.slices) else "")
+        parameter = (
+            data.loss.gamma
+            if isinstance(data.loss, SmoothedHinge)
+            else data.loss.delta
+            if isinstance(data.loss, Huber)
+            else None
+        )
+        terms = (
+            "L0"
+            + ("L1" if any(a for a, _ in self.slices) else "")
+            + ("L2" if any(b for _, b in self.slices) else "")
+        )
         counted = data.weights if self.keep is None else data.weights * self.keep
-        self.meta = Meta(names=data.names, n=data.design.n, p=data.design.p, n_eff=effective_rows(counted), loss=name_of(data.loss), loss_parameter=parameter,
-                         intercept=data.intercept, standardize=data.standardize, null_loss=null, center=X.center if data.intercept else np.zeros(X.p), scale=X.scale,
-                         forced=self.problem.forced, factor=data.factor, lower=data.lower, upper=data.upper, excluded=data.excluded, classes=data.classes, penalty=terms,
-                         algorithm=type(self.plan.settings).__name__, grid=self.plan.grid, has_offset=data.offset is not None, weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
-                         by_name=by_name, response=response, groups=data.groups, formula=self.formula,
-                         random_state=self.plan.random_state if isinstance(self.plan.random_state, (int, np.integer)) else None,
-                         checksum=inputs.checksum(data) if self.keep is None else "",
-                         log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y])) if isinstance(data.loss, Poisson) else 0.0,
-                         floor=self.problem.floor)
+        self.meta = Meta(
+            names=data.names,
+            n=data.design.n,
+            p=data.design.p,
+            n_eff=effective_rows(counted),
+            loss=name_of(data.loss),
+            loss_parameter=parameter,
+            intercept=data.intercept,
+            standardize=data.standardize,
+            null_loss=null,
+            center=X.center if data.intercept else np.zeros(X.p),
+            scale=X.scale,
+            forced=self.problem.forced,
+            factor=data.factor,
+            lower=data.lower,
+            upper=data.upper,
+            excluded=data.excluded,
+            classes=data.classes,
+            penalty=terms,
+            algorithm=type(self.plan.settings).__name__,
+            grid=self.plan.grid,
+            has_offset=data.offset is not None,
+            weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
+            by_name=by_name,
+            response=response,
+            groups=data.groups,
+            formula=self.formula,
+            random_state=self.plan.random_state
+            if isinstance(self.plan.random_state, (int, np.integer))
+            else None,
+            checksum=inputs.checksum(data) if self.keep is None else "",
+            log_constant=float(self.weights @ np.array([math.lgamma(v + 1.0) for v in data.y]))
+            if isinstance(data.loss, Poisson)
+            else 0.0,
+            floor=self.problem.floor,
+        )
         return self.meta
 
     def path(self, by_name, response):
@@ -386,14 +692,37 @@ class _Run:
         reach = f"k = 0..{max(sizes)}" if sizes else "nothing"
         if self.separated is not None:
             unit = "columns" if self.problem.groups is None else "groups"
-            what = "separate the classes" if self.data.classes is not None else "send the rates of some rows to zero"
+            what = (
+                "separate the classes"
+                if self.data.classes is not None
+                else "send the rates of some rows to zero"
+            )
             status = f"ended at k = {self.separated}: its {unit} {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
-            warnings.warn(SeparationWarning(f"k = {self.separated} {unit} {what}, so the path ends there (coefficients stopped at |eta| = 30); pass lambda2=1e-3 to go on"), stacklevel=5)
+            warnings.warn(
+                SeparationWarning(
+                    f"k = {self.separated} {unit} {what}, so the path ends there (coefficients "
+                    "stopped at |eta| = 30); pass lambda2=1e-3 to go on"
+                ),
+                stacklevel=5,
+            )
         elif self.end:
             status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
         else:
             status = f"complete: {reach}"
         bad = [s.k for s in self.solutions if s.status == "not_converged"]
         if bad:
-            warnings.warn(ConvergenceWarning(f"{len(bad)} of {len(sizes)} models did not converge (first k = {bad[0]}); raise max_iter, or add a little lambda2"), stacklevel=5)
-        return Path(self.describe(by_name, response), self.solutions, status, self.notes, self.rounds, Source(self.data, self.plan))
+            warnings.warn(
+                ConvergenceWarning(
+                    f"{len(bad)} of {len(sizes)} models did not converge (first k = {bad[0]}); "
+                    "raise max_iter, or add a little lambda2"
+                ),
+                stacklevel=5,
+            )
+        return Path(
+            self.describe(by_name, response),
+            self.solutions,
+            status,
+            self.notes,
+            self.rounds,
+            Source(self.data, self.plan),
+        )

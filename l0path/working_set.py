@@ -1,9 +1,14 @@
-"""The working-set layer: solve the whole path on a few columns, check every size over all p columns in one batched read, take in the violators, repeat.
+"""The working-set layer: solve the whole path on a few columns, check every size over all p columns
+in one batched read, take in the violators, repeat.
 
-A size is *verified* when no exchange with refit, and no addition that would beat the next size, exists among all p columns: for the squared loss without lambda1 and box by the exact table
-("refit_swap"), otherwise among the n_best pairs of a ranking, each refuted by a refit or by chord steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns
-are screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by (`RowModel.violators`).
+A size is *verified* when no exchange with refit, and no addition that would beat the next size,
+exists among all p columns: for the squared loss without lambda1 and box by the exact table
+("refit_swap"), otherwise among the n_best pairs of a ranking, each refuted by a refit or by chord
+steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns are
+screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by
+(`RowModel.violators`).
 """
+
 import math
 import signal
 import threading
@@ -21,9 +26,13 @@ from .solvers.exact_swaps import exact_swaps
 from .solvers.hinge_model import model_of
 from .solvers.local_search import LocalSearch, Store
 
-WIDE = 4096  # columns from which on a read of X costs more than working columns: more of them are taken in at once
+# columns from which on a read of X costs more than working columns: more of them are taken in at
+# once
+WIDE = 4096
 NEAR = 0.3  # the share of a gain that such an exchange may lose
-GLANCES = 2  # reads that only look at the residuals of some sizes, before the first check of all sizes
+GLANCES = (
+    2  # reads that only look at the residuals of some sizes, before the first check of all sizes
+)
 LOOKED = 6  # sizes whose residuals are looked at
 
 
@@ -32,7 +41,9 @@ class Stop(Exception):
 
 
 class Clock:
-    """Ends a run where its state is whole: Stop at the time limit, KeyboardInterrupt after Ctrl-C (`pressed`)."""
+    """Ends a run where its state is whole: Stop at the time limit, KeyboardInterrupt after Ctrl-C
+    (`pressed`).
+    """
 
     def __init__(self, time_limit=None):
         self.started, self.limit, self.pressed = time.perf_counter(), time_limit, False
@@ -45,14 +56,18 @@ class Clock:
 
     def over(self):
         """Whether `poll` would end the run."""
-        return self.pressed or (self.limit is not None and time.perf_counter() - self.started > self.limit)
+        return self.pressed or (
+            self.limit is not None and time.perf_counter() - self.started > self.limit
+        )
 
     def left(self):
         """Seconds left."""
         return math.inf if self.limit is None else self.limit - (time.perf_counter() - self.started)
 
     def within(self, seconds):
-        """A clock of its own limit for a part of the run, None for that of the run; Ctrl-C ends both."""
+        """A clock of its own limit for a part of the run, None for that of the run; Ctrl-C ends
+        both.
+        """
         return _Part(self, seconds)
 
 
@@ -70,7 +85,9 @@ class _Part(Clock):
 
 @contextmanager
 def deferred_interrupts(clock):
-    """Ctrl-C inside waits for the next poll: an exception in the middle of an update or of the thread pool would leave arrays or locks half changed. A second Ctrl-C acts at once."""
+    """Ctrl-C inside waits for the next poll: an exception in the middle of an update or of the
+    thread pool would leave arrays or locks half changed. A second Ctrl-C acts at once.
+    """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -94,11 +111,15 @@ def make_model(problem):
 
 
 def make_mover(model, lambda1, lambda2, max_k, scale, settings):
-    """What takes steps over the supports of a model: the exact table, chord steps, or refits where signs, bounds or jumps of the curvature are in the way."""
+    """What takes steps over the supports of a model: the exact table, chord steps, or refits where
+    signs, bounds or jumps of the curvature are in the way.
+    """
     free = not lambda1 and not model.problem.boxed
     if free and model.problem.quadratic:
         return ExactMover(model, lambda2, max_k, scale, settings)
-    return (ChordMover if free and model.smooth else ConfirmedMover)(model, lambda1, lambda2, scale, settings)
+    return (ChordMover if free and model.smooth else ConfirmedMover)(
+        model, lambda1, lambda2, scale, settings
+    )
 
 
 def null_gradient(model, null):
@@ -120,16 +141,43 @@ def seed(model, null, max_k, lambda1, extra=()):
     problem = model.problem
     g = np.abs(null_gradient(model, null)) / np.sqrt(np.maximum(problem.square, 1e-300))
     g[~problem.usable] = -1.0
-    count = min(int(problem.usable.sum()), max(min(100, model.room), 2 * max_k if problem.quadratic else 4 * max_k))
-    top = np.argpartition(-g, count - 1)[:count] if 0 < count < g.size else np.flatnonzero(problem.usable)
+    count = min(
+        int(problem.usable.sum()),
+        max(min(100, model.room), 2 * max_k if problem.quadratic else 4 * max_k),
+    )
+    top = (
+        np.argpartition(-g, count - 1)[:count]
+        if 0 < count < g.size
+        else np.flatnonzero(problem.usable)
+    )
     model.grow(np.concatenate([np.asarray(extra, dtype=np.int64), top]))
 
 
 class SupportPath:
-    """Every size 0..max_k for one (lambda1, lambda2): `run` fills `store`, `verified` and `rounds`; what is there when it is interrupted stays."""
+    """Every size 0..max_k for one (lambda1, lambda2): `run` fills `store`, `verified` and `rounds`;
+    what is there when it is interrupted stays.
+    """
 
-    def __init__(self, model, *, lambda1, lambda2, max_k, settings, clock, on_verified=None, rng=None, supports=()):
-        self.model, self.lambda1, self.lambda2, self.settings, self.clock = model, float(lambda1), float(lambda2), settings, clock
+    def __init__(
+        self,
+        model,
+        *,
+        lambda1,
+        lambda2,
+        max_k,
+        settings,
+        clock,
+        on_verified=None,
+        rng=None,
+        supports=(),
+    ):
+        self.model, self.lambda1, self.lambda2, self.settings, self.clock = (
+            model,
+            float(lambda1),
+            float(lambda2),
+            settings,
+            clock,
+        )
         problem = model.problem
         self.exact = problem.quadratic and lambda1 == 0 and not problem.boxed
         self.on_verified = on_verified or (lambda k, fit: None)
@@ -137,14 +185,21 @@ class SupportPath:
         model.grow(problem.forced)
         null = model.null(self.lambda1, self.lambda2)
         self.scale = max(null.value - problem.floor, 1e-300)
-        self.store = Store(null, problem.forced.size, max_k, self.scale, settings.tol, problem.perfect)
+        self.store = Store(
+            null, problem.forced.size, max_k, self.scale, settings.tol, problem.perfect
+        )
         self.verified, self.rounds = {0: null.support.tobytes()}, []
-        self.supports, self.harvest = supports, tuple  # harvest(): more supports that effort "high" lets compete
+        self.supports, self.harvest = (
+            supports,
+            tuple,
+        )  # harvest(): more supports that effort "high" lets compete
         self.mover = make_mover(model, lambda1, lambda2, max_k, self.scale, settings)
 
     def run(self):
         """Rounds of search on W and verification over all columns, until every size is verified."""
-        with threads.one_blas_thread():  # products on W are small; full-width ones use the design's own threads
+        with (
+            threads.one_blas_thread()
+        ):  # products on W are small; full-width ones use the design's own threads
             try:
                 self._run()
             except Stop:
@@ -153,14 +208,22 @@ class SupportPath:
             self._refine(self.store.fits)
 
     def _refine(self, sizes):
-        """Bring the fits of these sizes to full accuracy; moves by chord steps stop at 1e-12 of the objective."""
+        """Bring the fits of these sizes to full accuracy; moves by chord steps stop at 1e-12 of the
+        objective.
+        """
         for k in list(sizes):
             self.store.fits[k] = self.mover.refined(self.store.fits[k])
 
     def _run(self):
         self.on_verified(0, self.store.fits[0])
-        if "separated" in self.store.fits[0].flags or self.store.last == 0 or self.store.perfect(self.store.fits[0].value, self.scale):
-            self.store.finish(0, "separated" if "separated" in self.store.fits[0].flags else "saturated")
+        if (
+            "separated" in self.store.fits[0].flags
+            or self.store.last == 0
+            or self.store.perfect(self.store.fits[0].value, self.scale)
+        ):
+            self.store.finish(
+                0, "separated" if "separated" in self.store.fits[0].flags else "saturated"
+            )
             return
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
@@ -181,45 +244,82 @@ class SupportPath:
                 if self.mover.overshoot(self.store, self.clock.poll):
                     self._search(done)
             searched = time.perf_counter()
-            todo = [k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].support.tobytes()]
+            todo = [
+                k
+                for k in sorted(self.store.fits)
+                if self.verified.get(k) != self.store.fits[k].support.tobytes()
+            ]
             grew = self.verify(todo) if todo else False
             if grew:
                 done.clear()
-            self.rounds.append({"reads": self.model.reads, "working": self.model.width, "members": self.model.members, "tables": self.model.tables, "refits": self.model.refits,
-                                "checked": len(todo), "verified": sum(self.verified.get(k) == f.support.tobytes() for k, f in self.store.fits.items()),
-                                "search_seconds": searched - started, "verify_seconds": time.perf_counter() - searched})
+            self.rounds.append(
+                {
+                    "reads": self.model.reads,
+                    "working": self.model.width,
+                    "members": self.model.members,
+                    "tables": self.model.tables,
+                    "refits": self.model.refits,
+                    "checked": len(todo),
+                    "verified": sum(
+                        self.verified.get(k) == f.support.tobytes()
+                        for k, f in self.store.fits.items()
+                    ),
+                    "search_seconds": searched - started,
+                    "verify_seconds": time.perf_counter() - searched,
+                }
+            )
             if any(self.verified.get(k) != f.support.tobytes() for k, f in self.store.fits.items()):
                 continue
             if overshoots:
                 overshoots -= 1
                 self.mover.overshoot(self.store, self.clock.poll)
                 if self.exact:
-                    self.mover.kick(self.store, np.random.default_rng(0), 4, self.clock.poll)  # the default path depends on the data only
+                    self.mover.kick(
+                        self.store, np.random.default_rng(0), 4, self.clock.poll
+                    )  # the default path depends on the data only
             elif escapes:
                 escapes -= 1
                 self.escape(done)
-            elif self.settings.swap_size == 2 and self.settings.effort != "high" and local_search.double_swaps(self.store, self.mover, 4, self.clock.poll):
+            elif (
+                self.settings.swap_size == 2
+                and self.settings.effort != "high"
+                and local_search.double_swaps(self.store, self.mover, 4, self.clock.poll)
+            ):
                 done.clear()
-            elif self.settings.swap_size > 2 and exact_swaps(self.store, self.model, self.settings.swap_size, self.lambda1, self.lambda2, self.clock.poll):
+            elif self.settings.swap_size > 2 and exact_swaps(
+                self.store,
+                self.model,
+                self.settings.swap_size,
+                self.lambda1,
+                self.lambda2,
+                self.clock.poll,
+            ):
                 done.clear()
             else:
                 return
 
     def _glance(self):
-        """Let the columns most correlated with the residuals of a few sizes into W, by a read of X with as few right-hand sides: the first check then starts from supports that need fewer others."""
+        """Let the columns most correlated with the residuals of a few sizes into W, by a read of X
+        with as few right-hand sides: the first check then starts from supports that need fewer
+        others.
+        """
         model, problem = self.model, self.model.problem
         usable = int(problem.usable.sum())
         if model.width >= usable:
             return
         self.mover.search(self.store, self.clock.poll)
-        sizes = sorted({int(k) for k in np.linspace(2, max(self.store.fits), LOOKED)} & set(self.store.fits))
+        sizes = sorted(
+            {int(k) for k in np.linspace(2, max(self.store.fits), LOOKED)} & set(self.store.fits)
+        )
         b = np.zeros((len(sizes), model.width))
         for row, k in zip(b, sizes, strict=True):
             row[model.where[self.store.fits[k].support]] = self.store.fits[k].b
         residual = b @ model.Z[: model.width]  # in place: n may be millions
         np.subtract(problem.y, residual, out=residual)
         residual *= problem.weights
-        top = model.leading(residual.T, min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable))
+        top = model.leading(
+            residual.T, min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable)
+        )
         model.grow(np.unique(np.concatenate(top)))
 
     def _search(self, done):
@@ -230,16 +330,31 @@ class SupportPath:
             local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
 
     def scout(self):
-        """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next to nothing: its supports enter W and compete for their sizes."""
+        """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next
+        to nothing: its supports enter W and compete for their sizes.
+        """
         null, proxy = self.store.fits[0], self.model.flat()
         curvature = max(float(self.model.derivatives(null)[2].sum()), 1e-12)
-        path = SupportPath(proxy, lambda1=0.0, lambda2=self.lambda2 / curvature, max_k=self.store.last, settings=LocalSearch(effort="fast", tol=self.settings.tol), clock=self.clock)
+        path = SupportPath(
+            proxy,
+            lambda1=0.0,
+            lambda2=self.lambda2 / curvature,
+            max_k=self.store.last,
+            settings=LocalSearch(effort="fast", tol=self.settings.tol),
+            clock=self.clock,
+        )
         held = proxy.reads
         path.run()
         found = path.supports_found()
         self.model.share(proxy)
         self.model.reads += proxy.reads - held
-        seed(self.model, null, max(self.store.last // 2, 10), self.lambda1, extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])))
+        seed(
+            self.model,
+            null,
+            max(self.store.last // 2, 10),
+            self.lambda1,
+            extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])),
+        )
         for support in found:
             self.offer_support(support)
 
@@ -250,7 +365,9 @@ class SupportPath:
         return "refit_swap" if self.exact else "refit_swap_m"
 
     def next_value(self):
-        """Value of one more column than the last size, by its best addition; None when there is none."""
+        """Value of one more column than the last size, by its best addition; None when there is
+        none.
+        """
         new = self.mover.forward(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
 
@@ -267,7 +384,9 @@ class SupportPath:
         if self.exact:
             self.mover.kick(self.store, self.rng, 30, self.clock.poll)
         else:
-            local_search.kick(self.store, self.mover, self.rng, 10, self.clock.poll, done, self.settings)
+            local_search.kick(
+                self.store, self.mover, self.rng, 10, self.clock.poll, done, self.settings
+            )
         if local_search.double_swaps(self.store, self.mover, 5, self.clock.poll):
             self._search(done)
 
@@ -288,27 +407,71 @@ class SupportPath:
             return False
         self.clock.poll()
         self._refine(sizes)
-        targets = [max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value) if k + 1 in fits else 1e300 for k in sizes]
+        targets = [
+            max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value)
+            if k + 1 in fits
+            else 1e300
+            for k in sizes
+        ]
         if self.exact:
             bars = [-self.store.tolerance(fits[k].value) for k in sizes]
             wide = self.model.problem.X.p >= WIDE
-            # where a read is dear, exchanges that would lose less than a share of what the next column gains come along: after a change elsewhere they may pay, and a round is saved
-            gains = [fits[k].value - fits[k + 1].value if k + 1 in fits else fits[k - 1].value - fits[k].value if k - 1 in fits else 0.0 for k in sizes]
-            ceilings = [max(NEAR * gain, bar) if wide else bar for gain, bar in zip(gains, bars, strict=True)]
-            near = self.model.violators([fits[k] for k in sizes], targets, lambda1=0.0, lambda2=self.lambda2, ceilings=ceilings, keep=[30 if wide else 10] * len(sizes))
-            found = [[c for c in candidates if c.change < bar] for candidates, bar in zip(near, bars, strict=True)]
+            # where a read is dear, exchanges that would lose less than a share of what the next
+            # column gains come along: after a change elsewhere they may pay, and a round is saved
+            gains = [
+                fits[k].value - fits[k + 1].value
+                if k + 1 in fits
+                else fits[k - 1].value - fits[k].value
+                if k - 1 in fits
+                else 0.0
+                for k in sizes
+            ]
+            ceilings = [
+                max(NEAR * gain, bar) if wide else bar
+                for gain, bar in zip(gains, bars, strict=True)
+            ]
+            near = self.model.violators(
+                [fits[k] for k in sizes],
+                targets,
+                lambda1=0.0,
+                lambda2=self.lambda2,
+                ceilings=ceilings,
+                keep=[30 if wide else 10] * len(sizes),
+            )
+            found = [
+                [c for c in candidates if c.change < bar]
+                for candidates, bar in zip(near, bars, strict=True)
+            ]
             for k, candidates in zip(sizes, found, strict=True):
                 if not candidates:
                     self._settle(k)
-            # a violator already in W was left by a search that ended early (max_swaps, "fast"): that size stays unverified unless W grows
-            grew = any(found) and self.model.grow(np.array(sorted({c.into for candidates in near for c in candidates}), dtype=np.int64))
+            # a violator already in W was left by a search that ended early (max_swaps, "fast"):
+            # that size stays unverified unless W grows
+            grew = any(found) and self.model.grow(
+                np.array(
+                    sorted({c.into for candidates in near for c in candidates}), dtype=np.int64
+                )
+            )
             if not grew:
                 for k, candidates in zip(sizes, found, strict=True):
                     self._take(k, candidates)
             return grew
-        found = self.model.violators([fits[k] for k in sizes], targets, lambda1=self.lambda1, lambda2=self.lambda2, ceilings=[1e300] * len(sizes),
-                                     keep=[local_search.pairs_tried(self.settings, self.model.problem.n_eff, fits[k].support.size) for k in sizes])
-        grew = self.model.grow(np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64))
+        found = self.model.violators(
+            [fits[k] for k in sizes],
+            targets,
+            lambda1=self.lambda1,
+            lambda2=self.lambda2,
+            ceilings=[1e300] * len(sizes),
+            keep=[
+                local_search.pairs_tried(
+                    self.settings, self.model.problem.n_eff, fits[k].support.size
+                )
+                for k in sizes
+            ],
+        )
+        grew = self.model.grow(
+            np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
+        )
         for k, candidates in zip(sizes, found, strict=True):
             self.clock.poll()
             self._confirm(k, candidates)
@@ -326,7 +489,10 @@ class SupportPath:
         fit = self.store.fits.get(k)
         for c in candidates[:1]:
             support = np.sort(np.append(fit.support[fit.support != c.out], c.into))
-            if not self.store.offer(self.model.refit(support, self.lambda1, self.lambda2)) and k in self.store.fits:
+            if (
+                not self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
+                and k in self.store.fits
+            ):
                 self._settle(k)  # the table and the refit agree to rounding: no real improvement
 
     def _confirm(self, k, candidates):
@@ -338,7 +504,11 @@ class SupportPath:
         for c in candidates:
             if c.out < 0 and k + 1 in self.store.fits:
                 held = self.store.fits[k + 1]
-                new = self.mover._refit(np.sort(np.append(fit.support, c.into)), fit, held.value - self.store.tolerance(held.value))
+                new = self.mover._refit(
+                    np.sort(np.append(fit.support, c.into)),
+                    fit,
+                    held.value - self.store.tolerance(held.value),
+                )
                 if new is not None and self.store.offer(new):
                     improved = True
                 break

@@ -1,4 +1,7 @@
-"""Out-of-core designs: every source against the matrix it holds, paths against those of the matrix in memory, and budgets of reads and memory."""
+"""Out-of-core designs: every source against the matrix it holds, paths against those of the matrix
+in memory, and budgets of reads and memory.
+"""
+
 import importlib
 import pickle
 import sys
@@ -11,7 +14,18 @@ import pytest
 from test_designs import assert_verbs, numbers, peak, weights_of
 
 import l0path
-from l0path.designs import Dense, Standardized, as_design, blocks, column_blocks, conversion, convert, polynomial, sources, threads
+from l0path.designs import (
+    Dense,
+    Standardized,
+    as_design,
+    blocks,
+    column_blocks,
+    conversion,
+    convert,
+    polynomial,
+    sources,
+    threads,
+)
 from l0path.designs.bed import MAGIC
 from l0path.designs.sources import open_source, shape_of
 from l0path.solvers import branch_and_bound, range_checks
@@ -28,7 +42,9 @@ def write_bed(folder, copies, name="X"):
     n, p = copies.shape
     codes = np.full((p, -(-n // 4) * 4), 0, dtype=np.uint8)
     codes[:, :n] = np.select([copies.T == 2, copies.T == 1, copies.T == 0], [0, 2, 3], 1)
-    packed = np.bitwise_or.reduce(codes.reshape(p, -1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8), axis=2)
+    packed = np.bitwise_or.reduce(
+        codes.reshape(p, -1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8), axis=2
+    )
     (folder / f"{name}.bed").write_bytes(MAGIC + packed.astype(np.uint8).tobytes())
     (folder / f"{name}.fam").write_text("".join(f"f\ti{i}\t0\t0\t0\t-9\n" for i in range(n)))
     (folder / f"{name}.bim").write_text("".join(f"1\trs{j}\t0\t{j}\tA\tG\n" for j in range(p)))
@@ -39,7 +55,11 @@ def genotypes(rng, n, p, missing=0.05):
     """(copies with NaN, the same imputed by column means)."""
     copies = rng.binomial(2, rng.uniform(0.1, 0.6, p), size=(n, p)).astype(float)
     copies[rng.random((n, p)) < missing] = np.nan
-    return copies, np.where(np.isnan(copies), np.nanmean(np.vstack([copies, np.zeros(p)]) if n == 1 else copies, axis=0), copies)
+    return copies, np.where(
+        np.isnan(copies),
+        np.nanmean(np.vstack([copies, np.zeros(p)]) if n == 1 else copies, axis=0),
+        copies,
+    )
 
 
 def zarr_of(folder, X, chunks):
@@ -55,7 +75,9 @@ def dask_of(folder, X, chunks):
 
 def parquet_of(folder, X, rows):
     pytest.importorskip("pyarrow")
-    pd.DataFrame(X, columns=[f"v{j}" for j in range(X.shape[1])]).to_parquet(folder / "X.parquet", row_group_size=rows)
+    pd.DataFrame(X, columns=[f"v{j}" for j in range(X.shape[1])]).to_parquet(
+        folder / "X.parquet", row_group_size=rows
+    )
     return folder / "X.parquet"
 
 
@@ -66,8 +88,12 @@ SOURCES = {
     "int8": lambda folder, X: saved(folder, np.asfortranarray(X, dtype="int8")),
     "big endian": lambda folder, X: saved(folder, np.asfortranarray(X, dtype=">f8")),
     "map": lambda folder, X: np.load(saved(folder, np.asfortranarray(X)), mmap_mode="r"),
-    "map of a part": lambda folder, X: np.load(saved(folder, np.asfortranarray(np.hstack([X, X]))), mmap_mode="r")[:, X.shape[1] :],
-    "map of some rows": lambda folder, X: np.load(saved(folder, np.asfortranarray(np.vstack([X, X]))), mmap_mode="r")[X.shape[0] :],
+    "map of a part": lambda folder, X: np.load(
+        saved(folder, np.asfortranarray(np.hstack([X, X]))), mmap_mode="r"
+    )[:, X.shape[1] :],
+    "map of some rows": lambda folder, X: np.load(
+        saved(folder, np.asfortranarray(np.vstack([X, X]))), mmap_mode="r"
+    )[X.shape[0] :],
     "array": lambda folder, X: np.asfortranarray(X),
     "zarr tall": lambda folder, X: zarr_of(folder, X, (X.shape[0], 3)),
     "zarr square": lambda folder, X: zarr_of(folder, X, (7, 4)),
@@ -99,7 +125,9 @@ def test_bed_has_the_verbs_of_its_imputed_genotypes(tmp_path, n):
     assert_verbs(blocks(write_bed(tmp_path, copies)), A, rng)
     for m in (1, 4, 16, 17):  # by the kernel, and decoded
         R = rng.normal(size=(n, m))
-        np.testing.assert_allclose(blocks(write_bed(tmp_path, copies)).correlate(R), A.T @ R, atol=1e-11)
+        np.testing.assert_allclose(
+            blocks(write_bed(tmp_path, copies)).correlate(R), A.T @ R, atol=1e-11
+        )
 
 
 def test_bed_agrees_with_bed_reader(tmp_path):
@@ -132,7 +160,9 @@ def test_verbs_do_not_depend_on_blocks(tmp_path, monkeypatch, shape, order):
     design.memory_limit = 200_000  # columns longer than a block: blocks in both directions
     R, weights = rng.normal(size=(shape[0], 5)), weights_of(rng, shape[0])
     np.testing.assert_allclose(design.correlate(R), X.T @ R, rtol=1e-10, atol=1e-9)
-    for got, wanted in zip(design.moments(weights, True), Dense(X).moments(weights, True), strict=True):
+    for got, wanted in zip(
+        design.moments(weights, True), Dense(X).moments(weights, True), strict=True
+    ):
         np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=1e-12)
     np.testing.assert_array_equal(design.columns([0, -1]), X[:, [0, -1]])
     out = np.full((5, shape[1]), np.nan)
@@ -140,7 +170,11 @@ def test_verbs_do_not_depend_on_blocks(tmp_path, monkeypatch, shape, order):
     np.testing.assert_allclose(out, R.T @ X, rtol=1e-10, atol=1e-9)
     np.testing.assert_array_equal(design.take_rows([0]).X, X[:1])
     for rows, width in (design._shape(shape[1], 3000), shape_of(design.source, shape[1], 375)):
-        assert 1 <= rows <= shape[0] and 1 <= width <= shape[1] and rows * width <= max(400, shape[1] * (order == "C"))
+        assert (
+            1 <= rows <= shape[0]
+            and 1 <= width <= shape[1]
+            and rows * width <= max(400, shape[1] * (order == "C"))
+        )
 
 
 @pytest.mark.parametrize("order", ["F", "C"])
@@ -148,12 +182,16 @@ def test_short_pieces_of_lines_are_cut_out_of_whole_lines(tmp_path, monkeypatch,
     X = np.asarray(np.random.default_rng(6).normal(size=(301, 203)), order=order)
     source, calls = open_source(saved(tmp_path, X)), []
     fill = source.file.fill
-    monkeypatch.setattr(source.file, "fill", lambda view, place: (calls.append(view.size), fill(view, place)))
+    monkeypatch.setattr(
+        source.file, "fill", lambda view, place: (calls.append(view.size), fill(view, place))
+    )
     monkeypatch.setattr(sources, "PIECE", 20_000)
     for gap in (sources.GAP, -1):  # in few calls, and a call for each piece
         monkeypatch.setattr(sources, "GAP", gap)
         calls.clear()
-        np.testing.assert_array_equal(source.read(slice(7, 300), 5, 200).columns(np.arange(195)), X[7:300, 5:200])
+        np.testing.assert_array_equal(
+            source.read(slice(7, 300), 5, 200).columns(np.arange(195)), X[7:300, 5:200]
+        )
         assert (len(calls) < 40) == (gap > 0) and max(calls) <= 20_000
 
 
@@ -165,8 +203,12 @@ def test_results_do_not_depend_on_threads(tmp_path, monkeypatch, kind):
     R, weights, out = rng.normal(size=(60, 14)), weights_of(rng, 60), []
     for count in ("1", "2", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", count)
-        out.append((design.correlate(R), design.correlate(R[:, :3]), *design.moments(weights, True)))
-    assert all(np.array_equal(a, b) for other in out[1:] for a, b in zip(out[0], other, strict=True))
+        out.append(
+            (design.correlate(R), design.correlate(R[:, :3]), *design.moments(weights, True))
+        )
+    assert all(
+        np.array_equal(a, b) for other in out[1:] for a, b in zip(out[0], other, strict=True)
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
@@ -182,7 +224,9 @@ def test_moments_are_those_of_dense(tmp_path, dtype):
         wanted = Dense(X).moments(weights, center)
         np.testing.assert_allclose(mean, wanted[0], rtol=1e-13)
         np.testing.assert_allclose(second, wanted[1], rtol=1e-10)
-        assert not center or (second[3] == second[5] == 0.0 and mean[3] == X[0, 3] and mean[5] == X[1, 5])
+        assert not center or (
+            second[3] == second[5] == 0.0 and mean[3] == X[0, 3] and mean[5] == X[1, 5]
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -194,7 +238,9 @@ def test_products_of_a_column_are_the_same_wherever_its_block_begins(dtype, n):
     np.testing.assert_allclose(whole, X.astype(np.float64).T @ R, atol=1e-13 * n)
     for left, right in ((0, 1), (3, 14), (5, 9), (12, 13)):
         for sides in (slice(0, 5), slice(1, 2), slice(2, 5)):
-            np.testing.assert_array_equal(Dense(X[:, left:right], 0).correlate(R[:, sides]), whole[left:right, sides])
+            np.testing.assert_array_equal(
+                Dense(X[:, left:right], 0).correlate(R[:, sides]), whole[left:right, sides]
+            )
 
 
 def test_entries_in_rows_of_weight_zero_may_be_nan():
@@ -206,7 +252,15 @@ def test_entries_in_rows_of_weight_zero_may_be_nan():
     for got, held in zip(Dense(X, 0).moments(weights, True), (mean, second), strict=True):
         np.testing.assert_allclose(got, held, rtol=1e-13)
     X[3, 2] = np.nan
-    assert np.isnan(Dense(X, 0).moments(weights, True)[1]).tolist() == [False, False, True, False, False, False, False]
+    assert np.isnan(Dense(X, 0).moments(weights, True)[1]).tolist() == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_checks_do_not_depend_on_how_columns_are_shared_out(monkeypatch):
@@ -218,7 +272,10 @@ def test_checks_do_not_depend_on_how_columns_are_shared_out(monkeypatch):
         monkeypatch.setattr(range_checks, "RANGES", most)
         assert len(range_checks.tasks(140_000)) - 1 == {1: 274, 16: 18}[most]
         paths.append(l0path.fit(X, y, max_k=4))
-    assert all(np.array_equal(paths[0].support(k=k), paths[1].support(k=k)) for k in range(5)) and (paths[1].table.optimality[1:] == "refit_swap").all()
+    assert (
+        all(np.array_equal(paths[0].support(k=k), paths[1].support(k=k)) for k in range(5))
+        and (paths[1].table.optimality[1:] == "refit_swap").all()
+    )
     assert paths[0].rounds.working.tolist() == paths[1].rounds.working.tolist()
 
 
@@ -226,11 +283,13 @@ def test_nonfinite_entries_are_named(tmp_path):
     X = np.asfortranarray(np.random.default_rng(6).normal(size=(30, 8)))
     X[3, 2], X[4, 2], X[5, 6] = np.nan, np.inf, np.nan
     assert blocks(saved(tmp_path, X)).nonfinite().tolist() == [0, 0, 2, 0, 0, 0, 1, 0]
-    with pytest.raises(ValueError, match=r"NaN or infinity: 3 entries in 2 of 8 columns: x2 \(2\), x6 \(1\)"):
+    with pytest.raises(
+        ValueError, match=r"NaN or infinity: 3 entries in 2 of 8 columns: x2 \(2\), x6 \(1\)"
+    ):
         l0path.fit(blocks(tmp_path / "X.npy"), np.arange(30.0))
 
 
-# ------------------------------------------------------------------------------------------------------------------ paths
+# -------------------- paths
 
 
 def problem(seed, n, p, loss, dtype="float64"):
@@ -239,7 +298,9 @@ def problem(seed, n, p, loss, dtype="float64"):
     signal = X[:, : p : p // 4].astype(float).sum(axis=1)
     if loss in ("squared", "huber"):
         return X, signal + rng.normal(size=n)
-    return X, rng.poisson(np.exp(0.3 * signal)) if loss == "poisson" else rng.random(n) < 1 / (1 + np.exp(-signal))
+    return X, rng.poisson(np.exp(0.3 * signal)) if loss == "poisson" else rng.random(n) < 1 / (
+        1 + np.exp(-signal)
+    )
 
 
 def assert_same_path(a, b):
@@ -251,26 +312,52 @@ def assert_same_path(a, b):
         np.testing.assert_allclose(s.beta, t.beta, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson"])
+@pytest.mark.parametrize(
+    "loss", ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson"]
+)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_paths_are_those_of_the_matrix_in_memory(tmp_path, loss, dtype):
     X, y = problem(7, 120, 60, loss, dtype)
-    assert_same_path(l0path.fit(blocks(saved(tmp_path, X)), y, loss=loss, lambda2=1e-3, max_k=6), l0path.fit(X.astype(float), y, loss=loss, lambda2=1e-3, max_k=6))
+    assert_same_path(
+        l0path.fit(blocks(saved(tmp_path, X)), y, loss=loss, lambda2=1e-3, max_k=6),
+        l0path.fit(X.astype(float), y, loss=loss, lambda2=1e-3, max_k=6),
+    )
 
 
-@pytest.mark.parametrize("options", [{"grid": "lambda0", "max_k": 5}, {"algorithm": "cd", "max_k": 5}, {"algorithm": "apg", "max_k": 4}, {"algorithm": "dual_iht", "max_k": 4, "lambda2": 0.01},
-                                     {"algorithm": "primal_dual", "max_k": 4, "lambda2": 0.01}, {"algorithm": "feature_generating", "max_k": 4, "lambda2": 0.01},
-                                     {"lower": -1.0, "upper": 1.0, "max_k": 5}, {"penalty": "L0L2", "n_shrink": 3, "max_k": 4},
-                                     {"always_include": [3], "exclude": [0, 5], "max_k": 5}, {"fit_intercept": False, "max_k": 5}, {"standardize": False, "max_k": 5}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"grid": "lambda0", "max_k": 5},
+        {"algorithm": "cd", "max_k": 5},
+        {"algorithm": "apg", "max_k": 4},
+        {"algorithm": "dual_iht", "max_k": 4, "lambda2": 0.01},
+        {"algorithm": "primal_dual", "max_k": 4, "lambda2": 0.01},
+        {"algorithm": "feature_generating", "max_k": 4, "lambda2": 0.01},
+        {"lower": -1.0, "upper": 1.0, "max_k": 5},
+        {"penalty": "L0L2", "n_shrink": 3, "max_k": 4},
+        {"always_include": [3], "exclude": [0, 5], "max_k": 5},
+        {"fit_intercept": False, "max_k": 5},
+        {"standardize": False, "max_k": 5},
+    ],
+    ids=str,
+)
 def test_options_work_on_blocks(tmp_path, options):
     X, y = problem(8, 100, 40, "squared")
-    assert_same_path(l0path.fit(blocks(saved(tmp_path, X)), y, **options), l0path.fit(X, y, **options))
+    assert_same_path(
+        l0path.fit(blocks(saved(tmp_path, X)), y, **options), l0path.fit(X, y, **options)
+    )
 
 
 def test_weights_offset_and_bounds_work_on_blocks(tmp_path):
     X, y = problem(9, 100, 30, "squared")
     rng = np.random.default_rng(10)
-    options = {"sample_weight": np.round(rng.uniform(0, 2, 100)), "offset": rng.normal(size=100), "max_k": 5, "lambda2": 0.01, "certify": True}
+    options = {
+        "sample_weight": np.round(rng.uniform(0, 2, 100)),
+        "offset": rng.normal(size=100),
+        "max_k": 5,
+        "lambda2": 0.01,
+        "certify": True,
+    }
     a, b = l0path.fit(blocks(saved(tmp_path, X)), y, **options), l0path.fit(X, y, **options)
     assert_same_path(a, b)
     np.testing.assert_allclose(a.table.lower_bound, b.table.lower_bound, rtol=1e-9)
@@ -286,7 +373,11 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
     model, other = a.model("min"), b.model("min")
     np.testing.assert_allclose(model.predict(blocks(file)), other.predict(X), rtol=1e-8)
     np.testing.assert_allclose(a.path.predict(blocks(file)), b.path.predict(X), rtol=1e-8)
-    np.testing.assert_allclose(model.certify(time_limit=None).lower_bound, other.certify(time_limit=None).lower_bound, rtol=1e-6)
+    np.testing.assert_allclose(
+        model.certify(time_limit=None).lower_bound,
+        other.certify(time_limit=None).lower_bound,
+        rtol=1e-6,
+    )
     np.testing.assert_allclose(model.summary().table.coef, other.summary().table.coef, rtol=1e-8)
     pd.testing.assert_frame_equal(model.alternatives(3), other.alternatives(3), rtol=1e-6)
     np.testing.assert_allclose(model.refit().params, other.refit().params, rtol=1e-6)
@@ -298,7 +389,11 @@ def test_what_follows_a_fit_works_on_blocks(tmp_path, loss):
 def test_folds_in_processes_read_the_file_themselves(tmp_path):
     X, y = problem(12, 120, 20, "squared")
     options = {"cv": 3, "max_k": 3, "random_state": 0, "n_jobs": 2}
-    np.testing.assert_allclose(l0path.cv_fit(blocks(saved(tmp_path, X)), y, **options).table.cv_mean, l0path.cv_fit(X, y, **options).table.cv_mean, rtol=1e-9)
+    np.testing.assert_allclose(
+        l0path.cv_fit(blocks(saved(tmp_path, X)), y, **options).table.cv_mean,
+        l0path.cv_fit(X, y, **options).table.cv_mean,
+        rtol=1e-9,
+    )
 
 
 def test_a_fit_to_genotypes(tmp_path):
@@ -314,7 +409,10 @@ def test_a_fit_to_genotypes(tmp_path):
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_paths_of_chunked_sources(tmp_path, kind, loss):
     X, y = problem(14, 90, 30, loss)
-    assert_same_path(l0path.fit(blocks(SOURCES[kind](tmp_path, X)), y, loss=loss, lambda2=1e-3, max_k=4), l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=4))
+    assert_same_path(
+        l0path.fit(blocks(SOURCES[kind](tmp_path, X)), y, loss=loss, lambda2=1e-3, max_k=4),
+        l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=4),
+    )
 
 
 def test_files_with_names_are_predicted_by_name(tmp_path):
@@ -327,17 +425,33 @@ def test_files_with_names_are_predicted_by_name(tmp_path):
         frame.reindex(columns=columns, fill_value=0.0).to_csv(tmp_path / f"{stem}.csv", index=False)
         return blocks(convert(tmp_path / f"{stem}.csv", tmp_path / f"{stem}.npy", dtype="float64"))
 
-    same, turned, fewer = design(names, "same"), design(["more", *names[::-1]], "turned"), design(names[1:], "fewer")
-    for path in (l0path.fit(same, y, max_k=3), l0path.fit(frame, y, max_k=3), l0path.fit(polynomial(frame), y, max_k=3)):
+    same, turned, fewer = (
+        design(names, "same"),
+        design(["more", *names[::-1]], "turned"),
+        design(names[1:], "fewer"),
+    )
+    for path in (
+        l0path.fit(same, y, max_k=3),
+        l0path.fit(frame, y, max_k=3),
+        l0path.fit(polynomial(frame), y, max_k=3),
+    ):
         want = path.predict(frame.to_numpy())
         for X in (same, turned, frame[names[::-1]]):
             np.testing.assert_allclose(path.predict(X), want, rtol=1e-12)
-        np.testing.assert_allclose(path.refit(k=2, X=turned, y=y).params, path.refit(k=2, X=same, y=y).params)
-        np.testing.assert_allclose(path.validate(turned, y).table.cv_mean, path.validate(same, y).table.cv_mean)
+        np.testing.assert_allclose(
+            path.refit(k=2, X=turned, y=y).params, path.refit(k=2, X=same, y=y).params
+        )
+        np.testing.assert_allclose(
+            path.validate(turned, y).table.cv_mean, path.validate(same, y).table.cv_mean
+        )
         with pytest.raises(ValueError, match="X lacks 1 of the columns of the fit: g0"):
             path.predict(fewer)
     back, path = names[::-1], l0path.fit(frame.to_numpy(), y, max_k=3)  # that knew no names
-    np.testing.assert_allclose(path.predict(design(back, "back"), k=2), path.predict(frame[back].to_numpy(), k=2), rtol=1e-12)
+    np.testing.assert_allclose(
+        path.predict(design(back, "back"), k=2),
+        path.predict(frame[back].to_numpy(), k=2),
+        rtol=1e-12,
+    )
 
 
 def test_equal_and_constant_columns_are_noticed(tmp_path):
@@ -347,7 +461,7 @@ def test_equal_and_constant_columns_are_noticed(tmp_path):
     assert any("x150" in note for note in path.notes) and any("x160" in note for note in path.notes)
 
 
-# ------------------------------------------------------------------------------------------------------------------ budgets
+# -------------------- budgets
 
 
 def test_a_default_path_reads_the_file_a_few_times(tmp_path):
@@ -355,7 +469,9 @@ def test_a_default_path_reads_the_file_a_few_times(tmp_path):
     design = blocks(saved(tmp_path, X))
     path = l0path.fit(design, y, max_k=10)
     assert (path.table.optimality != "unverified").all()
-    assert design.passes <= min(10, path.rounds.reads.max())  # moments, equal columns and X'y are one read
+    assert design.passes <= min(
+        10, path.rounds.reads.max()
+    )  # moments, equal columns and X'y are one read
 
 
 def test_products_that_were_foreseen_are_not_read_again(tmp_path):
@@ -404,7 +520,9 @@ def test_long_columns_do_not_fill_the_memory_with_working_ones(tmp_path, loss):
     design = blocks(saved(tmp_path, X))
     design.memory_limit = 8 * n * 20  # twenty columns of float64
     path = l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=K)
-    assert path.rounds.working.iloc[-1] <= 20 + 6 * 4 + 2 * K  # the first ones, looks at residuals, violators; without a limit there are 100 at the start
+    assert (
+        path.rounds.working.iloc[-1] <= 20 + 6 * 4 + 2 * K
+    )  # the first ones, looks at residuals, violators; without a limit there are 100 at the start
     assert_same_path(path, l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=K))
 
 
@@ -423,7 +541,11 @@ def test_a_certificate_reads_a_file_for_many_nodes_at_a_time(tmp_path, monkeypat
         path = l0path.fit(design, y, lambda2=0.1, max_k=3)
         reads.append(0)
         found.append(path.certify(k=3, time_limit=None))
-    assert found[0].proven and found[1].proven and found[0].incumbent == pytest.approx(found[1].incumbent, rel=1e-9)
+    assert (
+        found[0].proven
+        and found[1].proven
+        and found[0].incumbent == pytest.approx(found[1].incumbent, rel=1e-9)
+    )
     assert found[0].nodes > 100 and reads[1] < 0.9 * reads[0], reads
 
 
@@ -431,7 +553,12 @@ def test_a_pass_allocates_little(tmp_path):
     X = np.zeros((500, 40_000), dtype=np.float32, order="F")  # 80 MB
     design = blocks(saved(tmp_path, X), memory_limit="10MB")
     R, weights = np.ones((500, 20)), np.full(500, 0.002)
-    for task in (lambda: design.correlate(R), lambda: design.moments(weights, True), design.nonfinite, lambda: design.columns(np.arange(200))):
+    for task in (
+        lambda: design.correlate(R),
+        lambda: design.moments(weights, True),
+        design.nonfinite,
+        lambda: design.columns(np.arange(200)),
+    ):
         assert peak(task) < 8 * 40_000 * 20 + 20e6
 
 
@@ -439,7 +566,9 @@ def test_columns_are_kept_for_reuse_within_the_budget(tmp_path):
     X, _ = problem(20, 1000, 400, "squared")
     design = blocks(saved(tmp_path, X), memory_limit="10MB")
     np.testing.assert_array_equal(design.columns(np.arange(400)), X)
-    assert 0 < design._held <= 10_000_000 // 8 and design._held == sum(column.nbytes for column in design._kept.values())
+    assert 0 < design._held <= 10_000_000 // 8 and design._held == sum(
+        column.nbytes for column in design._kept.values()
+    )
     np.testing.assert_array_equal(design.columns(np.arange(400)[::-1]), X[:, ::-1])
     with pytest.raises(IndexError, match="column 400 is out of range"):
         design.columns([400])
@@ -448,7 +577,11 @@ def test_columns_are_kept_for_reuse_within_the_budget(tmp_path):
 def test_a_design_can_be_pickled(tmp_path):
     X, _ = problem(21, 40, 10, "squared")
     copies, A = genotypes(np.random.default_rng(22), 40, 10)
-    for source, wanted in ((saved(tmp_path, X), X), (parquet_of(tmp_path, X, 20), X), (write_bed(tmp_path, copies), A)):
+    for source, wanted in (
+        (saved(tmp_path, X), X),
+        (parquet_of(tmp_path, X, 20), X),
+        (write_bed(tmp_path, copies), A),
+    ):
         again = pickle.loads(pickle.dumps(blocks(source)))
         np.testing.assert_allclose(again.columns(np.arange(10)), wanted, rtol=1e-14)
 
@@ -467,7 +600,7 @@ def threads_of(call):
         return [future.result() for future in [pool.submit(call) for _ in range(3)]]
 
 
-# ------------------------------------------------------------------------------------------------------------------ conversion
+# -------------------- conversion
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -483,16 +616,31 @@ def test_convert_csv_and_parquet(tmp_path, dtype, capsys):
         file = convert(source, tmp_path / "new" / "X.npy", dtype=dtype, progress=True)
         stored = np.load(file)
         assert stored.flags.f_contiguous and stored.dtype == dtype
-        np.testing.assert_allclose(stored, frame.to_numpy(dtype=float), rtol=1e-7 if dtype == "float32" else 1e-15)
+        np.testing.assert_allclose(
+            stored, frame.to_numpy(dtype=float), rtol=1e-7 if dtype == "float32" else 1e-15
+        )
         assert blocks(file).names == list("abcdef") and as_design(blocks(file))[1] == list("abcdef")
-        assert "100%" in capsys.readouterr().err and sorted(p.name for p in file.parent.iterdir()) == ["X.npy", "X.npy.names.txt"]
+        assert "100%" in capsys.readouterr().err and sorted(
+            p.name for p in file.parent.iterdir()
+        ) == ["X.npy", "X.npy.names.txt"]
 
 
 @pytest.mark.parametrize("order", ["F", "C"])
 def test_convert_arrays_in_pieces(tmp_path, order):
     X = np.asarray(numbers(np.random.default_rng(25), 700, 900), order=order)
-    for source in (X, np.load(saved(tmp_path, X, "from.npy"), mmap_mode="r"), tmp_path / "from.npy"):
-        np.testing.assert_array_equal(np.load(convert(source, tmp_path / "X.npy", dtype="int8", progress=False, memory_limit="10MB")), X)
+    for source in (
+        X,
+        np.load(saved(tmp_path, X, "from.npy"), mmap_mode="r"),
+        tmp_path / "from.npy",
+    ):
+        np.testing.assert_array_equal(
+            np.load(
+                convert(
+                    source, tmp_path / "X.npy", dtype="int8", progress=False, memory_limit="10MB"
+                )
+            ),
+            X,
+        )
     assert blocks(tmp_path / "X.npy").names is None
     X[0, 0] = 0.5
     with pytest.raises(ValueError, match="dtype=int8 cannot hold every value of the columns 0 to"):
@@ -502,10 +650,18 @@ def test_convert_arrays_in_pieces(tmp_path, order):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/status")
 def test_convert_keeps_to_its_memory(tmp_path, monkeypatch):
-    file, used, write = saved(tmp_path, np.ones((500, 20_000), dtype=np.float32)), [], conversion._write  # 40 MB, row after row
+    file, used, write = (
+        saved(tmp_path, np.ones((500, 20_000), dtype=np.float32)),
+        [],
+        conversion._write,
+    )  # 40 MB, row after row
 
     def resident():
-        return next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
+        return next(
+            int(line.split()[1]) * 1024
+            for line in Path("/proc/self/status").read_text().splitlines()
+            if line.startswith("VmRSS")
+        )
 
     def watched(*arguments):
         write(*arguments)
@@ -523,13 +679,26 @@ def test_convert_takes_every_row_of_a_csv_as_it_stands(tmp_path):
         return np.load(convert(tmp_path / "X.csv", tmp_path / "X.npy", **options)).tolist()
 
     assert read("a,b\r\n1,2\r\n\r\n3,4\r\n\r\n") == [[1, 2], [3, 4]]  # empty lines are no rows
-    np.testing.assert_array_equal(read("a\n1\n\n3\n"), [[1], [np.nan], [3]])  # but of one column empty fields
-    assert read('"a\nb","c\u2028d"\n1,2\n') == [[1, 2]] and blocks(tmp_path / "X.npy").names == ["a b", "c\u2028d"]
+    np.testing.assert_array_equal(
+        read("a\n1\n\n3\n"), [[1], [np.nan], [3]]
+    )  # but of one column empty fields
+    assert read('"a\nb","c\u2028d"\n1,2\n') == [[1, 2]] and blocks(tmp_path / "X.npy").names == [
+        "a b",
+        "c\u2028d",
+    ]
     assert read("400.5,500\n1,2\n") == [[1, 2]]  # wavelengths
     assert read("a,b\n1e300,2\n", dtype="float64") == [[1e300, 2]]
     before = (tmp_path / "X.npy").read_bytes()
-    for text, what in [("a,b\n1,2,9\n3,4,5\n", "as many fields as the first one"), ("a,b\n1,2\n3,4,5\n", "as many fields as the first one"), ("0.3,0.1,0.2\n1,2,3\n", "numbers in its first line"),
-                       ("", "no CSV file"), ("a,b\n1e300,2\n", "dtype=float32 cannot hold every value of the columns 0 to 1; use dtype='float64'")]:
+    for text, what in [
+        ("a,b\n1,2,9\n3,4,5\n", "as many fields as the first one"),
+        ("a,b\n1,2\n3,4,5\n", "as many fields as the first one"),
+        ("0.3,0.1,0.2\n1,2,3\n", "numbers in its first line"),
+        ("", "no CSV file"),
+        (
+            "a,b\n1e300,2\n",
+            "dtype=float32 cannot hold every value of the columns 0 to 1; use dtype='float64'",
+        ),
+    ]:
         with pytest.raises(ValueError, match=what):
             read(text)
     (tmp_path / "X.csv").write_bytes("a,\xe9\n1,2\n".encode("latin-1"))
@@ -538,7 +707,9 @@ def test_convert_takes_every_row_of_a_csv_as_it_stands(tmp_path):
     for file in ("X.csv", "X", "."):  # never the source itself, nor what `blocks` would not know
         with pytest.raises(ValueError, match=r"must be the path of a \.npy file"):
             convert(tmp_path / "X.csv", tmp_path / file)
-    assert (tmp_path / "X.npy").read_bytes() == before and sorted(p.name for p in tmp_path.iterdir()) == ["X.csv", "X.npy", "X.npy.names.txt"]
+    assert (tmp_path / "X.npy").read_bytes() == before and sorted(
+        p.name for p in tmp_path.iterdir()
+    ) == ["X.csv", "X.npy", "X.npy.names.txt"]
 
 
 def test_the_index_of_a_parquet_file_is_no_column(tmp_path):
@@ -558,24 +729,43 @@ def test_convert_genotypes(tmp_path):
     assert blocks(file).names == [f"rs{j}" for j in range(7)]
 
 
-# ------------------------------------------------------------------------------------------------------------------ errors
+# -------------------- errors
 
 
-@pytest.mark.parametrize("limit", ["a lot", "1XB", "-5", "1.2.3GB", ".", None, True, 1000, "1MB", float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "limit",
+    ["a lot", "1XB", "-5", "1.2.3GB", ".", None, True, 1000, "1MB", float("nan"), float("inf")],
+)
 def test_limits_that_are_none_are_refused(tmp_path, limit):
     with pytest.raises(ValueError, match="memory_limit"):
         blocks(saved(tmp_path, np.eye(3)), memory_limit=limit)
 
 
-@pytest.mark.parametrize("limit, size", [("1GB", 10**9), ("500 MB", 5 * 10**8), ("2GiB", 2**31), (2e7, 2 * 10**7), ("1e8", 10**8), ("0.5g", 5 * 10**8)])
+@pytest.mark.parametrize(
+    "limit, size",
+    [
+        ("1GB", 10**9),
+        ("500 MB", 5 * 10**8),
+        ("2GiB", 2**31),
+        (2e7, 2 * 10**7),
+        ("1e8", 10**8),
+        ("0.5g", 5 * 10**8),
+    ],
+)
 def test_limits(tmp_path, limit, size):
     assert blocks(saved(tmp_path, np.eye(3)), memory_limit=limit).memory_limit == size
 
 
 def test_sources_that_cannot_be_read_are_refused(tmp_path):
-    for source, error, text in (("no.npy", FileNotFoundError, "does not exist"), (3, TypeError, "cannot be read in blocks"), (pd.DataFrame({"a": [1]}), TypeError, "cannot be read in blocks"),
-                                (np.ones(4), ValueError, "one dimension"), (np.ones((0, 4)), ValueError, "0 sample"), (np.ones((2, 2), dtype=complex), TypeError, "Complex"),
-                                (np.array([["a"]]), TypeError, "not numbers")):
+    for source, error, text in (
+        ("no.npy", FileNotFoundError, "does not exist"),
+        (3, TypeError, "cannot be read in blocks"),
+        (pd.DataFrame({"a": [1]}), TypeError, "cannot be read in blocks"),
+        (np.ones(4), ValueError, "one dimension"),
+        (np.ones((0, 4)), ValueError, "0 sample"),
+        (np.ones((2, 2), dtype=complex), TypeError, "Complex"),
+        (np.array([["a"]]), TypeError, "not numbers"),
+    ):
         with pytest.raises(error, match=text):
             blocks(source)
     (tmp_path / "X.txt").write_text("1 2")
@@ -617,7 +807,9 @@ def test_text_columns_of_parquet_and_csv_are_refused(tmp_path):
 
 def test_missing_values_of_parquet_are_refused_by_fit(tmp_path):
     pytest.importorskip("pyarrow")
-    pd.DataFrame({"a": pd.array([1, None, 3, 4], dtype="Int64"), "b": [1.0, 2.0, 4.0, 3.0]}).to_parquet(tmp_path / "X.parquet")
+    pd.DataFrame(
+        {"a": pd.array([1, None, 3, 4], dtype="Int64"), "b": [1.0, 2.0, 4.0, 3.0]}
+    ).to_parquet(tmp_path / "X.parquet")
     with pytest.raises(ValueError, match=r"NaN or infinity: 1 entries in 1 of 2 columns: a \(1\)"):
         l0path.fit(blocks(tmp_path / "X.parquet"), np.arange(4.0))
 
@@ -634,7 +826,13 @@ def test_optional_packages_are_imported_late():
     code = "import sys, l0path; print([name for name in ('zarr', 'dask', 'bed_reader') if name in sys.modules])"
     import subprocess
 
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(l0path.__file__).parents[1], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(l0path.__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -650,8 +848,15 @@ def test_files_that_are_not_what_their_names_say(tmp_path):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     (tmp_path / "Y.parquet").write_bytes(b"abc")
     (tmp_path / "folder.parquet").mkdir()
-    parquet.write_table(arrow.Table.from_arrays([np.ones(3), np.zeros(3)], names=["a", "a"]), tmp_path / "twice.parquet")
-    for name, text in (("Y", "is no Parquet file"), ("folder", "is a folder"), ("twice", "several columns called 'a'")):
+    parquet.write_table(
+        arrow.Table.from_arrays([np.ones(3), np.zeros(3)], names=["a", "a"]),
+        tmp_path / "twice.parquet",
+    )
+    for name, text in (
+        ("Y", "is no Parquet file"),
+        ("folder", "is a folder"),
+        ("twice", "several columns called 'a'"),
+    ):
         with pytest.raises(ValueError, match=f"{name}.parquet.*{text}"):
             blocks(tmp_path / f"{name}.parquet")
 
@@ -667,4 +872,7 @@ def test_dask_of_unknown_shape_and_zarr_groups_are_refused(tmp_path):
 
 def test_threads_stay_those_of_the_pool(tmp_path):
     assert threads.count() >= 1
-    assert repr(blocks(saved(tmp_path, np.eye(3)))) == "ColumnBlocks(n=3, p=3, source=X.npy, float64, memory_limit=1000 MB)"
+    assert (
+        repr(blocks(saved(tmp_path, np.eye(3))))
+        == "ColumnBlocks(n=3, p=3, source=X.npy, float64, memory_limit=1000 MB)"
+    )

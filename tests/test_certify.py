@@ -1,4 +1,7 @@
-"""Bounds through the public surface: `fit(certify=True)` and `Path.certify` against enumeration; what is kept, refused and interrupted."""
+"""Bounds through the public surface: `fit(certify=True)` and `Path.certify` against enumeration;
+what is kept, refused and interrupted.
+"""
+
 import math
 import signal
 import warnings
@@ -40,7 +43,11 @@ def least(table, objective):
     """(least objective, [nonzero (p,) of the solutions that attain it])."""
     values = {support: objective(support) for support in table}
     best = min(values.values())
-    return best, [np.abs(table[support][1]) > 1e-9 for support, value in values.items() if value <= best + REL * abs(best)]
+    return best, [
+        np.abs(table[support][1]) > 1e-9
+        for support, value in values.items()
+        if value <= best + REL * abs(best)
+    ]
 
 
 def at_most(table, size):
@@ -63,17 +70,35 @@ def check_row(row, best):
 
 
 def check_certificate(path, index, table, objective, scale, box=None):
-    """A certificate against the enumerated optimum; within an assumed box against the best enumerated solution that lies in it. Returns how many columns were fixed, and whether it is proven."""
+    """A certificate against the enumerated optimum; within an assumed box against the best
+    enumerated solution that lies in it. Returns how many columns were fixed, and whether it is
+    proven.
+    """
     before = path.table
     c = path.certify(index=index, box=box)
     assumed = any("assumes |b_j|" in text for text in c.assumptions)
-    inside = {s: v for s, v in table.items() if not assumed or (np.abs(v[1] * scale) <= float(c.assumptions[0].split("<= ")[1].split()[0])).all()}
+    inside = {
+        s: v
+        for s, v in table.items()
+        if not assumed
+        or (np.abs(v[1] * scale) <= float(c.assumptions[0].split("<= ")[1].split()[0])).all()
+    }
     best, members = least(inside, objective)
     row = c.path.table.loc[index]
-    assert c.best == [c.model] and c.model.path is c.path and c.incumbent == row.objective <= before.objective[index] and isinstance(c.gap, float)
+    assert (
+        c.best == [c.model]
+        and c.model.path is c.path
+        and c.incumbent == row.objective <= before.objective[index]
+        and isinstance(c.gap, float)
+    )
     assert before.equals(path.table) and c.path.table.drop(index).equals(before.drop(index))
     if math.isfinite(c.gap):
-        assert c.proven or assumed or path.meta.loss == "poisson" or any("nothing was branched on" in text for text in c.assumptions)
+        assert (
+            c.proven
+            or assumed
+            or path.meta.loss == "poisson"
+            or any("nothing was branched on" in text for text in c.assumptions)
+        )
         assert row.lower_bound == c.lower_bound <= best + REL * abs(best) and 0 <= c.gap == row.gap
         if not assumed and math.isfinite(before.gap[index]):
             assert c.gap <= before.gap[index]
@@ -81,19 +106,27 @@ def check_certificate(path, index, table, objective, scale, box=None):
         assert np.isnan(c.lower_bound) and np.isnan(row.gap) and not c.proven
     for nonzero in members:
         assert nonzero[c.fixed_in].all() and not nonzero[c.fixed_out].any()
-    assert not c.deviance_ratio_bound < c.model.deviance_ratio  # both NaN where the null loss of counts is negative
+    assert (
+        not c.deviance_ratio_bound < c.model.deviance_ratio
+    )  # both NaN where the null loss of counts is negative
     assert c.proven == (c.status == "optimal") == (c.gap <= 1e-6 and not assumed)
     assert not c.proven or (c.incumbent <= best + 2e-6 * abs(best) and row.optimality == "global")
     return c.fixed_in.size + c.fixed_out.size, c.proven
 
 
 def test_bounds_and_certificates_against_enumeration():
-    """Random problems of every loss with weights, offset, forced columns, factors, boxes, with and without intercept, standardisation, lambda1, lambda2."""
+    """Random problems of every loss with weights, offset, forced columns, factors, boxes, with and
+    without intercept, standardisation, lambda1, lambda2.
+    """
     fixed = proven = bounds = 0
     for number, d in enumerate(oracles.instances(60, seed=77, columns=(4, 6))):
-        table = oracles.every_support(d["X"], d["y"], forced=d["forced"], **oracles.restricted_keywords(d))
+        table = oracles.every_support(
+            d["X"], d["y"], forced=d["forced"], **oracles.restricted_keywords(d)
+        )
         path = quiet_fit(d["X"], d["y"], certify=True, **oracles.fit_keywords(d))
-        grid = quiet_fit(d["X"], d["y"], certify=True, lambda0=[d["lambda0"]], **oracles.fit_keywords(d))
+        grid = quiet_fit(
+            d["X"], d["y"], certify=True, lambda0=[d["lambda0"]], **oracles.fit_keywords(d)
+        )
         penalised = priced(table, d["penalty_factor"], d["lambda0"])
         for row in path.table[path.table.status == "converged"].itertuples():
             check_row(row, least(table, at_most(table, row.k + len(d["forced"])))[0])
@@ -101,26 +134,47 @@ def test_bounds_and_certificates_against_enumeration():
         bounds += int(path.table.lower_bound.notna().sum() + grid.table.lower_bound.notna().sum())
         index = len(path) // 2
         free = d["lambda2"] == 0 and not np.isfinite(d["lower"]).any()
-        for one, objective in ((path, at_most(table, path.solutions[index].k + len(d["forced"]))), (grid, penalised)):
+        for one, objective in (
+            (path, at_most(table, path.solutions[index].k + len(d["forced"]))),
+            (grid, penalised),
+        ):
             at = index if one is path else 0
             if one.solutions[at].status == "converged":
-                more, closed = check_certificate(one, at, table, objective, path.meta.scale, "auto" if free and number % 2 else None)
+                more, closed = check_certificate(
+                    one,
+                    at,
+                    table,
+                    objective,
+                    path.meta.scale,
+                    "auto" if free and number % 2 else None,
+                )
                 fixed, proven = fixed + more, proven + closed
-    assert fixed > 100 and proven > 10 and bounds > 150  # so that the checks above were about something
+    assert (
+        fixed > 100 and proven > 10 and bounds > 150
+    )  # so that the checks above were about something
 
 
 def test_a_certified_path_is_the_path_with_bounds():
     X, y = wide()
-    plain, certified = l0path.fit(X, y, lambda2=0.05, max_k=8), l0path.fit(X, y, lambda2=0.05, max_k=8, certify=True)
+    plain, certified = (
+        l0path.fit(X, y, lambda2=0.05, max_k=8),
+        l0path.fit(X, y, lambda2=0.05, max_k=8, certify=True),
+    )
     same = ["k", "objective", "loss", "lambda0_low", "status"]
     assert plain.table[same].equals(certified.table[same]) and plain.coef().equals(certified.coef())
-    assert plain.table.gap.notna().sum() == 1 and certified.table.gap.notna().all() and certified.notes == plain.notes
+    assert (
+        plain.table.gap.notna().sum() == 1
+        and certified.table.gap.notna().all()
+        and certified.notes == plain.notes
+    )
     assert certified.table.gap[4] < 0.2
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_bounds_begin_with_what_the_fit_has_read(loss, monkeypatch):
-    """Two batched reads of X after the fit, none for the slopes of the models; a path that has lost its model reads them, to the same bounds."""
+    """Two batched reads of X after the fit, none for the slopes of the models; a path that has lost
+    its model reads them, to the same bounds.
+    """
     X, y = wide(loss=loss, noise=3.0)
     read, calls = duality.bounds.evaluate, []
     monkeypatch.setattr(duality.bounds, "evaluate", lambda *args: calls.append(1) or read(*args))
@@ -130,7 +184,9 @@ def test_bounds_begin_with_what_the_fit_has_read(loss, monkeypatch):
     solutions = list(plain.solutions)
     bounding.bound_solutions(pose(fit_data(plain, X, y)), solutions)
     assert len(calls) == 2 * bounding.READS + 1
-    np.testing.assert_allclose([s.lower_bound for s in solutions], path.table.lower_bound, rtol=1e-3)
+    np.testing.assert_allclose(
+        [s.lower_bound for s in solutions], path.table.lower_bound, rtol=1e-3
+    )
 
 
 def test_every_slice_and_kept_sizes_are_bounded():
@@ -146,16 +202,32 @@ def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
     path = l0path.fit(X, y, certify=True)
     assert path.table.gap.notna().all() and not path.notes
     c = path.certify(k=4)
-    assert c.proven and c.fixed_in.tolist() == [0, 1, 2, 3] and c.gap <= 1e-6 and c.path.model(k=4).optimality == "global" and "proven optimal" in repr(c)
+    assert (
+        c.proven
+        and c.fixed_in.tolist() == [0, 1, 2, 3]
+        and c.gap <= 1e-6
+        and c.path.model(k=4).optimality == "global"
+        and "proven optimal" in repr(c)
+    )
     for data, options in ((wide(), {}), (wide(loss="classes", n=200, p=20), {"loss": "logistic"})):
         path = l0path.fit(*data, max_k=3, certify=True, **options)
-        assert path.table.gap.notna().tolist() == [True, False, False, False] and any("lambda2=1e-3" in note and "box=" in note for note in path.notes)
+        assert path.table.gap.notna().tolist() == [True, False, False, False] and any(
+            "lambda2=1e-3" in note and "box=" in note for note in path.notes
+        )
         c = path.certify(k=2)
-        assert c.gap == math.inf and c.status == "gap_not_closed" and not c.proven and "no bound" in repr(c) and any("lambda2" in text for text in c.assumptions)
+        assert (
+            c.gap == math.inf
+            and c.status == "gap_not_closed"
+            and not c.proven
+            and "no bound" in repr(c)
+            and any("lambda2" in text for text in c.assumptions)
+        )
 
 
 @pytest.mark.parametrize("lambda2", [1e-3, 0.05, 0.5])
-def test_for_more_rows_than_columns_no_deviance_ratio_is_bounded_worse_than_by_least_squares(lambda2):
+def test_for_more_rows_than_columns_no_deviance_ratio_is_bounded_worse_than_by_least_squares(
+    lambda2,
+):
     X, y = wide(3, n=60, p=10, noise=3.0)
     w = np.random.default_rng(4).uniform(0.5, 2.0, 60)
     w /= w.sum()
@@ -170,7 +242,10 @@ def test_for_more_rows_than_columns_no_deviance_ratio_is_bounded_worse_than_by_l
     full = ratio(np.linalg.lstsq(np.sqrt(w)[:, None] * Z, np.sqrt(w) * c, rcond=None)[0])
     path = l0path.fit(X, y, sample_weight=w, lambda2=lambda2)
     for k in range(1, 10):
-        best = min((value for support, value in table.items() if len(support) == k), key=lambda value: value[0])
+        best = min(
+            (value for support, value in table.items() if len(support) == k),
+            key=lambda value: value[0],
+        )
         found = path.certify(k=k).deviance_ratio_bound
         assert ratio(best[1]) - 1e-9 <= found <= full + 1e-9
     grid = l0path.fit(X, y, sample_weight=w, lambda2=lambda2, lambda0=[0.02])
@@ -191,12 +266,28 @@ def test_a_box_is_stated_and_proves_nothing():
     path = l0path.fit(X, y, loss="logistic", max_k=5)
     c = path.certify(k=4, box="auto")
     largest = path.coef(k=4, standardized=True).iloc[1:].abs().max()
-    assert f"<= {2 * largest:.6g}" in c.assumptions[0] and "2 times" in c.assumptions[0] and not c.proven and c.status == "gap_not_closed"
-    assert 0 <= c.gap < 1 and "bound_in_box" in c.model.flags and c.path.notes[-1].endswith(c.assumptions[0]) and not path.notes
+    assert (
+        f"<= {2 * largest:.6g}" in c.assumptions[0]
+        and "2 times" in c.assumptions[0]
+        and not c.proven
+        and c.status == "gap_not_closed"
+    )
+    assert (
+        0 <= c.gap < 1
+        and "bound_in_box" in c.model.flags
+        and c.path.notes[-1].endswith(c.assumptions[0])
+        and not path.notes
+    )
     again = c.path.certify(k=4)
     assert again.gap == math.inf  # what was assumed is not kept as known
-    wider = c.path.certify(k=4, box=3 * largest)  # both are ascents that stop within 1e-6 of the best dual value
-    assert wider.lower_bound <= c.lower_bound * (1 + 1e-6) and "as given" in wider.assumptions[0] and wider.model.flags.count("bound_in_box") == 1
+    wider = c.path.certify(
+        k=4, box=3 * largest
+    )  # both are ascents that stop within 1e-6 of the best dual value
+    assert (
+        wider.lower_bound <= c.lower_bound * (1 + 1e-6)
+        and "as given" in wider.assumptions[0]
+        and wider.model.flags.count("bound_in_box") == 1
+    )
     boxed = l0path.fit(X, y, loss="logistic", max_k=5, lower=-2, upper=2).certify(k=4)
     assert math.isfinite(boxed.gap) and not boxed.assumptions
 
@@ -206,7 +297,9 @@ def test_more_work_gives_a_smaller_gap_and_a_model_certifies_itself():
     path = l0path.fit(X, y, lambda2=0.05, max_k=6, certify=True)
     c = path.model(k=4).certify(time_limit=20)
     assert c.gap <= path.table.gap[4] and c.model.k == 4 and c.model.gap == c.gap
-    assert l0path.fit(X, y, lambda2=0.05, max_k=6).certify(k=4).gap == pytest.approx(c.gap, rel=1e-3)
+    assert l0path.fit(X, y, lambda2=0.05, max_k=6).certify(k=4).gap == pytest.approx(
+        c.gap, rel=1e-3
+    )
 
 
 def test_saved_bounds_come_back_and_a_loaded_path_certifies(tmp_path):
@@ -218,14 +311,20 @@ def test_saved_bounds_come_back_and_a_loaded_path_certifies(tmp_path):
     with pytest.raises(ValueError, match="pass X= and y="):
         loaded.certify(k=3)
     there, here = loaded.certify(k=3, X=X, y=y), path.certify(k=3)
-    assert there.lower_bound == pytest.approx(here.lower_bound, rel=1e-12) and there.fixed_out.tolist() == here.fixed_out.tolist() and "1 columns" in here.assumptions[0]
+    assert (
+        there.lower_bound == pytest.approx(here.lower_bound, rel=1e-12)
+        and there.fixed_out.tolist() == here.fixed_out.tolist()
+        and "1 columns" in here.assumptions[0]
+    )
     here.path.save(tmp_path / "again.npz")
     assert l0path.load(tmp_path / "again.npz").table.equals(here.path.table)
 
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_an_interrupt_loses_nothing(monkeypatch, after):
-    """Ctrl-C while bounds are computed: the models stay, and so do the bounds of slices that were done."""
+    """Ctrl-C while bounds are computed: the models stay, and so do the bounds of slices that were
+    done.
+    """
     from l0path import bounding, duality
 
     X, y = wide()
@@ -240,7 +339,9 @@ def test_an_interrupt_loses_nothing(monkeypatch, after):
     monkeypatch.setattr(bounding.duality, "improve", improve)
     path = l0path.fit(X, y, lambda2=[0.01, 0.1], max_k=4, certify=True)
     assert len(path) == 10 and path.status.startswith("interrupted (Ctrl-C) while bounds")
-    assert path.table.optimality.ne("unverified").all() and path.table.gap[: 5 * after].notna().all()
+    assert (
+        path.table.optimality.ne("unverified").all() and path.table.gap[: 5 * after].notna().all()
+    )
     calls.clear()
     if after == 0:
         c = l0path.fit(X, y, lambda2=0.01, max_k=4).certify(k=2)
@@ -251,13 +352,24 @@ def test_a_time_limit_keeps_models_and_says_so():
     X, y = wide()
     path = l0path.fit(X, y, lambda2=0.05, max_k=4)
     c = path.certify(k=3, time_limit=1e-9)
-    assert c.status == "time_limit" and c.gap == math.inf and np.isnan(c.lower_bound) and c.deviance_ratio_bound == 1.0
+    assert (
+        c.status == "time_limit"
+        and c.gap == math.inf
+        and np.isnan(c.lower_bound)
+        and c.deviance_ratio_bound == 1.0
+    )
     known = path.certify(k=3).path
-    assert known.certify(k=3, time_limit=1e-9).gap == known.table.gap[3]  # what is known stays known
+    assert (
+        known.certify(k=3, time_limit=1e-9).gap == known.table.gap[3]
+    )  # what is known stays known
     stopped = l0path.fit(X, y, lambda2=0.05, certify=True, on_solution=lambda model: model.k == 2)
     assert stopped.status.startswith("stopped by on_solution") and stopped.table.gap.notna().all()
     short = l0path.fit(X, y, lambda2=0.05, certify=True, time_limit=1e-9)
-    assert len(short) and short.status.startswith("time_limit") and short.table.lower_bound[1:].isna().all()
+    assert (
+        len(short)
+        and short.status.startswith("time_limit")
+        and short.table.lower_bound[1:].isna().all()
+    )
 
 
 def test_cross_validation_bounds_the_fit_on_all_rows():
@@ -302,4 +414,6 @@ def test_the_gap_plot_shows_objective_and_bound():
     ax = path.slice(0).plot("gap")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), path.slice(0).table.objective)
     np.testing.assert_array_equal(ax.lines[1].get_ydata(), path.slice(0).table.lower_bound)
-    assert len(ax.collections) == 1 and not any("no lower bound" in text.get_text() for text in ax.texts)
+    assert len(ax.collections) == 1 and not any(
+        "no lower bound" in text.get_text() for text in ax.texts
+    )

@@ -1,4 +1,7 @@
-"""The command line on real and awkward files, run in this process (and once as `python -m l0path`)."""
+"""The command line on real and awkward files, run in this process (and once as `python -m
+l0path`).
+"""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -32,14 +35,44 @@ def run(capsys, *arguments):
 
 
 def test_hitters_end_to_end_as_a_module(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "l0path", "fit", str(HITTERS), "--response", "Salary", "--max-k", "8", "--cv", "5", "--progress", "--out", str(tmp_path / "out")],
-                          capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "l0path",
+            "fit",
+            str(HITTERS),
+            "--response",
+            "Salary",
+            "--max-k",
+            "8",
+            "--cv",
+            "5",
+            "--progress",
+            "--out",
+            str(tmp_path / "out"),
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert "59 of 322 rows have missing values" in done.stdout
     assert "chosen: k =" in done.stdout
     written = {p.name for p in (tmp_path / "out").iterdir()}
-    assert written == {"chosen.csv", "coefficients.csv", "table.csv", "path.npz", "coefficients.png", "loss.png", "cv.png", "explore.html"}
-    assert "l0path folds: 100%" in done.stderr and "Salary: hitters.csv" in (tmp_path / "out" / "explore.html").read_text(encoding="utf-8")
+    assert written == {
+        "chosen.csv",
+        "coefficients.csv",
+        "table.csv",
+        "path.npz",
+        "coefficients.png",
+        "loss.png",
+        "cv.png",
+        "explore.html",
+    }
+    assert "l0path folds: 100%" in done.stderr and "Salary: hitters.csv" in (
+        tmp_path / "out" / "explore.html"
+    ).read_text(encoding="utf-8")
     path = l0path.load(tmp_path / "out" / "path.npz")
     assert path.n == 263
     assert len(path) == 9
@@ -47,7 +80,20 @@ def test_hitters_end_to_end_as_a_module(tmp_path):
 
 
 def test_text_columns_are_coded_and_the_truth_is_found(table, tmp_path, capsys):
-    code, out, _ = run(capsys, "fit", table, "--response", "y", "--drop", "sick", "--k", "3", "--out", tmp_path / "o", "--no-plots")
+    code, out, _ = run(
+        capsys,
+        "fit",
+        table,
+        "--response",
+        "y",
+        "--drop",
+        "sick",
+        "--k",
+        "3",
+        "--out",
+        tmp_path / "o",
+        "--no-plots",
+    )
     assert code == 0
     assert "text columns coded 0/1" in out
     chosen = pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0)["coefficient"]
@@ -57,7 +103,18 @@ def test_text_columns_are_coded_and_the_truth_is_found(table, tmp_path, capsys):
 
 
 def test_classes_get_a_little_ridge_and_say_so(table, tmp_path, capsys):
-    code, out, _ = run(capsys, "fit", table, "--response", "sick", "--drop", "y,colour", "--out", tmp_path / "o", "--no-plots")
+    code, out, _ = run(
+        capsys,
+        "fit",
+        table,
+        "--response",
+        "sick",
+        "--drop",
+        "y,colour",
+        "--out",
+        tmp_path / "o",
+        "--no-plots",
+    )
     assert code == 0
     assert "loss: logistic" in out
     assert "lambda2 = 0.001" in out
@@ -66,20 +123,38 @@ def test_classes_get_a_little_ridge_and_say_so(table, tmp_path, capsys):
 def test_parquet_weights_and_forced_columns(table, tmp_path, capsys):
     frame = pd.read_csv(table).drop(columns=["sick", "colour"]).assign(w=1.0)
     frame.to_parquet(tmp_path / "t.parquet")
-    code, _, _ = run(capsys, "fit", tmp_path / "t.parquet", "--response", "y", "--weights", "w", "--include", "e", "--k", "1", "--out", tmp_path / "o", "--no-plots")
+    code, _, _ = run(
+        capsys,
+        "fit",
+        tmp_path / "t.parquet",
+        "--response",
+        "y",
+        "--weights",
+        "w",
+        "--include",
+        "e",
+        "--k",
+        "1",
+        "--out",
+        tmp_path / "o",
+        "--no-plots",
+    )
     assert code == 0
     chosen = pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0).index
     assert set(chosen) == {"(Intercept)", "a", "e"}
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--response", "nothing"], "no column 'nothing'"),
-    (["--response", "y", "--drop", "absent"], "--drop: there is no column 'absent'"),
-    (["--response", "colour"], "3 different values"),
-    (["--response", "sick", "--loss", "squared"], "logistic"),
-    (["--response", "y", "--k", "40"], "k=40"),
-    (["--response", "y", "--algorithm", "magic"], "algorithm='magic'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--response", "nothing"], "no column 'nothing'"),
+        (["--response", "y", "--drop", "absent"], "--drop: there is no column 'absent'"),
+        (["--response", "colour"], "3 different values"),
+        (["--response", "sick", "--loss", "squared"], "logistic"),
+        (["--response", "y", "--k", "40"], "k=40"),
+        (["--response", "y", "--algorithm", "magic"], "algorithm='magic'"),
+    ],
+)
 def test_errors_are_one_line_and_exit_code_2(table, tmp_path, capsys, arguments, message):
     code, _, err = run(capsys, "fit", table, *arguments, "--out", tmp_path / "o", "--no-plots")
     assert code == 2
@@ -124,10 +199,43 @@ def test_formulas_choose_whole_terms(table, tmp_path, capsys):
     frame = pd.read_csv(table)
     frame.loc[4, "b"] = np.nan
     frame.to_csv(table, index=False)
-    code, out, _ = run(capsys, "fit", table, "--formula", "y ~ . - sick + a:c", "--k", "3", "--include", "b", "--out", tmp_path / "o", "--no-plots")
+    code, out, _ = run(
+        capsys,
+        "fit",
+        table,
+        "--formula",
+        "y ~ . - sick + a:c",
+        "--k",
+        "3",
+        "--include",
+        "b",
+        "--out",
+        tmp_path / "o",
+        "--no-plots",
+    )
     assert code == 0 and "1 of 80 rows have missing values" in out and "79, p = 8" in out
-    assert set(pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0).index) == {"(Intercept)", "a", "b", "c", "colour[T.green]", "colour[T.red]"}
-    assert np.isfinite(l0path.load(tmp_path / "o" / "path.npz").predict(frame.drop(index=4), k=2)).all()
-    code, out, _ = run(capsys, "fit", table, "--formula", "sick ~ a + colour", "--cv", "3", "--out", tmp_path / "o", "--no-plots")
+    assert set(pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0).index) == {
+        "(Intercept)",
+        "a",
+        "b",
+        "c",
+        "colour[T.green]",
+        "colour[T.red]",
+    }
+    assert np.isfinite(
+        l0path.load(tmp_path / "o" / "path.npz").predict(frame.drop(index=4), k=2)
+    ).all()
+    code, out, _ = run(
+        capsys,
+        "fit",
+        table,
+        "--formula",
+        "sick ~ a + colour",
+        "--cv",
+        "3",
+        "--out",
+        tmp_path / "o",
+        "--no-plots",
+    )
     assert code == 0 and "loss: logistic" in out
     assert "no column 'zz'" in run(capsys, "fit", table, "--formula", "y ~ zz")[2]

@@ -29,11 +29,23 @@ def test_record(name):
     load, n, p = LOADERS[name]
     data = load()
     assert data.name == name and data.X.shape == (n, p) and data.y.shape == (n,)
-    assert isinstance(data.X, pd.DataFrame) and (data.X.dtypes == np.float64).all() and np.isfinite(data.X.to_numpy()).all()
-    assert isinstance(data.y, pd.Series) and data.y.index.equals(data.X.index) and not data.y.isna().any()
+    assert (
+        isinstance(data.X, pd.DataFrame)
+        and (data.X.dtypes == np.float64).all()
+        and np.isfinite(data.X.to_numpy()).all()
+    )
+    assert (
+        isinstance(data.y, pd.Series)
+        and data.y.index.equals(data.X.index)
+        and not data.y.isna().any()
+    )
     assert data.feature_names == list(data.X.columns) and len(set(data.feature_names)) == p
     assert all(type(column) is str for column in data.feature_names)
-    assert "Licence:" in data.description and "Citation:" in data.description and f"n = {n}" in data.description
+    assert (
+        "Licence:" in data.description
+        and "Citation:" in data.description
+        and f"n = {n}" in data.description
+    )
     assert f"n={n}, p={p}" in repr(data) and len(repr(data)) < 120
     with pytest.raises(AttributeError):
         data.y = None
@@ -44,7 +56,9 @@ def test_hitters_published_values():
     y = data.y.to_numpy()
     assert r2(data.X, y) == pytest.approx(0.5461, abs=5e-5)
     singles = {name: r2(data.X[[name]], y) for name in data.X}
-    assert max(singles, key=singles.get) == "CRBI" and singles["CRBI"] == pytest.approx(0.3215, abs=5e-5)
+    assert max(singles, key=singles.get) == "CRBI" and singles["CRBI"] == pytest.approx(
+        0.3215, abs=5e-5
+    )
     factors = ["League_N", "Division_W", "NewLeague_N"]
     assert set(np.unique(data.X[factors])) == {0.0, 1.0}
     assert data.X.columns[[13, 14, 18]].tolist() == factors
@@ -59,12 +73,22 @@ def test_diabetes_published_values():
 def test_diabetes_expansion_by_its_definition():
     raw, wide = datasets.load_diabetes().X, datasets.load_diabetes(expansion=True)
     assert wide.X.shape == (442, 64) and wide.feature_names[:10] == list(raw.columns)
-    assert sum("^2" in name for name in wide.feature_names) == 9 and sum(":" in name for name in wide.feature_names) == 45
-    assert "sex^2" not in wide.X and "bmi^2" in wide.X and "age:bmi" in wide.X and "bmi:age" not in wide.X
+    assert (
+        sum("^2" in name for name in wide.feature_names) == 9
+        and sum(":" in name for name in wide.feature_names) == 45
+    )
+    assert (
+        "sex^2" not in wide.X
+        and "bmi^2" in wide.X
+        and "age:bmi" in wide.X
+        and "bmi:age" not in wide.X
+    )
     np.testing.assert_allclose(wide.X.mean(), 0.0, atol=1e-15)
     np.testing.assert_allclose((wide.X**2).sum(), 1.0, rtol=1e-12)
     z = (raw - raw.mean()) / raw.std()
-    assert np.corrcoef(z["age"] * z["bmi"], wide.X["age:bmi"])[0, 1] == pytest.approx(1.0, abs=1e-12)
+    assert np.corrcoef(z["age"] * z["bmi"], wide.X["age:bmi"])[0, 1] == pytest.approx(
+        1.0, abs=1e-12
+    )
     assert np.corrcoef(z["s5"] ** 2, wide.X["s5^2"])[0, 1] == pytest.approx(1.0, abs=1e-12)
 
 
@@ -125,9 +149,13 @@ def test_files_are_small_and_carry_their_licences():
     assert sum(file.stat().st_size for file in files) < 3_000_000
     readme = (folder / "README.md").read_text(encoding="utf-8")
     for file in files:
-        assert file.name == "README.md" or file.name in readme, f"{file.name} is not described in data/README.md"
+        assert file.name == "README.md" or file.name in readme, (
+            f"{file.name} is not described in data/README.md"
+        )
     for name in ("ISLP", "scikit-learn", "BMS"):
-        assert "Redistribution and use in source and binary forms" in (folder / "licences" / f"{name}.txt").read_text(encoding="utf-8")
+        assert "Redistribution and use in source and binary forms" in (
+            folder / "licences" / f"{name}.txt"
+        ).read_text(encoding="utf-8")
 
 
 def test_files_inside_an_installed_package_come_first(tmp_path, monkeypatch):

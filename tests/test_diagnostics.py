@@ -8,7 +8,8 @@ from l0path import simulate
 from l0path.diagnostics import support_recovery
 
 BETA = np.array([3.0, 0.0, 4.0, 0.0, 0.0])
-# one model per row here: nothing; column 2; the truth; columns 0, 2, 4 with errors; columns 1 and 3 only; everything
+# one model per row here: nothing; column 2; the truth; columns 0, 2, 4 with errors; columns 1 and 3
+# only; everything
 MODELS = np.array(
     [
         [0.0, 0.0, 0.0, 0.0, 0.0],
@@ -70,15 +71,29 @@ def test_frame_series_and_vector():
     assert got.index.tolist() == list(frame.columns)
     pd.testing.assert_frame_equal(got.reset_index(drop=True), EXPECTED)
     one = support_recovery(frame["m3"], BETA)
-    pd.testing.assert_frame_equal(one.reset_index(drop=True), EXPECTED.iloc[[3]].reset_index(drop=True))
+    pd.testing.assert_frame_equal(
+        one.reset_index(drop=True), EXPECTED.iloc[[3]].reset_index(drop=True)
+    )
     assert len(support_recovery(BETA, BETA)) == 1
 
 
-@pytest.mark.parametrize("truth", [[0, 2], np.array([2, 0], dtype=np.uint8), np.array([True, False, True, False, False]), pd.Index([0, 2])])
+@pytest.mark.parametrize(
+    "truth",
+    [
+        [0, 2],
+        np.array([2, 0], dtype=np.uint8),
+        np.array([True, False, True, False, False]),
+        pd.Index([0, 2]),
+    ],
+)
 def test_truth_as_indices_or_mask_has_no_estimation_error(truth):
     got = support_recovery(MODELS, truth)
     assert got["estimation_error"].isna().all()
-    pd.testing.assert_frame_equal(got.drop(columns="estimation_error"), EXPECTED.drop(columns="estimation_error"), check_index_type=False)
+    pd.testing.assert_frame_equal(
+        got.drop(columns="estimation_error"),
+        EXPECTED.drop(columns="estimation_error"),
+        check_index_type=False,
+    )
 
 
 def test_truth_as_simulation():
@@ -96,7 +111,10 @@ def test_shares_of_nothing():
     got = support_recovery(MODELS[:, [0, 1]], [])
     assert got["recall"].tolist() == [1.0, 1.0] and got["precision"].tolist() == [1.0, 0.0]
     assert got["f1"].tolist() == [1.0, 0.0] and got["exact"].tolist() == [True, False]
-    assert support_recovery(MODELS[:, [0, 1]], np.zeros(5))["estimation_error"].tolist() == [0.0, np.inf]
+    assert support_recovery(MODELS[:, [0, 1]], np.zeros(5))["estimation_error"].tolist() == [
+        0.0,
+        np.inf,
+    ]
 
 
 def test_inputs_are_not_changed():
@@ -122,7 +140,12 @@ def test_inputs_are_not_changed():
         (ValueError, r"shape \(1, 5, 6\)", MODELS[None], BETA),
         (ValueError, "no model", MODELS[:, :0], BETA),
         (TypeError, "expected a path or coefficients", object(), BETA),
-        (ValueError, "pass the path itself", pd.DataFrame(MODELS, index=["(Intercept)", *"abcd"]), BETA),
+        (
+            ValueError,
+            "pass the path itself",
+            pd.DataFrame(MODELS, index=["(Intercept)", *"abcd"]),
+            BETA,
+        ),
     ],
 )
 def test_errors(error, words, models, truth):

@@ -1,7 +1,9 @@
-"""Designs on a Dask cluster: verbs against the matrix, paths against those of the matrix in memory, workers that die in mid-path, what travels, folds through joblib.
+"""Designs on a Dask cluster: verbs against the matrix, paths against those of the matrix in memory,
+workers that die in mid-path, what travels, folds through joblib.
 
 The default run kills a worker in mid-path; everything else that needs a cluster is slow.
 """
+
 import os
 import pickle
 import signal
@@ -22,18 +24,27 @@ slow = pytest.mark.slow
 
 def cluster_of_two():
     """Client of a cluster of two worker processes of one thread each."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50) as cluster, distributed.Client(cluster) as client:
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         client.wait_for_workers(2, timeout=60)
         yield client
 
 
 two = pytest.fixture(cluster_of_two, scope="module", name="two")
-mortal = pytest.fixture(cluster_of_two, name="mortal")  # a cluster of its own for each test that kills
+mortal = pytest.fixture(
+    cluster_of_two, name="mortal"
+)  # a cluster of its own for each test that kills
 
 
 def zarr_file(folder, X):
     """A Zarr folder; by its path, so that workers open it themselves."""
-    pytest.importorskip("zarr").create_array(str(folder / "X.zarr"), shape=X.shape, chunks=(9, 4), dtype=X.dtype)[:] = X
+    pytest.importorskip("zarr").create_array(
+        str(folder / "X.zarr"), shape=X.shape, chunks=(9, 4), dtype=X.dtype
+    )[:] = X
     return folder / "X.zarr"
 
 
@@ -56,7 +67,11 @@ def test_every_source_has_the_verbs_of_its_matrix(tmp_path, two, kind):
     design = blocks(SOURCES[kind](tmp_path, A), client=two, shards=3)
     assert isinstance(design, Sharded) and len(design.shards) == 3
     assert_verbs(design, A, rng)
-    rows, center, scale = np.flatnonzero(rng.random(23) < 0.6), A.mean(axis=0), np.maximum(A.std(axis=0), 0.1)
+    rows, center, scale = (
+        np.flatnonzero(rng.random(23) < 0.6),
+        A.mean(axis=0),
+        np.maximum(A.std(axis=0), 0.1),
+    )
     assert_verbs(Standardized(design, center, scale, rows), ((A - center) / scale)[rows], rng)
     np.testing.assert_array_equal(design.take_rows(rows).X, A[rows])
 
@@ -78,20 +93,35 @@ def test_paths_are_those_of_the_matrix_in_memory(tmp_path, two, monkeypatch, los
     if p == 60:
         monkeypatch.setattr(sharded, "SMALL", 0)  # what is small travels as what is large does
     X, y = problem(3, 120, p, loss)
-    assert_same_path(l0path.fit(blocks(saved(tmp_path, X), client=two), y, loss=loss, lambda2=1e-3, max_k=6), l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=6))
+    assert_same_path(
+        l0path.fit(blocks(saved(tmp_path, X), client=two), y, loss=loss, lambda2=1e-3, max_k=6),
+        l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=6),
+    )
 
 
-OPTIONS = [{"grid": "lambda0", "max_k": 4}, {"algorithm": "cd", "max_k": 4}, {"algorithm": "apg", "max_k": 3}, {"lower": -1.0, "upper": 1.0, "max_k": 4},
-           {"penalty": "L0L1", "n_shrink": 2, "max_k": 3},
-           {"always_include": [3], "exclude": [0, 5], "max_k": 4}, {"fit_intercept": False, "standardize": False, "max_k": 4}, {"sample_weight": np.arange(100) % 3 + 0.0, "max_k": 4},
-           {"certify": True, "lambda2": 0.01, "max_k": 3}, {"groups": np.arange(40) // 3, "max_k": 4}, {"loss": "huber", "max_k": 4}]
+OPTIONS = [
+    {"grid": "lambda0", "max_k": 4},
+    {"algorithm": "cd", "max_k": 4},
+    {"algorithm": "apg", "max_k": 3},
+    {"lower": -1.0, "upper": 1.0, "max_k": 4},
+    {"penalty": "L0L1", "n_shrink": 2, "max_k": 3},
+    {"always_include": [3], "exclude": [0, 5], "max_k": 4},
+    {"fit_intercept": False, "standardize": False, "max_k": 4},
+    {"sample_weight": np.arange(100) % 3 + 0.0, "max_k": 4},
+    {"certify": True, "lambda2": 0.01, "max_k": 3},
+    {"groups": np.arange(40) // 3, "max_k": 4},
+    {"loss": "huber", "max_k": 4},
+]
 
 
 @slow
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: ", ".join(options))
 def test_options_work_on_a_cluster(tmp_path, two, options):
     X, y = problem(8, 100, 40, "squared")
-    assert_same_path(l0path.fit(blocks(saved(tmp_path, X), client=two), y, **options), l0path.fit(X, y, **options))
+    assert_same_path(
+        l0path.fit(blocks(saved(tmp_path, X), client=two), y, **options),
+        l0path.fit(X, y, **options),
+    )
 
 
 @slow
@@ -103,7 +133,9 @@ def test_what_follows_a_fit_works_on_a_cluster(tmp_path, two, loss):
     a, b = l0path.cv_fit(design, y, **options), l0path.cv_fit(X, y, **options)
     np.testing.assert_allclose(a.table.cv_mean, b.table.cv_mean, rtol=1e-9)
     np.testing.assert_allclose(a.model("min").predict(design), b.model("min").predict(X), rtol=1e-8)
-    np.testing.assert_allclose(a.model("min").summary().table.coef, b.model("min").summary().table.coef, rtol=1e-8)
+    np.testing.assert_allclose(
+        a.model("min").summary().table.coef, b.model("min").summary().table.coef, rtol=1e-8
+    )
 
 
 @slow
@@ -112,10 +144,15 @@ def test_gram_rows_beyond_the_workers_memory_are_let_go(tmp_path, two, monkeypat
     monkeypatch.setattr(Sharded, "gram_rows", 12)
     for loss in ("squared", "logistic"):
         z = y if loss == "squared" else y > 0
-        assert_same_path(l0path.fit(blocks(saved(tmp_path, X), client=two), z, loss=loss, lambda2=1e-2, max_k=10), l0path.fit(X, z, loss=loss, lambda2=1e-2, max_k=10))
+        assert_same_path(
+            l0path.fit(
+                blocks(saved(tmp_path, X), client=two), z, loss=loss, lambda2=1e-2, max_k=10
+            ),
+            l0path.fit(X, z, loss=loss, lambda2=1e-2, max_k=10),
+        )
 
 
-# ------------------------------------------------------------------------------------------------------------------ workers that die
+# -------------------- workers that die
 
 
 def kill_one(client):
@@ -125,7 +162,14 @@ def kill_one(client):
     return address
 
 
-@pytest.mark.parametrize("loss, kind", [("squared", "npy F"), pytest.param("logistic", "npy F", marks=slow), pytest.param("squared", "dask", marks=slow)])
+@pytest.mark.parametrize(
+    "loss, kind",
+    [
+        ("squared", "npy F"),
+        pytest.param("logistic", "npy F", marks=slow),
+        pytest.param("squared", "dask", marks=slow),
+    ],
+)
 def test_a_path_outlives_a_worker(tmp_path, mortal, monkeypatch, loss, kind):
     X, y = problem(5, 120, 400, loss)
     source = SOURCES[kind](tmp_path, X)
@@ -134,22 +178,30 @@ def test_a_path_outlives_a_worker(tmp_path, mortal, monkeypatch, loss, kind):
     def watched(self, futures):
         counted["calls"] += 1
         if counted["calls"] == counted.get("at"):
-            counted["killed"] = kill_one(mortal)  # shards, Gram rows and running tasks of this worker are gone
+            counted["killed"] = kill_one(
+                mortal
+            )  # shards, Gram rows and running tasks of this worker are gone
         return gather(self, futures)
 
     monkeypatch.setattr(Sharded, "gather", watched)
     wanted = l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=6)
-    assert_same_path(l0path.fit(blocks(source, client=mortal), y, loss=loss, lambda2=1e-3, max_k=6), wanted)
-    counted.update(at=counted["calls"] - 1, calls=0)  # after the Gram rows were made, before the last answer
+    assert_same_path(
+        l0path.fit(blocks(source, client=mortal), y, loss=loss, lambda2=1e-3, max_k=6), wanted
+    )
+    counted.update(
+        at=counted["calls"] - 1, calls=0
+    )  # after the Gram rows were made, before the last answer
     design = blocks(source, client=mortal)
     path = l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=6)
     assert counted["killed"] is not None and counted["calls"] > counted["at"]
     assert_same_path(path, wanted)
     assert path.status.startswith("complete") and (path.table.optimality != "unverified").all()
-    assert_same_path(l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=6), wanted)  # the same shards, wherever they are now
+    assert_same_path(
+        l0path.fit(design, y, loss=loss, lambda2=1e-3, max_k=6), wanted
+    )  # the same shards, wherever they are now
 
 
-# ------------------------------------------------------------------------------------------------------------------ what travels
+# -------------------- what travels
 
 
 @slow
@@ -160,13 +212,19 @@ def test_only_residuals_and_winners_travel(tmp_path, two):
     path = l0path.fit(design, y, max_k=K)
     assert (path.table.optimality != "unverified").all()
     came = design.received
-    assert came < 8 * p * 6 + 2_000_000  # mean, variance, X'y and the two looks for equal columns, once; then winners and working columns
+    assert (
+        came < 8 * p * 6 + 2_000_000
+        # mean, variance, X'y and the two looks for equal columns, once; then winners and working
+        # columns
+    )
     l0path.fit(design, y, max_k=K)
     assert design.received - came < 8 * p * 6 + 2_000_000
-    assert design.sent < 2 * (8 * p * 5 + 5_000_000)  # center, scale, mean square, usable, X'y to each shard; residuals and supports
+    assert design.sent < 2 * (
+        8 * p * 5 + 5_000_000
+    )  # center, scale, mean square, usable, X'y to each shard; residuals and supports
 
 
-# ------------------------------------------------------------------------------------------------------------------ folds through joblib
+# -------------------- folds through joblib
 
 
 @slow
@@ -189,7 +247,9 @@ def test_grid_searches_run_on_the_cluster_through_joblib(two):
     search = selection.GridSearchCV(l0path.L0Regressor(), {"k": [1, 2, 4]}, cv=3)
     wanted = search.fit(X, y).cv_results_["mean_test_score"]
     with joblib.parallel_config(backend="dask"):
-        np.testing.assert_allclose(search.fit(X, y).cv_results_["mean_test_score"], wanted, rtol=1e-12)
+        np.testing.assert_allclose(
+            search.fit(X, y).cv_results_["mean_test_score"], wanted, rtol=1e-12
+        )
 
 
 @slow
@@ -197,14 +257,20 @@ def test_subsamples_and_splits_run_on_the_cluster_through_joblib(two):
     X, y = problem(14, 100, 12, "squared")
     stability = {"k": 2, "n_subsamples": 8, "random_state": 0}
     splits = {"k": 2, "n_splits": 4, "random_state": 0}
-    wanted, table = l0path.stability_selection(X, y, **stability), l0path.split_inference(X, y, **splits)
+    wanted, table = (
+        l0path.stability_selection(X, y, **stability),
+        l0path.split_inference(X, y, **splits),
+    )
     with joblib.parallel_config(backend="dask"):
-        found, other = l0path.stability_selection(X, y, n_jobs=2, **stability), l0path.split_inference(X, y, n_jobs=2, **splits)
+        found, other = (
+            l0path.stability_selection(X, y, n_jobs=2, **stability),
+            l0path.split_inference(X, y, n_jobs=2, **splits),
+        )
     assert found.frequency.equals(wanted.frequency) and found.subsets.equals(wanted.subsets)
     np.testing.assert_allclose(other.to_numpy(), table.to_numpy(), rtol=1e-9)
 
 
-# ------------------------------------------------------------------------------------------------------------------ errors
+# -------------------- errors
 
 
 @slow
@@ -220,7 +286,10 @@ def test_arguments_are_checked(tmp_path, two):
     with pytest.raises(TypeError, match="n_jobs=None"):
         pickle.dumps(blocks(file, client=two))
     with pytest.raises(ValueError, match="NaN or infinity: 1 entries in 1 of 3 columns"):
-        l0path.fit(blocks(np.array([[1.0, 2.0, np.nan], [0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]), client=two), np.arange(3.0))
+        l0path.fit(
+            blocks(np.array([[1.0, 2.0, np.nan], [0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]), client=two),
+            np.arange(3.0),
+        )
 
 
 @slow
@@ -232,6 +301,15 @@ def test_a_file_that_workers_cannot_read_says_so(tmp_path, two):
         Sharded(source, two)
 
 
-@pytest.mark.parametrize("p, number, across, wanted", [(10, 3, 1, [0, 3, 7, 10]), (10, 3, 2, [0, 4, 8, 10]), (10, 3, 5, [0, 3, 7, 10]), (3, 3, 1, [0, 1, 2, 3]), (1000, 2, 300, [0, 600, 1000])])
+@pytest.mark.parametrize(
+    "p, number, across, wanted",
+    [
+        (10, 3, 1, [0, 3, 7, 10]),
+        (10, 3, 2, [0, 4, 8, 10]),
+        (10, 3, 5, [0, 3, 7, 10]),
+        (3, 3, 1, [0, 1, 2, 3]),
+        (1000, 2, 300, [0, 600, 1000]),
+    ],
+)
 def test_shards_are_cut_at_chunks(p, number, across, wanted):
     assert _cuts(p, number, across) == wanted

@@ -1,4 +1,7 @@
-"""The documentation: the first page says what its code prints, and docstrings come through as they are written. (`mkdocs build --strict` checks links and builds it.)"""
+"""The documentation: the first page says what its code prints, and docstrings come through as they
+are written. (`mkdocs build --strict` checks links and builds it.)
+"""
+
 import re
 import sys
 from importlib import import_module
@@ -56,12 +59,21 @@ Examples
 
 
 def test_docstrings_as_markdown(docstrings):
-    out = docstrings.markdown(TEXT, known={"a", "b", "c", "d", "e", "rest"}, links={"Path.model": "l0path.paths.path.Path.model"})
+    out = docstrings.markdown(
+        TEXT,
+        known={"a", "b", "c", "d", "e", "rest"},
+        links={"Path.model": "l0path.paths.path.Path.model"},
+    )
     assert r"\|\|b\|\|\_1 and \*stars\*, see [`Path.model`][l0path.paths.path.Path.model]." in out
     assert "```text\nminimise  sum_i (y_i - eta_i)^2 + lambda0 ||b||_0        (1)\n```" in out
     items = [line for line in out.splitlines() if line.startswith("- ")]
-    assert items == ["- **`a, b`** – numbers, with a text that goes on.", "- **`c`** – another", "- **`d`** – a third, for example: this one.", "- **`**rest`** – of `fit`.",
-                     "- **`e`** – a fifth; and so on."]
+    assert items == [
+        "- **`a, b`** – numbers, with a text that goes on.",
+        "- **`c`** – another",
+        "- **`d`** – a third, for example: this one.",
+        "- **`**rest`** – of `fit`.",
+        "- **`e`** – a fifth; and so on.",
+    ]
     assert "```text\none    1\ntwo    2\n```" in out
     assert "```pycon\n>>> 1 + 1\n2\n```" in out
     assert "**Parameters**" in out

@@ -1,4 +1,7 @@
-"""Dual values and dual iterative hard thresholding against brute force: conjugates by search, weak duality, bounds below enumerated optima, and instances whose gap is known not to close."""
+"""Dual values and dual iterative hard thresholding against brute force: conjugates by search, weak
+duality, bounds below enumerated optima, and instances whose gap is known not to close.
+"""
+
 import numpy as np
 import pytest
 from oracles import best_subsets, instances, restricted, restricted_keywords
@@ -14,7 +17,12 @@ from l0path.working_set import make_model
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber")
 RECORDS = [make_loss(name, 0.4, 0.9) for name in LOSSES]
-SETTINGS = [DualIHT(), DualIHT(blocks=4), DualIHT(paper_defaults=True), DualIHT(blocks=4, paper_defaults=True)]
+SETTINGS = [
+    DualIHT(),
+    DualIHT(blocks=4),
+    DualIHT(paper_defaults=True),
+    DualIHT(blocks=4, paper_defaults=True),
+]
 NAMES = ["dual_iht", "stochastic", "dual_iht*", "stochastic*"]
 
 
@@ -24,15 +32,22 @@ def dual_points(loss, y):
     return low + (high - low) * np.array([0.03, 0.2, 0.5, 0.8, 0.97])
 
 
-# ------------------------------------------------------------------------------------------------------------------ conjugates
+# -------------------- conjugates
 
 
 @pytest.mark.parametrize("loss", RECORDS, ids=LOSSES)
 @pytest.mark.parametrize("y", [1.0, -1.0])
 def test_conjugates_are_suprema(loss, y):
     for a in dual_points(loss, y):
-        found = minimize_scalar(lambda e, a=a: value(loss, y, e) - a * e, bounds=(-60, 60), method="bounded", options={"xatol": 1e-10})
-        assert conjugate(loss, np.array([y]), np.array([a]))[0] == pytest.approx(-found.fun, abs=1e-7)
+        found = minimize_scalar(
+            lambda e, a=a: value(loss, y, e) - a * e,
+            bounds=(-60, 60),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert conjugate(loss, np.array([y]), np.array([a]))[0] == pytest.approx(
+            -found.fun, abs=1e-7
+        )
         eta = float(conjugate_slope(loss, np.array([y]), np.array([a]))[0])
         assert slope(loss, y, eta) == pytest.approx(a, abs=1e-9)
         t = 1e-6
@@ -53,7 +68,10 @@ def test_projection_is_the_nearest_point():
     rng = np.random.default_rng(0)
     for trial in range(30):
         n = 6
-        low, high = -rng.uniform(0, 1, n) * (rng.random(n) < 0.8), rng.uniform(0, 1, n) * (rng.random(n) < 0.8)
+        low, high = (
+            -rng.uniform(0, 1, n) * (rng.random(n) < 0.8),
+            rng.uniform(0, 1, n) * (rng.random(n) < 0.8),
+        )
         if trial % 3 == 0:
             low[:2], high[2:4] = -np.inf, np.inf
         w, a = rng.uniform(0.1, 1, n), 2 * rng.normal(size=n)
@@ -61,18 +79,25 @@ def test_projection_is_the_nearest_point():
         x = project(a, low, high, w, anchor)
         assert (low <= x).all() and (x <= high).all()
         assert w @ x == pytest.approx(w @ anchor, abs=1e-12)
-        shift = (a - x)[(x > low) & (x < high)]  # optimality: one multiplier for all inner rows, and the clipped ones beyond it
+        shift = (a - x)[
+            (x > low) & (x < high)
+        ]  # optimality: one multiplier for all inner rows, and the clipped ones beyond it
         if shift.size:
             assert shift == pytest.approx(np.full(shift.size, shift[0]), abs=1e-9)
             assert x == pytest.approx(np.clip(a - shift[0], low, high), abs=1e-9)
-    assert project(np.array([2.0, -3.0]), np.zeros(2), np.ones(2), np.ones(2)).tolist() == [1.0, 0.0]
+    assert project(np.array([2.0, -3.0]), np.zeros(2), np.ones(2), np.ones(2)).tolist() == [
+        1.0,
+        0.0,
+    ]
     even = balance(np.array([1.0, 2.0, -1.0]), np.array([0.5, 0.25, 0.25]))
     assert even @ [0.5, 0.25, 0.25] == pytest.approx(0.0) and even[2] == -1.0
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_weak_duality(loss):
-    """Any dual point is below any k-sparse point, also with boxes, offsets, weights, forced columns and lambda1."""
+    """Any dual point is below any k-sparse point, also with boxes, offsets, weights, forced columns
+    and lambda1.
+    """
     rng = np.random.default_rng(2)
     for d in instances(6, 17, (loss,)):
         d["lambda2"] = max(d["lambda2"], 1e-2)
@@ -91,7 +116,11 @@ def test_weak_duality(loss):
 
 def test_gap_identity():
     """P(b(a)) - D(a) = sum_i w_i (loss + loss* - a_i u_i) at u = Z b(a)."""
-    d = plain(np.random.default_rng(3).normal(size=(30, 6)), np.random.default_rng(4).normal(size=30), lambda2=0.2)
+    d = plain(
+        np.random.default_rng(3).normal(size=(30, 6)),
+        np.random.default_rng(4).normal(size=30),
+        lambda2=0.2,
+    )
     model = make_model(problem_of(d))
     model.grow(np.arange(6))
     solver = DualIHT().solver(model, 0.0, 0.2, 1.0)
@@ -101,10 +130,12 @@ def test_gap_identity():
         D, J, b, _ = solver.value(a, 2)
         u = b @ solver.Z[J]
         primal = 0.5 * p.weights @ (u - p.y) ** 2 + 0.2 * b @ b
-        assert primal - D == pytest.approx(p.weights @ (0.5 * (u - p.y) ** 2 + conjugate(p.loss, p.y, a) - a * u), rel=1e-9)
+        assert primal - D == pytest.approx(
+            p.weights @ (0.5 * (u - p.y) ** 2 + conjugate(p.loss, p.y, a) - a * u), rel=1e-9
+        )
 
 
-# ------------------------------------------------------------------------------------------------------------------ the solver
+# -------------------- the solver
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=NAMES)
@@ -116,7 +147,9 @@ def test_bounds_and_values_against_enumeration(settings):
         best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))
         for k, fit in path.store.fits.items():
             assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
-            assert fit.value == pytest.approx(restricted(d["X"], d["y"], fit.support, **restricted_keywords(d))[0], rel=1e-7)
+            assert fit.value == pytest.approx(
+                restricted(d["X"], d["y"], fit.support, **restricted_keywords(d))[0], rel=1e-7
+            )
             if k:
                 assert path.bound(k) <= best[k][0]
                 assert path.optimality(k) == ("global" if path.outcomes[k].proven else "stationary")
@@ -127,10 +160,18 @@ def test_bounds_and_values_against_enumeration(settings):
     assert reached >= (0.8 if settings.paper_defaults else 0.95) * total
 
 
-@pytest.mark.parametrize(("ridge", "gap"), [(0.1, 0.291667 - 0.142857), (0.5, 0.041667), (10.0, 0.488095 - 0.487805)])
-@pytest.mark.parametrize("settings", [DualIHT(tol=1e-8, max_iter=3000), DualIHT(tol=1e-8, max_iter=3000, blocks=2)], ids=["dual_iht", "stochastic"])
+@pytest.mark.parametrize(
+    ("ridge", "gap"), [(0.1, 0.291667 - 0.142857), (0.5, 0.041667), (10.0, 0.488095 - 0.487805)]
+)
+@pytest.mark.parametrize(
+    "settings",
+    [DualIHT(tol=1e-8, max_iter=3000), DualIHT(tol=1e-8, max_iter=3000, blocks=2)],
+    ids=["dual_iht", "stochastic"],
+)
 def test_a_gap_that_cannot_close_is_reported(settings, ridge, gap):
-    """X = I, y = (1, 1), k = 1: optimum 1/2 - 1 / (4 (1 + 2 ridge)), best dual value 2 ridge / (1 + 4 ridge), for the penalty ridge / 2 ||b||^2."""
+    """X = I, y = (1, 1), k = 1: optimum 1/2 - 1 / (4 (1 + 2 ridge)), best dual value 2 ridge / (1 +
+    4 ridge), for the penalty ridge / 2 ||b||^2.
+    """
     d = plain(np.eye(2), np.ones(2))
     outcome = solve_k(make_model(problem_of(d)), 1, lambda2=ridge / 2, settings=settings)
     assert outcome.fit.value == pytest.approx(0.5 - 1 / (4 * (1 + 2 * ridge)), rel=1e-10)
@@ -141,21 +182,36 @@ def test_a_gap_that_cannot_close_is_reported(settings, ridge, gap):
 
 
 def test_the_gap_closes_where_the_signal_beats_the_ridge():
-    """lambda_ridge = 4 sigma sqrt(2 log p / n) / b_min is beyond what a saddle point needs: proven, and a smaller ridge is not."""
+    """lambda_ridge = 4 sigma sqrt(2 log p / n) / b_min is beyond what a saddle point needs: proven,
+    and a smaller ridge is not.
+    """
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 300))
     y = X[:, :5].sum(axis=1) + 0.2 * rng.normal(size=200)
     large = 2 * 0.2 * 4 * np.sqrt(2 * np.log(300) / 200)
-    proven = solve_k(make_model(problem_of(plain(X, y, standardize=True, intercept=True))), 5, lambda2=large)
-    assert proven.proven and proven.status == "proven" and proven.fit.support.tolist() == [0, 1, 2, 3, 4]
+    proven = solve_k(
+        make_model(problem_of(plain(X, y, standardize=True, intercept=True))), 5, lambda2=large
+    )
+    assert (
+        proven.proven
+        and proven.status == "proven"
+        and proven.fit.support.tolist() == [0, 1, 2, 3, 4]
+    )
     assert 0 <= proven.gap <= 1e-8
-    weak = solve_k(make_model(problem_of(plain(X, y, standardize=True, intercept=True))), 5, lambda2=1e-3)
+    weak = solve_k(
+        make_model(problem_of(plain(X, y, standardize=True, intercept=True))), 5, lambda2=1e-3
+    )
     assert not weak.proven and weak.gap > 0 and weak.fit.support.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_more_steps_raise_the_bound_and_long_steps_are_caught():
     d = wide_instance(0, n=60, p=100, k=5, lambda2=0.05)
-    bounds = [solve_k(make_model(problem_of(d)), 5, lambda2=0.05, settings=DualIHT(max_iter=steps, tol=1e-12)).bound for steps in (20, 2000)]
+    bounds = [
+        solve_k(
+            make_model(problem_of(d)), 5, lambda2=0.05, settings=DualIHT(max_iter=steps, tol=1e-12)
+        ).bound
+        for steps in (20, 2000)
+    ]
     assert bounds[1] > bounds[0]
     wild = problem_of(d | {"X": d["X"] * 1e3, "standardize": False})
     outcome = solve_k(make_model(wild), 5, lambda2=1e-6, settings=DualIHT(paper_defaults=True))
@@ -165,7 +221,10 @@ def test_more_steps_raise_the_bound_and_long_steps_are_caught():
 def test_path_over_sizes_with_weights_and_seed():
     d = wide_instance(3, lambda2=0.1)
     path = path_of(d, DualIHT(), 8)
-    values, bounds = [path.store.fits[k].value for k in range(9)], [path.bound(k) for k in range(1, 9)]
+    values, bounds = (
+        [path.store.fits[k].value for k in range(9)],
+        [path.bound(k) for k in range(1, 9)],
+    )
     assert (np.diff(values) <= 1e-12).all()
     assert all(bound <= value for bound, value in zip(bounds, values[1:], strict=True))
     assert path.model.reads < 20 and path.rounds[-1]["verified"] == 9
@@ -184,7 +243,9 @@ def test_path_over_sizes_with_weights_and_seed():
 def test_polish_and_the_best_multiple():
     d = wide_instance(2, lambda2=0.01)
     alone, polished = (path_of(d, DualIHT(polish=polish), 8) for polish in (False, True))
-    assert all(polished.store.fits[k].value <= alone.store.fits[k].value * (1 + 1e-9) for k in range(9))
+    assert all(
+        polished.store.fits[k].value <= alone.store.fits[k].value * (1 + 1e-9) for k in range(9)
+    )
     model = alone.model
     solver, w, y = alone.solver, model.problem.weights, model.problem.y
     a = 0.3 * np.random.default_rng(0).normal(size=80) - y
@@ -195,7 +256,12 @@ def test_polish_and_the_best_multiple():
 
 
 def test_what_it_cannot_take_is_refused():
-    for bad, message in (({"blocks": 0}, "blocks=0"), ({"tol": -1}, "tol=-1"), ({"max_iter": 0}, "max_iter=0"), ({"seed": -1}, "seed=-1")):
+    for bad, message in (
+        ({"blocks": 0}, "blocks=0"),
+        ({"tol": -1}, "tol=-1"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"seed": -1}, "seed=-1"),
+    ):
         with pytest.raises(ValueError, match=message):
             DualIHT(**bad)
     d = wide_instance(0, n=30, p=10, k=2)
@@ -215,7 +281,13 @@ def test_a_watch_hears_of_fits_bounds_and_gaps():
     for settings in (DualIHT(), DualIHT(blocks=4)):
         seen = {}
         d = plain(X, np.sign(X[:, 0] + 0.3 * rng.normal(size=40)), "logistic", lambda2=0.1)
-        outcome = solve_k(make_model(problem_of(d)), 4, lambda2=0.1, settings=settings, watch=lambda name, value, seen=seen: seen.setdefault(name, []).append(value))
+        outcome = solve_k(
+            make_model(problem_of(d)),
+            4,
+            lambda2=0.1,
+            settings=settings,
+            watch=lambda name, value, seen=seen: seen.setdefault(name, []).append(value),
+        )
         assert min(seen["refit"]) == pytest.approx(outcome.fit.value, rel=1e-12)
         assert seen["bound"][-1] <= outcome.fit.value
         assert seen["gap"][-1] == pytest.approx(min(seen["refit"]) - seen["bound"][-1], abs=1e-12)

@@ -1,4 +1,7 @@
-"""The scikit-learn estimators: scikit-learn's own checks in full, agreement with `fit` and `cv_fit`, and use in pipelines, grid searches, clones, pickles and meta-estimators."""
+"""The scikit-learn estimators: scikit-learn's own checks in full, agreement with `fit` and
+`cv_fit`, and use in pipelines, grid searches, clones, pickles and meta-estimators.
+"""
+
 import pickle
 
 import joblib
@@ -20,7 +23,12 @@ import l0path
 from l0path import estimators
 from l0path.errors import ConvergenceWarning
 
-FOUR = [l0path.L0Regressor(), l0path.L0Classifier(), l0path.L0RegressorCV(), l0path.L0ClassifierCV()]
+FOUR = [
+    l0path.L0Regressor(),
+    l0path.L0Classifier(),
+    l0path.L0RegressorCV(),
+    l0path.L0ClassifierCV(),
+]
 
 
 def sample(kind="real", n=90, p=8, seed=0):
@@ -32,14 +40,24 @@ def sample(kind="real", n=90, p=8, seed=0):
     return X, np.where(rng.random(n) < 1 / (1 + np.exp(-2 * eta)), "yes", "no")
 
 
-@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")  # scikit-learn's word for an intercept alone, which cross-validation may choose on noise
+@pytest.mark.filterwarnings(
+    "ignore:No features were selected:UserWarning"
+)  # scikit-learn's word for an intercept alone, which cross-validation may choose on noise
 @parametrize_with_checks(FOUR)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"loss": "huber", "delta": 1.0}, {"lambda1": 0.05, "lambda2": 0.1, "fit_intercept": False}, {"standardize": False, "always_include": [2], "upper": 0.9},
-                                       {"algorithm": "cd"}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"loss": "huber", "delta": 1.0},
+        {"lambda1": 0.05, "lambda2": 0.1, "fit_intercept": False},
+        {"standardize": False, "always_include": [2], "upper": 0.9},
+        {"algorithm": "cd"},
+    ],
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_regressor_is_the_model_of_its_size(arguments, weighted):
     X, y = sample()
@@ -85,10 +103,14 @@ def test_a_classifier_is_the_model_of_its_size(loss):
     np.testing.assert_array_equal(est.coef_[0], path.coef(k=2, full=True)[1:])
     np.testing.assert_array_equal(est.classes_, ["no", "yes"])
     np.testing.assert_array_equal(est.predict(X), path.predict(X, k=2, type="class"))
-    np.testing.assert_allclose(est.decision_function(X), X @ est.coef_[0] + est.intercept_[0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        est.decision_function(X), X @ est.coef_[0] + est.intercept_[0], rtol=1e-10, atol=1e-12
+    )
     if loss == "logistic":
         np.testing.assert_allclose(est.predict_proba(X)[:, 1], path.predict(X, k=2), rtol=1e-14)
-        np.testing.assert_allclose(np.exp(est.predict_log_proba(X)), est.predict_proba(X), rtol=1e-12)
+        np.testing.assert_allclose(
+            np.exp(est.predict_log_proba(X)), est.predict_proba(X), rtol=1e-12
+        )
         far = est.predict_log_proba(X * 1e4)
         assert np.isfinite(far).all() and np.isfinite(est.predict_proba(X * 1e4)).all()
         assert CalibratedClassifierCV(est, cv=3).fit(X, y).predict(X).shape == (90,)
@@ -96,7 +118,15 @@ def test_a_classifier_is_the_model_of_its_size(loss):
         assert not hasattr(est, "predict_proba")
 
 
-LABELS = [("no", "yes"), (False, True), (-1, 1), (3, 7), (0.0, 1.0), ("b", "a"), (np.int8(1), np.int8(0))]
+LABELS = [
+    ("no", "yes"),
+    (False, True),
+    (-1, 1),
+    (3, 7),
+    (0.0, 1.0),
+    ("b", "a"),
+    (np.int8(1), np.int8(0)),
+]
 
 
 @pytest.mark.parametrize("pair", LABELS)
@@ -106,7 +136,14 @@ def test_labels_of_every_dtype(pair):
     labels = np.where(y == "yes", pair[1], pair[0])
     boxed = np.empty(y.size, dtype=object)
     boxed[:] = labels.tolist()
-    kinds = [labels, boxed, pd.Series(labels), pd.Series(labels).astype("category"), pd.Series(labels).convert_dtypes(), labels.tolist()]
+    kinds = [
+        labels,
+        boxed,
+        pd.Series(labels),
+        pd.Series(labels).astype("category"),
+        pd.Series(labels).convert_dtypes(),
+        labels.tolist(),
+    ]
     for given in kinds:
         est = l0path.L0Classifier(2).fit(X, given)
         assert est.classes_.tolist() == sorted(pair)
@@ -114,7 +151,9 @@ def test_labels_of_every_dtype(pair):
         assert np.mean(est.predict(X) == labels) > 0.7
     weights = {pair[0]: 2.0, pair[1]: 0.5}
     dressed = l0path.L0Classifier(2, class_weight=weights).fit(X, labels)
-    by_row = l0path.L0Classifier(2).fit(X, labels, sample_weight=[weights[v] for v in labels.tolist()])
+    by_row = l0path.L0Classifier(2).fit(
+        X, labels, sample_weight=[weights[v] for v in labels.tolist()]
+    )
     np.testing.assert_allclose(dressed.coef_, by_row.coef_, rtol=1e-9)
 
 
@@ -135,8 +174,24 @@ def test_the_cv_estimators_are_cv_fit(which):
     assert est.k_ == cv.model(which).k
     np.testing.assert_array_equal(est.coef_, cv.coef(which, full=True)[1:])
     X, y = sample("classes")
-    cv = l0path.cv_fit(X, y, loss="logistic", lambda2=[1e-3, 1e-1], cv=4, scoring="auc", random_state=3, class_weight="balanced")
-    est = l0path.L0ClassifierCV(cv=4, which=which, lambda2=[1e-3, 1e-1], scoring="roc_auc", random_state=3, class_weight="balanced").fit(X, y)
+    cv = l0path.cv_fit(
+        X,
+        y,
+        loss="logistic",
+        lambda2=[1e-3, 1e-1],
+        cv=4,
+        scoring="auc",
+        random_state=3,
+        class_weight="balanced",
+    )
+    est = l0path.L0ClassifierCV(
+        cv=4,
+        which=which,
+        lambda2=[1e-3, 1e-1],
+        scoring="roc_auc",
+        random_state=3,
+        class_weight="balanced",
+    ).fit(X, y)
     np.testing.assert_allclose(est.cv_.folds, cv.folds, rtol=1e-12)
     assert (est.k_, est.model_.lambda2) == (cv.model(which).k, cv.model(which).lambda2)
     np.testing.assert_array_equal(est.predict(X), cv.predict(X, which, type="class"))
@@ -145,14 +200,34 @@ def test_the_cv_estimators_are_cv_fit(which):
 def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
     X, y = sample()
     groups, w = np.arange(90) // 6, np.random.default_rng(0).uniform(0.5, 2, 90)
-    est = l0path.L0RegressorCV(3, cv=3, penalty="L0L2", n_shrink=4, random_state=0).fit(X, y, sample_weight=w, groups=groups)
-    cv = l0path.cv_fit(X, y, max_k=3, cv=3, penalty="L0L2", n_shrink=4, random_state=0, sample_weight=w, groups_cv=groups)
+    est = l0path.L0RegressorCV(3, cv=3, penalty="L0L2", n_shrink=4, random_state=0).fit(
+        X, y, sample_weight=w, groups=groups
+    )
+    cv = l0path.cv_fit(
+        X,
+        y,
+        max_k=3,
+        cv=3,
+        penalty="L0L2",
+        n_shrink=4,
+        random_state=0,
+        sample_weight=w,
+        groups_cv=groups,
+    )
     assert est.cv_.table.equals(cv.table)
     for train, test in est.cv_.splits:
         assert not set(groups[train]) & set(groups[test])
 
 
-@pytest.mark.parametrize("estimator", [l0path.L0Regressor(3), l0path.L0Classifier(3), l0path.L0RegressorCV(3, random_state=0), l0path.L0ClassifierCV(3, random_state=0)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        l0path.L0Regressor(3),
+        l0path.L0Classifier(3),
+        l0path.L0RegressorCV(3, random_state=0),
+        l0path.L0ClassifierCV(3, random_state=0),
+    ],
+)
 def test_clones_pickles_frames_and_sparse_data_give_the_same(estimator, tmp_path):
     X, y = sample("classes" if "Classifier" in type(estimator).__name__ else "real")
     X = np.where(np.abs(X) > 0.7, X, 0.0)
@@ -167,10 +242,16 @@ def test_clones_pickles_frames_and_sparse_data_give_the_same(estimator, tmp_path
     frame = pd.DataFrame(X, columns=names, index=np.arange(90)[::-1])
     named = clone(base).fit(frame, y)
     assert named.feature_names_in_.tolist() == names
-    assert named.model_.features == [names[j] for j in base.get_support(indices=True)] == named.get_feature_names_out().tolist()
+    assert (
+        named.model_.features
+        == [names[j] for j in base.get_support(indices=True)]
+        == named.get_feature_names_out().tolist()
+    )
     out = named.set_output(transform="pandas").transform(frame)
     pd.testing.assert_frame_equal(out, frame[named.model_.features])
-    np.testing.assert_allclose(named.coef_, base.coef_, rtol=1e-12)  # the columns lie in another order in memory
+    np.testing.assert_allclose(
+        named.coef_, base.coef_, rtol=1e-12
+    )  # the columns lie in another order in memory
     with pytest.raises(ValueError, match="feature names"):
         named.predict(frame.rename(columns={"c1": "other"}))
     for kind in (sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_array):
@@ -179,14 +260,18 @@ def test_clones_pickles_frames_and_sparse_data_give_the_same(estimator, tmp_path
         assert sp.issparse(thin.transform(kind(X)))
         for method in ("predict", "decision_function"):
             if hasattr(thin, method) and not (method == "predict" and hasattr(thin, "classes_")):
-                np.testing.assert_allclose(getattr(thin, method)(kind(X)), getattr(thin, method)(X), rtol=1e-9, atol=1e-12)
+                np.testing.assert_allclose(
+                    getattr(thin, method)(kind(X)), getattr(thin, method)(X), rtol=1e-9, atol=1e-12
+                )
     assert set(estimator.get_params()) == set(clone(estimator).set_params(tol=1e-7).get_params())
 
 
 def test_columns_are_named_in_parameters_too():
     X, y = sample()
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
-    est = l0path.L0Regressor(1, always_include=["c"], exclude=["b"], lower={"e": -0.1}).fit(frame, y)
+    est = l0path.L0Regressor(1, always_include=["c"], exclude=["b"], lower={"e": -0.1}).fit(
+        frame, y
+    )
     assert est.get_support()[[1, 2]].tolist() == [False, True]
     assert est.k_ == 1 and est.coef_[4] >= -0.1
 
@@ -204,7 +289,9 @@ def test_a_pipeline_selects_within_each_fold():
 
 
 @pytest.mark.parametrize("kind", ["real", "classes"])
-def test_grid_search_with_one_path_nested_cv_and_cv_fit_choose_the_same_size_on_the_same_folds(kind, tmp_path, monkeypatch):
+def test_grid_search_with_one_path_nested_cv_and_cv_fit_choose_the_same_size_on_the_same_folds(
+    kind, tmp_path, monkeypatch
+):
     X, y = sample(kind, n=120)
     classes = kind == "classes"
     folds = (StratifiedKFold if classes else KFold)(4, shuffle=True, random_state=5)
@@ -212,15 +299,26 @@ def test_grid_search_with_one_path_nested_cv_and_cv_fit_choose_the_same_size_on_
     calls, plain = [], estimators.fit
     monkeypatch.setattr(estimators, "fit", lambda *a, **b: calls.append(b) or plain(*a, **b))
     fit = {"loss": "logistic", "lambda2": 1e-3} if classes else {}
-    kept, scoring = (l0path.L0Classifier if classes else l0path.L0Regressor)(memory=str(tmp_path)), "neg_log_loss" if classes else "neg_mean_squared_error"
+    kept, scoring = (
+        (l0path.L0Classifier if classes else l0path.L0Regressor)(memory=str(tmp_path)),
+        "neg_log_loss" if classes else "neg_mean_squared_error",
+    )
 
     def searched(X, y, rule=True, **arguments):
-        return GridSearchCV(clone(kept).set_params(**arguments), {"k": list(range(9))}, cv=folds, scoring=scoring, refit=rule).fit(X, y)
+        return GridSearchCV(
+            clone(kept).set_params(**arguments),
+            {"k": list(range(9))},
+            cv=folds,
+            scoring=scoring,
+            refit=rule,
+        ).fit(X, y)
 
     search = searched(X, y)
     assert len(calls) == 4 + 1  # one path for each fold, one for all rows
     cv = l0path.cv_fit(X, y, cv=folds, **fit)
-    np.testing.assert_allclose(-search.cv_results_["mean_test_score"] * (2 if classes else 1), cv.table.cv_mean, rtol=1e-9)
+    np.testing.assert_allclose(
+        -search.cv_results_["mean_test_score"] * (2 if classes else 1), cv.table.cv_mean, rtol=1e-9
+    )
     assert search.best_params_["k"] == search.best_estimator_.k_ == cv.model().k
     one = searched(X, y, l0path.one_standard_error("k"))
     assert len(calls) == 5
@@ -230,10 +328,16 @@ def test_grid_search_with_one_path_nested_cv_and_cv_fit_choose_the_same_size_on_
     for which, rule in (("min", True), ("1se", l0path.one_standard_error("k"))):
         nested = l0path.nested_cv(X, y, outer=outer, cv=folds, which=which, **fit)
         for (train, _), k in zip(outer.split(X, y), nested.table.k, strict=True):
-            assert k == searched(X[train], y[train], rule).best_params_["k"] == l0path.cv_fit(X[train], y[train], cv=folds, **fit).model(which).k
+            assert (
+                k
+                == searched(X[train], y[train], rule).best_params_["k"]
+                == l0path.cv_fit(X[train], y[train], cv=folds, **fit).model(which).k
+            )
 
 
-def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(tmp_path, monkeypatch):
+def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
+    tmp_path, monkeypatch
+):
     X, y = sample()
     memory = joblib.Memory(tmp_path, verbose=0)
     calls, plain = [], estimators.fit
@@ -242,7 +346,9 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
     cached = l0path.L0Regressor(5, memory=memory, n_jobs=1).fit(X, y)
     assert len(calls) == 1
     assert (first.k_, cached.k_, len(first.path_)) == (2, 5, 9)
-    np.testing.assert_array_equal(cached.coef_[cached.get_support()], plain(X, y, max_k=8).coef(k=5)[1:])
+    np.testing.assert_array_equal(
+        cached.coef_[cached.get_support()], plain(X, y, max_k=8).coef(k=5)[1:]
+    )
     assert len(cached.model_.summary(X=X, y=y).table) == 5
     for change in ({"y": y + 1}, {"sample_weight": np.arange(90.0)}, {"X": X * 2}):
         l0path.L0Regressor(2, memory=memory).fit(**{"X": X, "y": y} | change)
@@ -279,7 +385,9 @@ def test_a_time_limit_takes_the_largest_model_solved():
 
 
 def test_sizes_that_would_interpolate_are_not_taken():
-    """Nine distinct rows and an intercept: any eight columns fit y, so the choice among them would be one of rounding."""
+    """Nine distinct rows and an intercept: any eight columns fit y, so the choice among them would
+    be one of rounding.
+    """
     X, y = sample(n=9, p=30)
     X, y = np.repeat(X, 4, axis=0), np.repeat(y, 4)
     for data in (X, sp.csr_array(X)):
@@ -292,18 +400,33 @@ def test_sizes_that_would_interpolate_are_not_taken():
     assert l0path.L0Regressor(2).fit(X, planted).get_support(indices=True).tolist() == [2, 7]
     binary = np.repeat([[0.0], [1.0]], 10, axis=0)
     assert l0path.L0Regressor().fit(binary, binary[:, 0] * 3).coef_[0] == pytest.approx(3)
-    assert estimators.distinct_rows(np.vstack([X, X[:5] + 1]), np.arange(41), 10**6) == 11  # two of the nine are there a second time, shifted
+    assert (
+        estimators.distinct_rows(np.vstack([X, X[:5] + 1]), np.arange(41), 10**6) == 11
+    )  # two of the nine are there a second time, shifted
 
 
 def test_one_standard_error_by_hand():
     def results(values, scores, name="param_k"):
-        return {name: values, **{f"split{i}_test_score": np.array(row) for i, row in enumerate(scores)}, "mean_test_score": np.mean(scores, axis=0)}
+        return {
+            name: values,
+            **{f"split{i}_test_score": np.array(row) for i, row in enumerate(scores)},
+            "mean_test_score": np.mean(scores, axis=0),
+        }
 
     rule = l0path.one_standard_error("k")
-    scores = [[0.0, 0.8, 1.0, 1.1], [0.1, 1.2, 1.3, 1.2], [0.2, 1.0, 1.2, 1.3]]  # the last two have mean 1.1667, 1.2; the second 1.0; se of the last 0.0577
+    scores = [
+        [0.0, 0.8, 1.0, 1.1],
+        [0.1, 1.2, 1.3, 1.2],
+        [0.2, 1.0, 1.2, 1.3],
+    ]  # the last two have mean 1.1667, 1.2; the second 1.0; se of the last 0.0577
     assert rule(results([1, 2, 3, 4], scores)) == 2
     assert rule(results([1, 2, 3, 3], scores)) == 3  # equally simple: the better one
-    assert l0path.one_standard_error("lambda0", largest=True)(results([4, 3, 2, 1], scores, "param_l0regressor__lambda0")) == 2
+    assert (
+        l0path.one_standard_error("lambda0", largest=True)(
+            results([4, 3, 2, 1], scores, "param_l0regressor__lambda0")
+        )
+        == 2
+    )
     assert rule(results([1, 2, 3, 4], [[0, 1, np.nan, 1], [0, 1, 2, 1]])) == 1
     assert pickle.loads(pickle.dumps(rule)) == rule
     with pytest.raises(ValueError, match="lambda0"):
@@ -316,12 +439,23 @@ def test_one_standard_error_by_hand():
         l0path.one_standard_error(3)
 
 
-@pytest.mark.parametrize("estimator, match", [
-    (l0path.L0Regressor(-1), "k=-1"), (l0path.L0Regressor(2.5), "k=2.5"), (l0path.L0Regressor(3, max_k=2), "max_k=2"), (l0path.L0Regressor(loss="logistic"), "use L0Classifier"),
-    (l0path.L0Classifier(loss="squared"), "use L0Regressor"), (l0path.L0Regressor(lambda2=[0.1, 0.2]), "lambda2"), (l0path.L0Regressor(lambda0="a"), "lambda0"),
-    (l0path.L0Regressor(loss="nonsense"), "nonsense"), (l0path.L0RegressorCV(-2), "max_k=-2"), (l0path.L0RegressorCV(scoring="auc"), "auc"), (l0path.L0Regressor(algorithm="best"), "algorithm"),
-    (l0path.L0RegressorCV(which="best"), "best"),
-])
+@pytest.mark.parametrize(
+    "estimator, match",
+    [
+        (l0path.L0Regressor(-1), "k=-1"),
+        (l0path.L0Regressor(2.5), "k=2.5"),
+        (l0path.L0Regressor(3, max_k=2), "max_k=2"),
+        (l0path.L0Regressor(loss="logistic"), "use L0Classifier"),
+        (l0path.L0Classifier(loss="squared"), "use L0Regressor"),
+        (l0path.L0Regressor(lambda2=[0.1, 0.2]), "lambda2"),
+        (l0path.L0Regressor(lambda0="a"), "lambda0"),
+        (l0path.L0Regressor(loss="nonsense"), "nonsense"),
+        (l0path.L0RegressorCV(-2), "max_k=-2"),
+        (l0path.L0RegressorCV(scoring="auc"), "auc"),
+        (l0path.L0Regressor(algorithm="best"), "algorithm"),
+        (l0path.L0RegressorCV(which="best"), "best"),
+    ],
+)
 def test_errors_name_the_argument_and_the_remedy(estimator, match):
     X, y = sample("classes" if "Classifier" in type(estimator).__name__ else "real")
     with pytest.raises((ValueError, TypeError), match=match):
@@ -339,14 +473,27 @@ def test_estimators_choose_groups_of_columns():
     rng = np.random.default_rng(4)
     labels = np.repeat(["a", "b", "c", "d", "e"], [1, 3, 2, 3, 2])
     X = pd.DataFrame(rng.standard_normal((120, 11)), columns=[f"v{j}" for j in range(11)])
-    y = X.loc[:, labels == "b"].sum(axis=1) + 0.7 * X.loc[:, labels == "e"].sum(axis=1) + rng.standard_normal(120)
+    y = (
+        X.loc[:, labels == "b"].sum(axis=1)
+        + 0.7 * X.loc[:, labels == "e"].sum(axis=1)
+        + rng.standard_normal(120)
+    )
     path = l0path.fit(X, y, groups=labels)
     one = l0path.L0Regressor(k=2, groups=labels).fit(X, y)
-    assert one.model_.groups == ["b", "e"] and one.k_ == 2 and one.get_support().tolist() == np.isin(labels, ["b", "e"]).tolist()
+    assert (
+        one.model_.groups == ["b", "e"]
+        and one.k_ == 2
+        and one.get_support().tolist() == np.isin(labels, ["b", "e"]).tolist()
+    )
     np.testing.assert_allclose(one.predict(X), path.predict(X, k=2), rtol=1e-9)
     by_name = {"first": ["v1", "v2", "v3"], "second": ["v9", "v10"]}
-    assert clone(l0path.L0Regressor(k=2, groups=by_name)).fit(X, y).model_.groups == ["first", "second"]
-    search = GridSearchCV(l0path.L0Regressor(groups=labels), {"k": range(5)}, cv=4, scoring="neg_mean_squared_error").fit(X, y)
+    assert clone(l0path.L0Regressor(k=2, groups=by_name)).fit(X, y).model_.groups == [
+        "first",
+        "second",
+    ]
+    search = GridSearchCV(
+        l0path.L0Regressor(groups=labels), {"k": range(5)}, cv=4, scoring="neg_mean_squared_error"
+    ).fit(X, y)
     cv = l0path.L0RegressorCV(groups=labels, cv=KFold(4)).fit(X, y)
     assert search.best_params_["k"] == cv.k_ == 2 and cv.path_.table.k.max() == 5
     two = l0path.L0ClassifierCV(groups=labels, cv=3, random_state=0).fit(X, y > 0)
@@ -360,11 +507,25 @@ def test_groups_share_a_path_for_every_k(tmp_path):
     rng = np.random.default_rng(4)
     X, labels = rng.standard_normal((80, 12)), np.repeat(range(4), 3)
     y = X[:, 3:6].sum(axis=1) + rng.standard_normal(80)
-    stored = [l0path.L0Regressor(k=k, groups=labels, memory=str(tmp_path)).fit(X, y) for k in (1, 2)]
-    assert [s.k_ for s in stored] == [1, 2] and stored[0].model_.groups == [1] and len(stored[0].path_) == len(stored[1].path_) == 5
+    stored = [
+        l0path.L0Regressor(k=k, groups=labels, memory=str(tmp_path)).fit(X, y) for k in (1, 2)
+    ]
+    assert (
+        [s.k_ for s in stored] == [1, 2]
+        and stored[0].model_.groups == [1]
+        and len(stored[0].path_) == len(stored[1].path_) == 5
+    )
 
 
-@pytest.mark.parametrize("estimator", [l0path.L0Regressor(k=1), l0path.L0RegressorCV(cv=2, max_k=1), l0path.L0Classifier(k=1), l0path.L0ClassifierCV(cv=2, max_k=1)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        l0path.L0Regressor(k=1),
+        l0path.L0RegressorCV(cv=2, max_k=1),
+        l0path.L0Classifier(k=1),
+        l0path.L0ClassifierCV(cv=2, max_k=1),
+    ],
+)
 def test_designs_are_refused_with_the_way_to_fit_them(estimator):
     X = np.random.default_rng(5).standard_normal((40, 4))
     y = X[:, 0] > 0 if "Classifier" in type(estimator).__name__ else X[:, 0]

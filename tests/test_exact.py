@@ -1,4 +1,7 @@
-"""Branch and bound: proofs, n_best, limits and algorithm="exact" against enumeration and against statements that need no oracle."""
+"""Branch and bound: proofs, n_best, limits and algorithm="exact" against enumeration and against
+statements that need no oracle.
+"""
+
 import math
 import time
 
@@ -17,18 +20,26 @@ SEARCHED = ["squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "
 def hard(seed=0, n=50, p=40, k=5, rho=0.3, noise=2.0, loss="squared"):
     """(X, y): correlated columns whose relaxation leaves a gap."""
     rng = np.random.default_rng(seed)
-    X = math.sqrt(1 - rho) * rng.standard_normal((n, p)) + math.sqrt(rho) * rng.standard_normal((n, 1))
+    X = math.sqrt(1 - rho) * rng.standard_normal((n, p)) + math.sqrt(rho) * rng.standard_normal(
+        (n, 1)
+    )
     y = X[:, :k].sum(axis=1) + noise * rng.standard_normal(n)
-    return X, y if loss in ("squared", "huber") else np.round(np.exp(0.3 * y)) if loss == "poisson" else np.where(y > np.median(y), 1, -1)
+    return X, y if loss in ("squared", "huber") else np.round(
+        np.exp(0.3 * y)
+    ) if loss == "poisson" else np.where(y > np.median(y), 1, -1)
 
 
 def ridge_table(X, y, lambda2, w=None):
-    """{support: (objective, b)} of every support of a squared loss with intercept and standardised columns."""
+    """{support: (objective, b)} of every support of a squared loss with intercept and standardised
+    columns.
+    """
     w = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
     Z = X - w @ X
     Z = Z / np.sqrt(w @ Z**2)
     c = y - w @ y
-    return oracles.every_ridge(Z.T @ (w[:, None] * Z), Z.T @ (w * c), 0.5 * float(w @ c**2), lambda2)
+    return oracles.every_ridge(
+        Z.T @ (w[:, None] * Z), Z.T @ (w * c), 0.5 * float(w @ c**2), lambda2
+    )
 
 
 @pytest.mark.parametrize("lambda2", [0.0, 1e-3, 0.05])
@@ -38,10 +49,16 @@ def test_every_size_is_proved_and_is_the_enumerated_optimum(lambda2):
         w = np.random.default_rng(seed).uniform(0.2, 2.0, 30)
         table = ridge_table(X, y, lambda2, w)
         path = l0path.fit(X, y, lambda2=lambda2, sample_weight=w, algorithm="exact", max_k=11)
-        assert set(path.table.optimality) == {"global"} and path.table.gap.max() <= 1e-6 and not path.notes
+        assert (
+            set(path.table.optimality) == {"global"}
+            and path.table.gap.max() <= 1e-6
+            and not path.notes
+        )
         for k in range(12):
             best = min(value[0] for support, value in table.items() if len(support) == k)
-            assert path.table.objective[k] == pytest.approx(best, rel=1e-9) and path.table.lower_bound[k] <= best * (1 + REL)
+            assert path.table.objective[k] == pytest.approx(
+                best, rel=1e-9
+            ) and path.table.lower_bound[k] <= best * (1 + REL)
 
 
 @pytest.mark.parametrize("lambda2", [0.0, 1e-3, 0.05])
@@ -51,28 +68,44 @@ def test_n_best_are_the_enumerated_best(lambda2):
         table = ridge_table(X, y, lambda2)
         path = l0path.fit(X, y, lambda2=lambda2, max_k=5)
         for k in (1, 3, 5):
-            best = sorted((value[0], support) for support, value in table.items() if len(support) == k)[:7]
+            best = sorted(
+                (value[0], support) for support, value in table.items() if len(support) == k
+            )[:7]
             found = path.certify(k=k, n_best=7)
-            assert found.proven and [tuple(m.support) for m in found.best] == [support for _, support in best]
-            np.testing.assert_allclose([m.objective for m in found.best], [value for value, _ in best], rtol=1e-9)
+            assert found.proven and [tuple(m.support) for m in found.best] == [
+                support for _, support in best
+            ]
+            np.testing.assert_allclose(
+                [m.objective for m in found.best], [value for value, _ in best], rtol=1e-9
+            )
             assert found.model.objective == pytest.approx(best[0][0], rel=1e-9)
 
 
 def test_n_best_may_ask_for_more_supports_than_there_are():
     X, y = hard(n=30, p=5, k=2)
     found = l0path.fit(X, y, lambda2=0.01, max_k=2).certify(k=2, n_best=50)
-    assert found.proven and len(found.best) == 10 and len({tuple(m.support) for m in found.best}) == 10
+    assert (
+        found.proven and len(found.best) == 10 and len({tuple(m.support) for m in found.best}) == 10
+    )
 
 
 @pytest.mark.parametrize("loss", SEARCHED)
 def test_a_worse_start_is_replaced_by_the_optimum(loss):
     X, y = hard(3, n=60, p=30, loss=loss)
-    start = l0path.fit(X, y, loss=loss, lambda2=0.02, max_k=4, algorithm="CDPSI", lambda0=[0.5, 0.05, 0.02])
-    best = l0path.fit(X, y, loss=loss, lambda2=0.02, algorithm="exact", lambda0=[0.5, 0.05, 0.02], max_k=30)
+    start = l0path.fit(
+        X, y, loss=loss, lambda2=0.02, max_k=4, algorithm="CDPSI", lambda0=[0.5, 0.05, 0.02]
+    )
+    best = l0path.fit(
+        X, y, loss=loss, lambda2=0.02, algorithm="exact", lambda0=[0.5, 0.05, 0.02], max_k=30
+    )
     assert set(best.table.optimality) == {"global"}
     for i in range(3):
         c = start.certify(index=i)
-        assert c.proven and c.incumbent == pytest.approx(best.table.objective[i], rel=2e-6) and c.incumbent <= start.table.objective[i]
+        assert (
+            c.proven
+            and c.incumbent == pytest.approx(best.table.objective[i], rel=2e-6)
+            and c.incumbent <= start.table.objective[i]
+        )
         assert c.path.table.objective[i] == c.incumbent and start.table.lower_bound.isna().all()
 
 
@@ -80,12 +113,27 @@ def test_a_planted_bad_model_is_replaced_in_the_copy_alone():
     X, y = hard(1, n=60, p=25)
     path = l0path.fit(X, y, lambda2=0.01, max_k=4)
     bad = l0path.fit(X[:, 10:], y, lambda2=0.01, max_k=4)
-    worse = path.solutions[4]._replace(support=bad.solutions[4].support + 10, beta=bad.solutions[4].beta, intercept=bad.solutions[4].intercept, loss=bad.solutions[4].loss,
-                                       shrinkage=bad.solutions[4].shrinkage, objective=bad.solutions[4].objective)
-    planted = Path(path.meta, [*path.solutions[:4], worse], path.status, path.notes, (), path._source)
+    worse = path.solutions[4]._replace(
+        support=bad.solutions[4].support + 10,
+        beta=bad.solutions[4].beta,
+        intercept=bad.solutions[4].intercept,
+        loss=bad.solutions[4].loss,
+        shrinkage=bad.solutions[4].shrinkage,
+        objective=bad.solutions[4].objective,
+    )
+    planted = Path(
+        path.meta, [*path.solutions[:4], worse], path.status, path.notes, (), path._source
+    )
     c = planted.certify(k=4)
-    assert c.proven and c.incumbent == pytest.approx(path.certify(k=4).incumbent, rel=1e-9) and c.incumbent < worse.objective
-    assert planted.solutions[4] is worse and c.path.solutions[4].support.tolist() != worse.support.tolist()
+    assert (
+        c.proven
+        and c.incumbent == pytest.approx(path.certify(k=4).incumbent, rel=1e-9)
+        and c.incumbent < worse.objective
+    )
+    assert (
+        planted.solutions[4] is worse
+        and c.path.solutions[4].support.tolist() != worse.support.tolist()
+    )
 
 
 @pytest.mark.parametrize("loss", SEARCHED)
@@ -96,7 +144,11 @@ def test_more_columns_than_rows_are_proved_and_bounds_hold_on_the_way(loss):
     assert done.proven and done.nodes >= 1
     for limit in (1, 5, 25):
         c = path.certify(k=3, node_limit=limit, time_limit=60)
-        assert c.lower_bound <= done.incumbent * (1 + REL) and c.status in ("node_limit", "optimal") and c.nodes <= limit + 40
+        assert (
+            c.lower_bound <= done.incumbent * (1 + REL)
+            and c.status in ("node_limit", "optimal")
+            and c.nodes <= limit + 40
+        )
     assert path.certify(k=3, gap=0.2).gap <= 0.2
 
 
@@ -105,11 +157,28 @@ def test_limits_and_interrupts_give_what_is_known():
     path = l0path.fit(X, y, lambda2=1e-3, max_k=12)
     began = time.perf_counter()
     c = path.certify(k=12, time_limit=1.0)
-    assert c.status == "time_limit" and not c.proven and 0 < c.gap < math.inf and time.perf_counter() - began < 20 and "time limit" in repr(c)
+    assert (
+        c.status == "time_limit"
+        and not c.proven
+        and 0 < c.gap < math.inf
+        and time.perf_counter() - began < 20
+        and "time limit" in repr(c)
+    )
     exact = l0path.fit(X, y, lambda2=1e-3, max_k=12, algorithm="exact", time_limit=5.0)
-    assert len(exact) == 13 and any("not proved" in note for note in exact.notes) and exact.table.gap.notna().all()
+    assert (
+        len(exact) == 13
+        and any("not proved" in note for note in exact.notes)
+        and exact.table.gap.notna().all()
+    )
     seen = []
-    l0path.fit(X, y, lambda2=0.5, max_k=3, algorithm=BranchAndBound(gap=0.01), on_solution=lambda m: seen.append((m.k, m.optimality)))
+    l0path.fit(
+        X,
+        y,
+        lambda2=0.5,
+        max_k=3,
+        algorithm=BranchAndBound(gap=0.01),
+        on_solution=lambda m: seen.append((m.k, m.optimality)),
+    )
     assert {k for k, _ in seen} == {0, 1, 2, 3}
 
 
@@ -138,9 +207,13 @@ def test_the_hinge_is_solved_exactly_and_by_no_other_algorithm():
     X, y = hard(4, n=40, p=9, k=3, loss="hinge")
     path = l0path.fit(X, y, loss="hinge", lambda2=0.05, algorithm="exact", max_k=3)
     assert set(path.table.optimality) == {"global"} and path.table.gap.max() <= 1e-6
-    best = l0path.fit(X[:, path.support(k=3)], y, loss="hinge", lambda2=0.05, algorithm="exact", k=3).table.objective.iloc[-1]
+    best = l0path.fit(
+        X[:, path.support(k=3)], y, loss="hinge", lambda2=0.05, algorithm="exact", k=3
+    ).table.objective.iloc[-1]
     assert best == pytest.approx(path.table.objective[3], rel=1e-6)
-    other = l0path.fit(X, y, loss="hinge", lambda2=0.05, algorithm=IntegralityGeneration(gap=1e-6), max_k=3)
+    other = l0path.fit(
+        X, y, loss="hinge", lambda2=0.05, algorithm=IntegralityGeneration(gap=1e-6), max_k=3
+    )
     np.testing.assert_allclose(other.table.objective, path.table.objective, rtol=2e-6)
     assert path.predict(X, k=3, type="class").shape == (40,) and path.certify(k=2).proven
     with pytest.raises(ValueError, match="hinge"):

@@ -1,4 +1,7 @@
-"""Exact solving on real data, against enumeration by normal equations whose leaders are fitted again by QR, and on many small random problems, where no bound may lie above the enumerated optimum."""
+"""Exact solving on real data, against enumeration by normal equations whose leaders are fitted
+again by QR, and on many small random problems, where no bound may lie above the enumerated optimum.
+"""
+
 import itertools
 import math
 import warnings
@@ -26,7 +29,9 @@ def standardized(X, y, w):
 
 
 def by_qr(Z, c, w, lambda2, support):
-    """sum w (c - Z_S b)^2 / 2 + lambda2 ||b||^2 at its minimum, by QR of the rows sqrt(w) Z and sqrt(2 lambda2) I."""
+    """sum w (c - Z_S b)^2 / 2 + lambda2 ||b||^2 at its minimum, by QR of the rows sqrt(w) Z and
+    sqrt(2 lambda2) I.
+    """
     k = len(support)
     A = np.vstack([np.sqrt(w)[:, None] * Z[:, support], math.sqrt(2 * lambda2) * np.eye(k)])
     r = np.concatenate([np.sqrt(w) * c, np.zeros(k)])
@@ -35,7 +40,9 @@ def by_qr(Z, c, w, lambda2, support):
 
 
 def best_by_enumeration(X, y, k, lambda2=0.0, weights=None, leaders=LEADERS):
-    """[(value, support)] of the best supports of k columns, ascending, intercept and standardised columns: all supports by normal equations, the `leaders` first of these by QR."""
+    """[(value, support)] of the best supports of k columns, ascending, intercept and standardised
+    columns: all supports by normal equations, the `leaders` first of these by QR.
+    """
     w = np.full(len(y), 1.0 / len(y)) if weights is None else weights / weights.sum()
     Z, c = standardized(X, y, w)
     G, q = Z.T @ (w[:, None] * Z) + 2 * lambda2 * np.eye(X.shape[1]), Z.T @ (w * c)
@@ -43,7 +50,9 @@ def best_by_enumeration(X, y, k, lambda2=0.0, weights=None, leaders=LEADERS):
     while block := list(itertools.islice(every, BLOCK)):
         S = np.array(block)
         taken = q[S]
-        gain = (taken * np.linalg.solve(G[S[:, :, None], S[:, None, :]], taken[:, :, None])[:, :, 0]).sum(axis=1)
+        gain = (
+            taken * np.linalg.solve(G[S[:, :, None], S[:, None, :]], taken[:, :, None])[:, :, 0]
+        ).sum(axis=1)
         first = np.argsort(-gain)[:leaders]
         best = sorted(best + [(-gain[i], block[i]) for i in first])[:leaders]
     return sorted((by_qr(Z, c, w, lambda2, list(support)), support) for _, support in best)
@@ -52,8 +61,14 @@ def best_by_enumeration(X, y, k, lambda2=0.0, weights=None, leaders=LEADERS):
 def check_size(path, k, best, n_best=5):
     """The certificate of a size, with its best models, against enumeration."""
     c = path.certify(k=k, n_best=n_best, time_limit=120)
-    assert c.lower_bound <= best[0][0] * (1 + REL) and c.proven and c.incumbent == pytest.approx(best[0][0], rel=REL)
-    np.testing.assert_allclose([m.objective for m in c.best], [value for value, _ in best[:n_best]], rtol=1e-8)
+    assert (
+        c.lower_bound <= best[0][0] * (1 + REL)
+        and c.proven
+        and c.incumbent == pytest.approx(best[0][0], rel=REL)
+    )
+    np.testing.assert_allclose(
+        [m.objective for m in c.best], [value for value, _ in best[:n_best]], rtol=1e-8
+    )
     if best[1][0] > best[0][0] * (1 + 1e-6):
         assert tuple(c.model.support) == best[0][1]
         support = np.array(best[0][1])
@@ -81,7 +96,9 @@ def test_prostate_every_size(shared, lambda2):
 
 
 def test_prostate_best_subset_of_two_is_the_published_one(shared):
-    """Table 3.3 of Hastie, Tibshirani and Friedman (2009), The Elements of Statistical Learning: lcavol and lweight on the 67 training rows; their columns are standardised over all 97 rows."""
+    """Table 3.3 of Hastie, Tibshirani and Friedman (2009), The Elements of Statistical Learning:
+    lcavol and lweight on the 67 training rows; their columns are standardised over all 97 rows.
+    """
     X, y, train = prostate(shared)
     X = (X - X.mean()) / X.std(ddof=1)
     c = l0path.fit(X[train], y[train]).certify(k=2)
@@ -128,7 +145,9 @@ def test_growth_twenty_columns_to_eight(lambda2):
 
 
 def test_prices_agree_with_sizes():
-    """The best model at a price is the best of all sizes at that price: enumerated on the ten columns of diabetes."""
+    """The best model at a price is the best of all sizes at that price: enumerated on the ten
+    columns of diabetes.
+    """
     data = load_diabetes()
     X, y = data.X.to_numpy(), data.y.to_numpy(float)
     best = [0.5 * float(y.var())] + [best_by_enumeration(X, y, k, 0.02)[0][0] for k in range(1, 11)]
@@ -137,11 +156,15 @@ def test_prices_agree_with_sizes():
     assert set(path.table.optimality) == {"global"} and len(path) == prices.size
     for row in path.table.itertuples():
         values = [value + row.lambda0 * k for k, value in enumerate(best)]
-        assert row.objective == pytest.approx(min(values), rel=REL) and row.lower_bound <= min(values) * (1 + REL)
+        assert row.objective == pytest.approx(min(values), rel=REL) and row.lower_bound <= min(
+            values
+        ) * (1 + REL)
 
 
 def by_newton(Z, y, loss, lambda2):
-    """mean loss + lambda2 ||b||^2 at its minimum over intercept and b, by Newton steps that are halved until they descend. Z (n, k) of mean 0 and variance 1, y -1 or 1."""
+    """mean loss + lambda2 ||b||^2 at its minimum over intercept and b, by Newton steps that are
+    halved until they descend. Z (n, k) of mean 0 and variance 1, y -1 or 1.
+    """
     A = np.column_stack([np.ones(len(y)), Z])
     ridge = np.append(0.0, np.full(Z.shape[1], lambda2))
 
@@ -150,12 +173,19 @@ def by_newton(Z, y, loss, lambda2):
         if loss == "logistic":
             q = 1 / (1 + np.exp(m))
             return np.logaddexp(0, -m).mean() + ridge @ t**2, -y * q, q * (1 - q)
-        return (np.maximum(0, 1 - m) ** 2).mean() + ridge @ t**2, -2 * y * np.maximum(0, 1 - m), 2.0 * (m < 1)
+        return (
+            (np.maximum(0, 1 - m) ** 2).mean() + ridge @ t**2,
+            -2 * y * np.maximum(0, 1 - m),
+            2.0 * (m < 1),
+        )
 
     t = np.zeros(A.shape[1])
     for _ in range(100):
         value, slope, curvature = parts(t)
-        step = np.linalg.solve(A.T @ (curvature[:, None] * A) / len(y) + np.diag(2 * ridge), A.T @ slope / len(y) + 2 * ridge * t)
+        step = np.linalg.solve(
+            A.T @ (curvature[:, None] * A) / len(y) + np.diag(2 * ridge),
+            A.T @ slope / len(y) + 2 * ridge * t,
+        )
         if np.abs(step).max() < 1e-10:
             return value
         while parts(t - step)[0] > value and np.abs(step).max() > 1e-12:
@@ -173,13 +203,19 @@ def test_tumour_means_to_five_columns(loss):
     path = l0path.fit(X, y, loss=loss, lambda2=0.01, max_k=5, algorithm="exact")
     assert set(path.table.optimality) == {"global"}
     for k in range(1, 6):
-        best = min((by_newton(Z[:, S], y, loss, 0.01), S) for S in itertools.combinations(range(10), k))
-        assert path.table.objective[k] == pytest.approx(best[0], rel=REL) and path.table.lower_bound[k] <= best[0] * (1 + REL)
+        best = min(
+            (by_newton(Z[:, S], y, loss, 0.01), S) for S in itertools.combinations(range(10), k)
+        )
+        assert path.table.objective[k] == pytest.approx(
+            best[0], rel=REL
+        ) and path.table.lower_bound[k] <= best[0] * (1 + REL)
         assert tuple(path.support(k=k)) == best[1]
 
 
 def values_of(table, forced, price=None, most=None):
-    """{support: objective} of enumerated supports, at a price per column (p,), or of at most `most` unforced columns."""
+    """{support: objective} of enumerated supports, at a price per column (p,), or of at most `most`
+    unforced columns.
+    """
     if price is not None:
         return {S: value + price[list(S)].sum() for S, (value, _) in table.items()}
     return {S: value for S, (value, _) in table.items() if len(S) <= most + len(forced)}
@@ -201,26 +237,43 @@ def check_bound(c, values, betas, gap):
     return int(c.nodes > 0), int(c.proven), int(math.isfinite(c.gap))
 
 
-@pytest.mark.parametrize(("count", "columns"), [(100, (4, 5)), pytest.param(500, (5, 7), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("count", "columns"), [(100, (4, 5)), pytest.param(500, (5, 7), marks=pytest.mark.slow)]
+)
 def test_no_bound_lies_above_the_enumerated_optimum(count, columns):
-    """Every loss, sizes and prices, weights, offsets, boxes, forced columns, factors; searches that end at once, soon or with a proof."""
+    """Every loss, sizes and prices, weights, offsets, boxes, forced columns, factors; searches that
+    end at once, soon or with a proof.
+    """
     searched = proven = bounded = 0
-    for number, d in enumerate(oracles.instances(count, seed=1000 + count, losses=SEARCHED, columns=columns)):
+    for number, d in enumerate(
+        oracles.instances(count, seed=1000 + count, losses=SEARCHED, columns=columns)
+    ):
         rng = np.random.default_rng(number)
-        table = oracles.every_support(d["X"], d["y"], forced=d["forced"], **oracles.restricted_keywords(d))
+        table = oracles.every_support(
+            d["X"], d["y"], forced=d["forced"], **oracles.restricted_keywords(d)
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SeparationWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
-            how = oracles.fit_keywords(d) | {"algorithm": BranchAndBound(node_limit=2) if number % 3 == 0 else "swap"}
+            how = oracles.fit_keywords(d) | {
+                "algorithm": BranchAndBound(node_limit=2) if number % 3 == 0 else "swap"
+            }
             sizes = l0path.fit(d["X"], d["y"], **how)
             price = l0path.fit(d["X"], d["y"], lambda0=[d["lambda0"]], **how)
         s = int(rng.integers(1, max(len(sizes) - 1, 2)))
-        limits = {"node_limit": [1, 3, None][number % 3], "gap": float(rng.choice([1e-6, 0.01, 0.2]))}
+        limits = {
+            "node_limit": [1, 3, None][number % 3],
+            "gap": float(rng.choice([1e-6, 0.01, 0.2])),
+        }
         jobs = [(price, 0, values_of(table, d["forced"], price=d["lambda0"] * d["penalty_factor"]))]
         if s < len(sizes):
             jobs.append((sizes, s, values_of(table, d["forced"], most=sizes.solutions[s].k)))
         for path, index, values in jobs:
             if path.solutions[index].status == "converged":
-                a, b, f = check_bound(path.certify(index=index, time_limit=60, **limits), values, table, limits["gap"])
+                a, b, f = check_bound(
+                    path.certify(index=index, time_limit=60, **limits), values, table, limits["gap"]
+                )
                 searched, proven, bounded = searched + a, proven + b, bounded + f
-    assert searched > count / 4 and proven > count / 3 and bounded > count  # so that the checks above were about something
+    assert (
+        searched > count / 4 and proven > count / 3 and bounded > count
+    )  # so that the checks above were about something

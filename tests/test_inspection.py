@@ -1,4 +1,7 @@
-"""Summaries and alternatives against brute force over all exchanges, refits against statsmodels called by hand, metrics against their definitions."""
+"""Summaries and alternatives against brute force over all exchanges, refits against statsmodels
+called by hand, metrics against their definitions.
+"""
+
 import warnings
 
 import numpy as np
@@ -17,13 +20,19 @@ LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "po
 
 def data(loss, n=120, p=7, seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame(rng.standard_normal((n, p)) + 0.6 * rng.standard_normal((n, 1)), columns=[f"c{j}" for j in range(p)])
+    X = pd.DataFrame(
+        rng.standard_normal((n, p)) + 0.6 * rng.standard_normal((n, 1)),
+        columns=[f"c{j}" for j in range(p)],
+    )
     eta = 0.7 * X["c1"] - 0.6 * X["c4"] + 0.2 * X["c5"]
     if loss in ("logistic", "squared_hinge", "smoothed_hinge"):
         return X, pd.Series(np.where(eta + rng.logistic(size=n) > 0, "yes", "no"), name="answer")
     if loss == "poisson":
         return X, pd.Series(rng.poisson(np.exp(0.4 * eta + 0.5)), name="count")
-    return X, pd.Series(3 * eta + (rng.standard_t(2, n) if loss == "huber" else rng.standard_normal(n)) + 5, name="answer")
+    return X, pd.Series(
+        3 * eta + (rng.standard_t(2, n) if loss == "huber" else rng.standard_normal(n)) + 5,
+        name="answer",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,7 @@ def squared():
     return X, y, l0path.fit(X, y)
 
 
-# ------------------------------------------------------------------------------------------------------------------ summary and alternatives
+# -------------------- summary and alternatives
 
 
 def brute(d, support, base, usable, same):
@@ -40,9 +49,20 @@ def brute(d, support, base, usable, same):
     dropped = {}
     for j in support:
         held = d["lower"][j] > 0 or d["upper"][j] < 0
-        dropped[j] = np.nan if held else oracles.restricted(d["X"], d["y"], [a for a in support if a != j], **same)[0] - base
+        dropped[j] = (
+            np.nan
+            if held
+            else oracles.restricted(d["X"], d["y"], [a for a in support if a != j], **same)[0]
+            - base
+        )
     outside = [j for j in usable if j not in support]
-    pairs = {(i, j): oracles.restricted(d["X"], d["y"], [*(a for a in support if a != i), j], **same)[0] - base for i in support if i not in d["forced"] for j in outside}
+    pairs = {
+        (i, j): oracles.restricted(d["X"], d["y"], [*(a for a in support if a != i), j], **same)[0]
+        - base
+        for i in support
+        if i not in d["forced"]
+        for j in outside
+    }
     return dropped, pairs
 
 
@@ -58,19 +78,27 @@ def test_summary_and_alternatives_are_those_of_brute_force():
         dropped, pairs = brute(d, support, base, usable, same)
         table = path.summary(k=k).table
         scale = max(abs(base), 0.1)
-        np.testing.assert_allclose(table.loss_if_dropped, [dropped[j] for j in support], atol=1e-7 * scale)
+        np.testing.assert_allclose(
+            table.loss_if_dropped, [dropped[j] for j in support], atol=1e-7 * scale
+        )
         for i, row in zip(support, table.itertuples(), strict=True):
             mine = {j: change for (out, j), change in pairs.items() if out == i}
             if not mine:
                 assert row.best_exchange is None and np.isnan(row.exchange_change)
                 continue
             assert row.exchange_change == pytest.approx(min(mine.values()), abs=1e-7 * scale)
-            assert mine[path.names.index(row.best_exchange)] == pytest.approx(min(mine.values()), abs=1e-7 * scale)
+            assert mine[path.names.index(row.best_exchange)] == pytest.approx(
+                min(mine.values()), abs=1e-7 * scale
+            )
         near = path.alternatives(k=k, n=5)
-        np.testing.assert_allclose(near.loss, base + np.sort(list(pairs.values()))[:5], atol=1e-7 * scale)
+        np.testing.assert_allclose(
+            near.loss, base + np.sort(list(pairs.values()))[:5], atol=1e-7 * scale
+        )
         np.testing.assert_allclose(near.relative, (near.loss - base) / max(abs(base), 1e-12))
         for row in near.itertuples():
-            assert pairs[path.names.index(row.dropped), path.names.index(row.added)] == pytest.approx(row.loss - base, abs=1e-7 * scale)
+            assert pairs[
+                path.names.index(row.dropped), path.names.index(row.added)
+            ] == pytest.approx(row.loss - base, abs=1e-7 * scale)
         assert near.proven.all()
 
 
@@ -82,7 +110,9 @@ def test_the_ranking_and_few_refits_find_the_nearest_models(loss, monkeypatch):
     monkeypatch.setattr(summaries, "EVERY", 0)
     monkeypatch.setattr(summaries, "SPARE", 10)
     ranked = path.alternatives(k=4, n=5)
-    pd.testing.assert_frame_equal(ranked.drop(columns="proven"), all_refitted.drop(columns="proven"), rtol=1e-9)
+    pd.testing.assert_frame_equal(
+        ranked.drop(columns="proven"), all_refitted.drop(columns="proven"), rtol=1e-9
+    )
     assert all_refitted.proven.all() and not ranked.proven.any()
     pd.testing.assert_frame_equal(path.summary(k=4).table, table, rtol=1e-9)
 
@@ -103,8 +133,13 @@ def test_lambda0_rows_price_the_exchange():
     model, near = path.model(index=0), path.alternatives(index=0, n=3)
     same = {"loss": "squared"}
     support = path.support(index=0).tolist()
-    every = sorted(oracles.restricted(X, y, [*(a for a in support if a != i), j], **same)[0] + 0.05 * (factor[support].sum() - factor[i] + factor[j])
-                   for i in support for j in range(7) if j not in support)
+    every = sorted(
+        oracles.restricted(X, y, [*(a for a in support if a != i), j], **same)[0]
+        + 0.05 * (factor[support].sum() - factor[i] + factor[j])
+        for i in support
+        for j in range(7)
+        if j not in support
+    )
     np.testing.assert_allclose(near.loss, every[:3])
     assert near.loss.min() >= model.objective - 1e-9
 
@@ -112,7 +147,13 @@ def test_lambda0_rows_price_the_exchange():
 def test_empty_and_full_models(squared):
     _, _, path = squared
     assert path.summary(k=0).table.empty and "(intercept only)" in str(path.summary(k=0))
-    assert list(path.alternatives(k=0).columns) == ["dropped", "added", "loss", "relative", "proven"]
+    assert list(path.alternatives(k=0).columns) == [
+        "dropped",
+        "added",
+        "loss",
+        "relative",
+        "proven",
+    ]
     assert len(path.alternatives(k=7)) == 0
     assert path.summary(k=7).table.best_exchange.tolist() == [None] * 7
     with pytest.raises(ValueError, match="n=0"):
@@ -122,7 +163,20 @@ def test_empty_and_full_models(squared):
 def test_summary_text_names_what_matters(squared):
     _, _, path = squared
     text = str(path.summary(k=2))
-    assert all(word in text for word in ("k = 2 of p = 7", "n = 120", "deviance ratio", "refit_swap", "intercept", "loss_if_dropped", "best_exchange", "c1", "c4"))
+    assert all(
+        word in text
+        for word in (
+            "k = 2 of p = 7",
+            "n = 120",
+            "deviance ratio",
+            "refit_swap",
+            "intercept",
+            "loss_if_dropped",
+            "best_exchange",
+            "c1",
+            "c4",
+        )
+    )
     html = path.model(k=2).summary()._repr_html_()
     assert "loss_if_dropped" in html and "<table" in html
 
@@ -133,7 +187,7 @@ def test_forced_columns_have_a_worth_but_no_exchange(squared):
     assert table.loc["c0", "best_exchange"] is None and table.loc["c0", "loss_if_dropped"] >= 0
 
 
-# ------------------------------------------------------------------------------------------------------------------ refit
+# -------------------- refit
 
 
 def design(X, path, k):
@@ -147,15 +201,22 @@ def test_refit_is_the_unpenalised_fit_of_statsmodels(loss):
     X, y = data(loss)
     path = l0path.fit(X, y, loss=loss)
     results, A = path.refit(k=3), design(X, path, 3)
-    own = {"squared": lambda: sm.OLS(y, A).fit(), "poisson": lambda: sm.GLM(y, A, family=sm.families.Poisson()).fit(tol=1e-12),
-           "logistic": lambda: sm.Logit((y == "yes").astype(float), A).fit(disp=False, tol=1e-12),
-           "huber": lambda: sm.RLM(y, A, M=sm.robust.norms.HuberT(path.meta.loss_parameter / results.scale)).fit(update_scale=False, start_scale=results.scale, tol=1e-12, maxiter=500)}[loss]()
+    own = {
+        "squared": lambda: sm.OLS(y, A).fit(),
+        "poisson": lambda: sm.GLM(y, A, family=sm.families.Poisson()).fit(tol=1e-12),
+        "logistic": lambda: sm.Logit((y == "yes").astype(float), A).fit(disp=False, tol=1e-12),
+        "huber": lambda: sm.RLM(
+            y, A, M=sm.robust.norms.HuberT(path.meta.loss_parameter / results.scale)
+        ).fit(update_scale=False, start_scale=results.scale, tol=1e-12, maxiter=500),
+    }[loss]()
     assert results.params.index.tolist() == ["(Intercept)", *path.model(k=3).features]
     np.testing.assert_allclose(results.params, path.coef(k=3), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(results.params, own.params, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(results.bse, own.bse, rtol=1e-5)
     assert results.model.endog_names == y.name
-    assert "Conditional on selection" in str(results.summary()) and "Conditional on selection" in str(results.summary2())
+    assert "Conditional on selection" in str(
+        results.summary()
+    ) and "Conditional on selection" in str(results.summary2())
     assert results.selection.startswith("conditional on selection")
 
 
@@ -192,7 +253,9 @@ def test_other_weights_are_precisions():
     w = np.random.default_rng(4).uniform(0.2, 2, 120)
     X, y = data("squared")
     path = l0path.fit(X, y, sample_weight=w)
-    np.testing.assert_allclose(path.refit(k=2).bse, sm.WLS(y, design(X, path, 2), weights=w).fit().bse)
+    np.testing.assert_allclose(
+        path.refit(k=2).bse, sm.WLS(y, design(X, path, 2), weights=w).fit().bse
+    )
     X, y = data("logistic")
     path = l0path.fit(X, y, loss="logistic", class_weight="balanced", lambda2=0.0)
     np.testing.assert_allclose(path.refit(k=2).params, path.coef(k=2), rtol=1e-6, atol=1e-6)
@@ -221,8 +284,12 @@ def test_new_rows_are_held_out_and_the_fits_own_are_not(squared):
     X, y, _ = squared
     path = l0path.fit(X.iloc[:80], y.iloc[:80])
     held = path.refit(k=2, X=X.iloc[80:], y=y.iloc[80:])
-    np.testing.assert_allclose(held.params, sm.OLS(y.iloc[80:], design(X, path, 2).iloc[80:]).fit().params)
-    assert "Held-out rows: 40" in str(held.summary()) and held.fittedvalues.index.equals(X.index[80:])
+    np.testing.assert_allclose(
+        held.params, sm.OLS(y.iloc[80:], design(X, path, 2).iloc[80:]).fit().params
+    )
+    assert "Held-out rows: 40" in str(held.summary()) and held.fittedvalues.index.equals(
+        X.index[80:]
+    )
     assert "Conditional on" in str(path.refit(k=2, X=X.iloc[:80], y=y.iloc[:80]).summary())
     shuffled = path.refit(k=2, X=X.iloc[80:, ::-1], y=y.iloc[80:])
     np.testing.assert_allclose(shuffled.params, held.params)
@@ -247,17 +314,25 @@ def test_loaded_paths_keep_forced_columns_and_boxes(squared, tmp_path):
     X, y, _ = squared
     path = l0path.fit(X, y, always_include=["c0"], max_k=2)
     path.save(tmp_path / "forced")
-    pd.testing.assert_frame_equal(l0path.load(tmp_path / "forced").summary(k=2, X=X, y=y).table, path.summary(k=2).table)
-    out = int(path.support(k=2)[-1])  # a column that would be the best replacement, left out by the user
+    pd.testing.assert_frame_equal(
+        l0path.load(tmp_path / "forced").summary(k=2, X=X, y=y).table, path.summary(k=2).table
+    )
+    out = int(
+        path.support(k=2)[-1]
+    )  # a column that would be the best replacement, left out by the user
     without = l0path.fit(X, y, exclude=[out], max_k=2)
     without.save(tmp_path / "without")
-    pd.testing.assert_frame_equal(l0path.load(tmp_path / "without").summary(k=2, X=X, y=y).table, without.summary(k=2).table)
+    pd.testing.assert_frame_equal(
+        l0path.load(tmp_path / "without").summary(k=2, X=X, y=y).table, without.summary(k=2).table
+    )
     boxed = l0path.fit(X, y, upper=0.5, max_k=2)
     boxed.save(tmp_path / "boxed")
-    pd.testing.assert_frame_equal(l0path.load(tmp_path / "boxed").summary(k=2, X=X, y=y).table, boxed.summary(k=2).table)
+    pd.testing.assert_frame_equal(
+        l0path.load(tmp_path / "boxed").summary(k=2, X=X, y=y).table, boxed.summary(k=2).table
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------------ score
+# -------------------- score
 
 
 def test_scores_of_real_responses(squared):
@@ -266,12 +341,16 @@ def test_scores_of_real_responses(squared):
     mu = path.predict(X, k=2)
     score = path.model(k=2).score(X, y, sample_weight=w)
     assert score["mse"] == pytest.approx(metrics.mean_squared_error(y, mu, sample_weight=w))
-    assert score["deviance"] == pytest.approx(score["mse"]) and score["rmse"] == pytest.approx(np.sqrt(score["mse"]))
+    assert score["deviance"] == pytest.approx(score["mse"]) and score["rmse"] == pytest.approx(
+        np.sqrt(score["mse"])
+    )
     assert score["mae"] == pytest.approx(metrics.mean_absolute_error(y, mu, sample_weight=w))
     assert score["r2"] == pytest.approx(metrics.r2_score(y, mu, sample_weight=w))
     X, y = data("poisson")
     path = l0path.fit(X, y, loss="poisson", max_k=2)
-    assert path.score(X, y, k=2)["deviance"] == pytest.approx(metrics.mean_poisson_deviance(y, path.predict(X, k=2)))
+    assert path.score(X, y, k=2)["deviance"] == pytest.approx(
+        metrics.mean_poisson_deviance(y, path.predict(X, k=2))
+    )
 
 
 def test_scores_of_classes():
@@ -281,7 +360,9 @@ def test_scores_of_classes():
     assert score["brier"] == pytest.approx(metrics.brier_score_loss(y == "yes", probability))
     assert score["deviance"] == pytest.approx(2 * metrics.log_loss(y == "yes", probability))
     assert score["auc"] == pytest.approx(metrics.roc_auc_score(y == "yes", probability))
-    assert score["accuracy"] == pytest.approx(np.mean(path.predict(X, k=2, type="class") == y)) and score["misclassification"] == pytest.approx(1 - score["accuracy"])
+    assert score["accuracy"] == pytest.approx(
+        np.mean(path.predict(X, k=2, type="class") == y)
+    ) and score["misclassification"] == pytest.approx(1 - score["accuracy"])
     one = y == "yes"
     assert np.isnan(path.score(X[one], y[one], k=2)["auc"])
     with pytest.raises(ValueError, match="'maybe'"):

@@ -1,4 +1,7 @@
-"""Stopping early, calling from two threads, and what a fit leaves behind: nothing solved is lost, nothing global is touched."""
+"""Stopping early, calling from two threads, and what a fit leaves behind: nothing solved is lost,
+nothing global is touched.
+"""
+
 import contextlib
 import json
 import os
@@ -32,11 +35,19 @@ def data(n=120, p=400, seed=0, loss="squared"):
 
 X, Y = data()
 Z = data(loss="logistic")[1]
-LONG = dict(max_k=25, loss="logistic", lambda2=np.geomspace(1, 1e-3, 400), algorithm=LocalSearch(effort="high"), random_state=0)  # many seconds of search, if nothing stops it
+LONG = dict(
+    max_k=25,
+    loss="logistic",
+    lambda2=np.geomspace(1, 1e-3, 400),
+    algorithm=LocalSearch(effort="high"),
+    random_state=0,
+)  # many seconds of search, if nothing stops it
 
 
 def check(path):
-    """What there is, is right: sizes of each slice in order, objectives recomputed, unverified sizes named in the status."""
+    """What there is, is right: sizes of each slice in order, objectives recomputed, unverified
+    sizes named in the status.
+    """
     for _, part in path.table.groupby("slice"):
         assert part.k.tolist() == list(range(len(part)))
     assert len(path) >= 1
@@ -44,7 +55,9 @@ def check(path):
     for i, s in enumerate(path.solutions):
         beta = np.zeros(X.shape[1])
         beta[s.support] = s.beta
-        assert s.objective == pytest.approx(oracles.objective(X, y, beta, s.intercept, loss=path.loss, lambda2=s.lambda2), rel=1e-9)
+        assert s.objective == pytest.approx(
+            oracles.objective(X, y, beta, s.intercept, loss=path.loss, lambda2=s.lambda2), rel=1e-9
+        )
         assert path.objective(index=i) == pytest.approx(s.objective, rel=1e-9)
         assert s.optimality != "unverified" or s.slice == path.solutions[-1].slice
     unverified = (path.table.optimality == "unverified").sum()
@@ -78,16 +91,23 @@ def test_time_limit_of_a_row_loss_and_of_slices():
 
 def test_a_generous_time_limit_changes_nothing():
     a, b = l0path.fit(X, Y, max_k=6), l0path.fit(X, Y, max_k=6, time_limit=1000)
-    assert a.table.objective.tolist() == b.table.objective.tolist() and a.status == b.status == "complete: k = 0..6"
+    assert (
+        a.table.objective.tolist() == b.table.objective.tolist()
+        and a.status == b.status == "complete: k = 0..6"
+    )
 
 
 @contextmanager
 def ctrl_c_after(seconds):
-    """SIGINT in the main thread, once; a late one is waited for, so that it cannot fall into another test."""
+    """SIGINT in the main thread, once; a late one is waited for, so that it cannot fall into
+    another test.
+    """
     fired, inside = [], False
 
     def alarm(number, frame):
-        if not inside or frame.f_code.co_filename == contextlib.__file__:  # on the way into the block, or out of it: a little later
+        if (
+            not inside or frame.f_code.co_filename == contextlib.__file__
+        ):  # on the way into the block, or out of it: a little later
             signal.setitimer(signal.ITIMER_REAL, 1e-4)
             return
         fired.append(number)
@@ -115,14 +135,20 @@ def test_ctrl_c_returns_what_is_solved():
 
 
 @pytest.mark.parametrize("delay", [0.001, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03, 0.05])
-@pytest.mark.parametrize("options", [dict(max_k=25), dict(max_k=12, loss="logistic", lambda2=0.01)], ids=["squared", "logistic"])
+@pytest.mark.parametrize(
+    "options",
+    [dict(max_k=25), dict(max_k=12, loss="logistic", lambda2=0.01)],
+    ids=["squared", "logistic"],
+)
 def test_ctrl_c_at_any_moment_returns_sound_points(delay, options):
     path = None
     before = signal.getsignal(signal.SIGINT)
     with ctrl_c_after(delay):
         path = l0path.fit(X, Z if options.get("loss") else Y, **options)
     assert signal.getsignal(signal.SIGINT) is before
-    if path is not None and path.status.startswith("interrupted"):  # None: it fell before the fit, or between the fit and its name
+    if path is not None and path.status.startswith(
+        "interrupted"
+    ):  # None: it fell before the fit, or between the fit and its name
         check(path)
     again = l0path.fit(X, Z if options.get("loss") else Y, **options)
     assert again.status == f"complete: k = 0..{options['max_k']}"
@@ -167,7 +193,9 @@ def test_on_solution_sees_every_size_as_a_usable_model(loss):
 
     def listener(model):
         assert isinstance(model, l0path.Model) and model.coef.size == model.support.size + 1
-        assert model.predict(A[:3]).shape == (3,) and model.features == [f"x{j}" for j in model.support]
+        assert model.predict(A[:3]).shape == (3,) and model.features == [
+            f"x{j}" for j in model.support
+        ]
         seen[model.k] = (model.objective, model.support.tolist(), model.optimality)
 
     path = l0path.fit(A, y, loss=loss, lambda2=0.01, max_k=5, on_solution=listener)
@@ -178,7 +206,10 @@ def test_on_solution_sees_every_size_as_a_usable_model(loss):
 
 def test_on_solution_true_stops_and_other_values_do_not():
     path = l0path.fit(X, Z, on_solution=lambda model: model.k == 3, **LONG)
-    assert path.status.startswith("stopped by on_solution; k = 0..") and path.model(k=3, slice=0).optimality == "refit_swap_m"
+    assert (
+        path.status.startswith("stopped by on_solution; k = 0..")
+        and path.model(k=3, slice=0).optimality == "refit_swap_m"
+    )
     check(path)
     assert l0path.fit(X, Y, max_k=4, on_solution=lambda model: "yes").status == "complete: k = 0..4"
     path = l0path.fit(X, Z, on_solution=lambda model: True, **LONG)
@@ -195,21 +226,38 @@ def test_errors_of_the_callback_reach_the_caller():
 
 def test_stopping_on_slices_keeps_the_finished_ones():
     count = []
-    path = l0path.fit(X, Y, penalty="L0L2", n_shrink=5, max_k=4, on_solution=lambda model: count.append(model.slice) or (model.slice == 2 and model.k == 4))
+    path = l0path.fit(
+        X,
+        Y,
+        penalty="L0L2",
+        n_shrink=5,
+        max_k=4,
+        on_solution=lambda model: count.append(model.slice) or (model.slice == 2 and model.k == 4),
+    )
     assert path.table.slice.unique().tolist() == [0, 1, 2] and set(count) == {0, 1, 2}
     assert (path.table[path.table.slice < 2].optimality != "unverified").all()
 
 
 def test_two_python_threads_at_once_give_the_serial_answers():
     jobs = [("squared", 3), ("logistic", 4), ("squared", 5), ("huber", 6)]
-    serial = [l0path.fit(*data(90, 300, seed, loss), loss=loss, max_k=8, lambda2=0.01, delta=1.0) for loss, seed in jobs]
+    serial = [
+        l0path.fit(*data(90, 300, seed, loss), loss=loss, max_k=8, lambda2=0.01, delta=1.0)
+        for loss, seed in jobs
+    ]
     for _ in range(2):
         results, errors = {}, []
 
         def work(i, results=results, errors=errors):
             try:
                 loss, seed = jobs[i]
-                results[i] = l0path.fit(*data(90, 300, seed, loss), loss=loss, max_k=8, lambda2=0.01, delta=1.0, n_jobs=[None, 1][i % 2])
+                results[i] = l0path.fit(
+                    *data(90, 300, seed, loss),
+                    loss=loss,
+                    max_k=8,
+                    lambda2=0.01,
+                    delta=1.0,
+                    n_jobs=[None, 1][i % 2],
+                )
             except BaseException as error:
                 errors.append(error)
 
@@ -220,7 +268,9 @@ def test_two_python_threads_at_once_give_the_serial_answers():
             thread.join()
         assert not errors
         for i, path in enumerate(serial):
-            assert [s.support.tolist() for s in path.solutions] == [s.support.tolist() for s in results[i].solutions]
+            assert [s.support.tolist() for s in path.solutions] == [
+                s.support.tolist() for s in results[i].solutions
+            ]
             np.testing.assert_allclose(results[i].table.objective, path.table.objective, rtol=1e-9)
 
 
@@ -230,11 +280,15 @@ def test_global_random_states_are_untouched():
     numpy_state, python_state = np.random.get_state()[1].copy(), random.getstate()  # noqa: NPY002
     l0path.fit(X, Y, max_k=4, algorithm=LocalSearch(effort="high"), random_state=3)
     l0path.fit(X, Y, max_k=2)
-    assert np.array_equal(np.random.get_state()[1], numpy_state) and random.getstate() == python_state  # noqa: NPY002
+    assert np.array_equal(np.random.get_state()[1], numpy_state)  # noqa: NPY002
+    assert random.getstate() == python_state
 
 
 def test_random_state_decides_high_effort():
-    runs = [l0path.fit(X, Y, max_k=8, algorithm=LocalSearch(effort="high"), random_state=s) for s in (5, 5, np.random.default_rng(5))]
+    runs = [
+        l0path.fit(X, Y, max_k=8, algorithm=LocalSearch(effort="high"), random_state=s)
+        for s in (5, 5, np.random.default_rng(5))
+    ]
     for run in runs[1:]:
         assert run.table.objective.tolist() == runs[0].table.objective.tolist()
     assert (runs[0].table.objective <= l0path.fit(X, Y, max_k=8).table.objective * (1 + 1e-9)).all()
@@ -259,7 +313,15 @@ print(json.dumps({"kernels": kernels, "lazy": lazy, "k": int(path.table.k.max())
 
 def probe(cache):
     """What a fresh interpreter with an empty kernel cache compiled for a default squared fit."""
-    out = subprocess.run([sys.executable, "-W", "error", "-c", PROBE], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False, env={**os.environ, "NUMBA_CACHE_DIR": str(cache)})
+    out = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROBE],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=300,
+        check=False,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+    )
     assert out.returncode == 0, out.stderr
     return json.loads(out.stdout)
 

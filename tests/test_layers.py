@@ -1,4 +1,7 @@
-"""No import goes up, no import cycles, nothing heavy at import: read from the sources with `ast`, every form of import."""
+"""No import goes up, no import cycles, nothing heavy at import: read from the sources with `ast`,
+every form of import.
+"""
+
 import ast
 import subprocess
 import sys
@@ -12,7 +15,21 @@ LAYERS = [
     {"losses", "penalties", "designs", "formula", "groups"},
     {"problem", "screening", "duality"},
     {"solvers"},
-    {"bounding", "proving", "grids", "group_path", "generated_groups", "inputs", "working_set", "penalised_path", "engines", "paths", "plan", "solve", "fit"},
+    {
+        "bounding",
+        "proving",
+        "grids",
+        "group_path",
+        "generated_groups",
+        "inputs",
+        "working_set",
+        "penalised_path",
+        "engines",
+        "paths",
+        "plan",
+        "solve",
+        "fit",
+    },
     {"inspection", "selection", "cross_validation", "diagnostics", "selection_inference"},
     {"plots", "simulate", "datasets", "estimators", "report", "warm", "__main__"},
 ]
@@ -26,14 +43,21 @@ def package_sources(package=ROOT / "l0path"):
     for path in sorted(package.rglob("*.py")):
         parts = [package.name, *path.relative_to(package).with_suffix("").parts]
         is_package = parts[-1] == "__init__"
-        out[".".join(parts[:-1] if is_package else parts)] = (path.read_text(encoding="utf-8"), is_package)
+        out[".".join(parts[:-1] if is_package else parts)] = (
+            path.read_text(encoding="utf-8"),
+            is_package,
+        )
     return out
 
 
 def layer(module):
     """Number of the layer of a dotted module name, None when the table lacks it."""
     parts = module.split(".")
-    return TOP if len(parts) == 1 else next((i for i, names in enumerate(LAYERS) if parts[1] in names), None)
+    return (
+        TOP
+        if len(parts) == 1
+        else next((i for i, names in enumerate(LAYERS) if parts[1] in names), None)
+    )
 
 
 def absolute(module, is_package, level, name):
@@ -45,14 +69,27 @@ def absolute(module, is_package, level, name):
 
 
 def targets(node, module, is_package, known):
-    """Dotted names that an ast node imports from l0path: import, from-import (submodules told from attributes), import_module and __import__ of a constant."""
+    """Dotted names that an ast node imports from l0path: import, from-import (submodules told from
+    attributes), import_module and __import__ of a constant.
+    """
     if isinstance(node, ast.Import):
         found = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom):
         base = absolute(module, is_package, node.level, node.module)
-        found = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names]
-    elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__"):
-        name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str) else ""
+        found = [
+            f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base
+            for alias in node.names
+        ]
+    elif isinstance(node, ast.Call) and getattr(
+        node.func, "attr", getattr(node.func, "id", "")
+    ) in ("import_module", "__import__"):
+        name = (
+            node.args[0].value
+            if node.args
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+            else ""
+        )
         level = len(name) - len(name.lstrip("."))
         found = [absolute(module, is_package, level, name.lstrip("."))]
     else:
@@ -61,18 +98,26 @@ def targets(node, module, is_package, known):
 
 
 def is_type_checking(node):
-    return isinstance(node, ast.If) and getattr(node.test, "attr", getattr(node.test, "id", "")) == "TYPE_CHECKING"
+    return (
+        isinstance(node, ast.If)
+        and getattr(node.test, "attr", getattr(node.test, "id", "")) == "TYPE_CHECKING"
+    )
 
 
 def imports(module, sources):
-    """[(target, line, runs at import)] of a module; imports within functions and under TYPE_CHECKING do not run at import."""
+    """[(target, line, runs at import)] of a module; imports within functions and under
+    TYPE_CHECKING do not run at import.
+    """
     source, is_package = sources[module]
     out = []
 
     def visit(node, runs):
         out.extend((name, node.lineno, runs) for name in targets(node, module, is_package, sources))
         for field, value in ast.iter_fields(node):
-            body = field == "body" and (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or is_type_checking(node))
+            body = field == "body" and (
+                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+                or is_type_checking(node)
+            )
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
                     visit(child, runs and not body)
@@ -86,7 +131,9 @@ def unlisted(sources):
 
 
 def upward_imports(sources):
-    """Every import, at any depth, of a module in a higher layer, as "module:line imports target"."""
+    """Every import, at any depth, of a module in a higher layer, as "module:line imports
+    target".
+    """
     out = []
     for module in sources:
         if layer(module) in (None, TOP):
@@ -99,7 +146,9 @@ def upward_imports(sources):
 
 
 def runs_first(module, sources):
-    """Modules whose code must run for `module` to import: its targets, and the packages around them that are not around `module` itself."""
+    """Modules whose code must run for `module` to import: its targets, and the packages around them
+    that are not around `module` itself.
+    """
     out = set()
     for target, _, runs in imports(module, sources):
         parts = target.split(".") if runs else []
@@ -111,8 +160,14 @@ def runs_first(module, sources):
 
 
 def import_cycle(sources):
-    """A cycle of imports that run at import, as a list of modules, or [] if there is none; a module that imports itself is one."""
-    graph, done, stack = {module: sorted(runs_first(module, sources)) for module in sources}, set(), []
+    """A cycle of imports that run at import, as a list of modules, or [] if there is none; a module
+    that imports itself is one.
+    """
+    graph, done, stack = (
+        {module: sorted(runs_first(module, sources)) for module in sources},
+        set(),
+        [],
+    )
 
     def walk(module):
         if module in stack:
@@ -131,14 +186,19 @@ def import_cycle(sources):
 def loaded_by(statement):
     """Top-level modules in sys.modules of a fresh interpreter after the statement."""
     code = f"{statement}\nimport sys; print(' '.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
 
 
 def test_every_module_is_in_the_table():
     missing = unlisted(package_sources())
-    assert not missing, f"add {missing} to LAYERS in tests/test_layers.py, in the lowest layer above all they import"
+    assert not missing, (
+        f"add {missing} to LAYERS in tests/test_layers.py, in the lowest layer above all they "
+        "import"
+    )
 
 
 def test_no_import_goes_up():
@@ -153,20 +213,35 @@ def test_import_is_light():
     assert not loaded_by("import l0path") & set(HEAVY)
 
 
-# ------------------------------------------------------------------------------------------------------------------ the checker itself
+# -------------------- the checker itself
 
-MODULES = ["l0path.errors", "l0path.designs.dense", "l0path.penalties", "l0path.problem", "l0path.solvers.newton", "l0path.fit"]
+MODULES = [
+    "l0path.errors",
+    "l0path.designs.dense",
+    "l0path.penalties",
+    "l0path.problem",
+    "l0path.solvers.newton",
+    "l0path.fit",
+]
 MODULES += ["l0path.plots", "l0path.__main__"]
 PACKAGES = ["l0path", "l0path.designs", "l0path.solvers"]
 
 
 def mutant(**changes):
-    """A small sound package with the named modules (dots as two underscores) given another source."""
+    """A small sound package with the named modules (dots as two underscores) given another
+    source.
+    """
     sources = {name: ("", False) for name in MODULES} | {name: ("", True) for name in PACKAGES}
     sources["l0path"] = ("from .fit import fit\nfrom l0path import plots, errors", True)
     sources["l0path.designs"] = ("from .dense import Dense", True)
-    sources["l0path.problem"] = ("import numpy\nfrom .designs import dense\nfrom . import errors, penalties", False)
-    sources["l0path.fit"] = ("import l0path.solvers.newton\ndef fit():\n    from .problem import Problem", False)
+    sources["l0path.problem"] = (
+        "import numpy\nfrom .designs import dense\nfrom . import errors, penalties",
+        False,
+    )
+    sources["l0path.fit"] = (
+        "import l0path.solvers.newton\ndef fit():\n    from .problem import Problem",
+        False,
+    )
     sources["l0path.__main__"] = ("import l0path\nfrom l0path import __version__", False)
     for key, source in changes.items():
         name = f"l0path.{key.replace('__', '.')}"
@@ -204,20 +279,39 @@ def test_upward_imports_of_every_form_are_caught(source):
     assert len(upward_imports(mutant(penalties=source))) == 1
 
 
-@pytest.mark.parametrize("source", ["from ..fit import fit", "from .. import fit", "from ..fit.sub import x", "def f():\n    from ..plots import plot"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from ..fit import fit",
+        "from .. import fit",
+        "from ..fit.sub import x",
+        "def f():\n    from ..plots import plot",
+    ],
+)
 def test_relative_imports_of_two_levels_are_caught(source):
     assert len(upward_imports(mutant(solvers__newton=source))) == 1
     assert len(upward_imports(mutant(designs__dense=source))) == 1
-    assert len(upward_imports(mutant(solvers=source))) == 1  # in a package's __init__ one dot is the package itself
+    assert (
+        len(upward_imports(mutant(solvers=source))) == 1
+    )  # in a package's __init__ one dot is the package itself
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"designs__dense": "from l0path.penalties import Penalty", "penalties": "from .designs import Dense"},
-        {"designs__dense": "from ..penalties import Penalty", "penalties": "import l0path.designs.dense"},
+        {
+            "designs__dense": "from l0path.penalties import Penalty",
+            "penalties": "from .designs import Dense",
+        },
+        {
+            "designs__dense": "from ..penalties import Penalty",
+            "penalties": "import l0path.designs.dense",
+        },
         {"designs": "from .dense import Dense", "designs__dense": "from . import Dense"},
-        {"designs": "import l0path.penalties", "penalties": "if True:\n    from l0path.designs.dense import Dense"},
+        {
+            "designs": "import l0path.penalties",
+            "penalties": "if True:\n    from l0path.designs.dense import Dense",
+        },
         {"penalties": "from .penalties import Penalty"},
     ],
 )
@@ -227,7 +321,9 @@ def test_cycles_are_caught(changes):
 
 def test_imports_that_do_not_run_make_no_cycle():
     late = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .designs import Dense\ndef f():\n    from .designs import Dense"
-    assert import_cycle(mutant(designs__dense="from ..penalties import Penalty", penalties=late)) == []
+    assert (
+        import_cycle(mutant(designs__dense="from ..penalties import Penalty", penalties=late)) == []
+    )
     default = "def f(dense=__import__('l0path.designs.dense')):\n    pass"
     assert import_cycle(mutant(designs__dense="from ..penalties import Penalty", penalties=default))
 

@@ -1,4 +1,7 @@
-"""Leaps and bounds against enumeration: sizes, lambda0, n_best, forced and dependent columns, ill-conditioned ones, early ends and resumption."""
+"""Leaps and bounds against enumeration: sizes, lambda0, n_best, forced and dependent columns,
+ill-conditioned ones, early ends and resumption.
+"""
+
 import math
 from dataclasses import replace
 from itertools import combinations
@@ -20,29 +23,74 @@ from l0path.working_set import make_model
 REL = 1e-9  # by which rounding may part two values of a set
 
 
-def posed(X, y, *, weights=None, intercept=True, standardize=True, forced=(), excluded=(), factor=None, lower=-math.inf, loss="squared"):
+def posed(
+    X,
+    y,
+    *,
+    weights=None,
+    intercept=True,
+    standardize=True,
+    forced=(),
+    excluded=(),
+    factor=None,
+    lower=-math.inf,
+    loss="squared",
+):
     n, p = X.shape
     out = np.zeros(p, dtype=bool)
     out[list(excluded)] = True
-    return pose(Data(design=as_design(X)[0], y=y, loss=make_loss(loss), weights=np.ones(n) if weights is None else weights, intercept=intercept, standardize=standardize, lower=np.full(p, lower),
-                     upper=np.full(p, math.inf), factor=np.ones(p) if factor is None else factor, forced=np.array(forced, dtype=np.int64), excluded=out, names=[f"x{j}" for j in range(p)]))
+    return pose(
+        Data(
+            design=as_design(X)[0],
+            y=y,
+            loss=make_loss(loss),
+            weights=np.ones(n) if weights is None else weights,
+            intercept=intercept,
+            standardize=standardize,
+            lower=np.full(p, lower),
+            upper=np.full(p, math.inf),
+            factor=np.ones(p) if factor is None else factor,
+            forced=np.array(forced, dtype=np.int64),
+            excluded=out,
+            names=[f"x{j}" for j in range(p)],
+        )
+    )
 
 
-def leaps_of(problem, *, lambda2=0.0, size=None, lambda0=None, gap=0.0, node_limit=None, n_best=1, split=True):
+def leaps_of(
+    problem, *, lambda2=0.0, size=None, lambda0=None, gap=0.0, node_limit=None, n_best=1, split=True
+):
     model = make_model(problem)
 
     def refit(support):
         model.grow(support)
         fit = model.refit(support, 0.0, lambda2)
-        price = 0.0 if lambda0 is None else lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
+        price = (
+            0.0
+            if lambda0 is None
+            else lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
+        )
         return fit.value + price, tuple(map(int, support))
 
-    dual = duality.dual_problem(problem, 0.0, lambda2, split=duality.split(problem) if split else None)
-    return Leaps(dual, size=size, lambda0=lambda0, refit=refit, settings=SimpleNamespace(gap=gap, node_limit=node_limit), n_best=n_best)
+    dual = duality.dual_problem(
+        problem, 0.0, lambda2, split=duality.split(problem) if split else None
+    )
+    return Leaps(
+        dual,
+        size=size,
+        lambda0=lambda0,
+        refit=refit,
+        settings=SimpleNamespace(gap=gap, node_limit=node_limit),
+        n_best=n_best,
+    )
 
 
-def enumerated(X, y, *, weights=None, intercept=True, standardize=True, forced=(), excluded=(), lambda2=0.0):
-    """{support with the forced columns, sorted: its least 1/2 sum w r^2 + lambda2 ||b||^2}, by least squares on rows that the ridge is added to."""
+def enumerated(
+    X, y, *, weights=None, intercept=True, standardize=True, forced=(), excluded=(), lambda2=0.0
+):
+    """{support with the forced columns, sorted: its least 1/2 sum w r^2 + lambda2 ||b||^2}, by
+    least squares on rows that the ridge is added to.
+    """
     w = np.ones(len(y)) if weights is None else weights
     w = w / w.sum()
     c, s = scaling(X, weights=w, standardize=standardize, intercept=intercept)
@@ -69,7 +117,9 @@ def agree(search, values, scale):
 def data(seed, n, p, rho=0.7, active=4):
     rng = np.random.default_rng(seed)
     X = np.sqrt(1 - rho) * rng.standard_normal((n, p)) + np.sqrt(rho) * rng.standard_normal((n, 1))
-    return X * rng.uniform(0.1, 10.0, p), X[:, rng.permutation(p)[:active]] @ rng.choice([-1.0, 1.0], active) + rng.standard_normal(n)
+    return X * rng.uniform(0.1, 10.0, p), X[:, rng.permutation(p)[:active]] @ rng.choice(
+        [-1.0, 1.0], active
+    ) + rng.standard_normal(n)
 
 
 CASES = [
@@ -101,7 +151,11 @@ def test_sizes_are_those_of_enumeration(number, n_best):
     table, held = enumerated(X, y, lambda2=lambda2, **options), len(options.get("forced", ()))
     for size in range(10 - held):
         full = min(size, max(map(len, table)) - held)  # of several best sets all have the full size
-        values = {support: value for support, value in table.items() if len(support) - held == full or (n_best == 1 and len(support) - held < full)}
+        values = {
+            support: value
+            for support, value in table.items()
+            if len(support) - held == full or (n_best == 1 and len(support) - held < full)
+        }
         search = leaps_of(problem, lambda2=lambda2, size=size, n_best=n_best, split=size % 2 == 0)
         assert search.run() == "closed"
         if len(values) < n_best:
@@ -116,14 +170,27 @@ def test_lambda0_is_that_of_enumeration(number, n_best):
     X, y, options, lambda2 = case(number)
     rng = np.random.default_rng(number)
     for even in (True, False):
-        factor = np.ones(9) if even else np.where(rng.random(9) < 0.2, 0.0, rng.uniform(0.3, 2.0, 9))
+        factor = (
+            np.ones(9) if even else np.where(rng.random(9) < 0.2, 0.0, rng.uniform(0.3, 2.0, 9))
+        )
         problem, forced = posed(X, y, factor=factor, **options), options.get("forced", ())
         table = enumerated(X, y, lambda2=lambda2, **options)
         for share in (3e-4, 3e-3, 0.03, 0.3):
             lambda0 = share * float(problem.y.var())
-            values = {support: value + lambda0 * sum(factor[j] for j in support if j not in forced) for support, value in table.items()}
+            values = {
+                support: value + lambda0 * sum(factor[j] for j in support if j not in forced)
+                for support, value in table.items()
+            }
             if n_best > 1:  # columns without a price are always in
-                values = {support: value for support, value in values.items() if all(j in support for j in np.flatnonzero(factor == 0) if j not in options.get("excluded", ()))}
+                values = {
+                    support: value
+                    for support, value in values.items()
+                    if all(
+                        j in support
+                        for j in np.flatnonzero(factor == 0)
+                        if j not in options.get("excluded", ())
+                    )
+                }
             search = leaps_of(problem, lambda2=lambda2, lambda0=lambda0, n_best=n_best)
             assert search.run() == "closed"
             agree(search, values, problem.y.var())
@@ -146,16 +213,28 @@ def dependent(kind, n=40):
 def test_dependent_columns_never_hide_a_model(kind):
     X, y = dependent(kind)
     table = enumerated(X, y)
-    rel = 2e-6 if kind == "1e-5" else 1e-8  # a column of which 1e-10 of the square is its own: normal equations, and so refits, keep no more digits
+    rel = (
+        2e-6 if kind == "1e-5" else 1e-8
+        # a column of which 1e-10 of the square is its own: normal equations, and so refits, keep no
+        # more digits
+    )
     for forced in ((), (8,), (0, 1, 2, 8)):
         problem = posed(X, y, forced=forced)
         for size in (1, 2, 3, 4, 6, 9 - len(forced)):
-            values = {support: value for support, value in table.items() if set(forced) <= set(support) and len(support) - len(forced) <= size}
+            values = {
+                support: value
+                for support, value in table.items()
+                if set(forced) <= set(support) and len(support) - len(forced) <= size
+            }
             search = leaps_of(problem, size=size)
             assert search.run() == "closed"
             assert values[search.best[0][1]] == pytest.approx(min(values.values()), rel=rel)
         lambda0 = 0.02 * problem.y.var()
-        values = {support: value + lambda0 * (len(support) - len(forced)) for support, value in table.items() if set(forced) <= set(support)}
+        values = {
+            support: value + lambda0 * (len(support) - len(forced))
+            for support, value in table.items()
+            if set(forced) <= set(support)
+        }
         search = leaps_of(problem, lambda0=lambda0)
         assert search.run() == "closed"
         assert values[search.best[0][1]] == pytest.approx(min(values.values()), rel=rel)
@@ -168,19 +247,36 @@ def test_rows_barely_more_or_fewer_than_columns(n, p):
     for size in range(1, 7):
         search = leaps_of(problem, size=size)
         assert search.run() == "closed"
-        assert search.best[0][0] == pytest.approx(min(value for support, value in table.items() if len(support) <= size), rel=1e-7, abs=1e-10 * problem.y.var())
+        assert search.best[0][0] == pytest.approx(
+            min(value for support, value in table.items() if len(support) <= size),
+            rel=1e-7,
+            abs=1e-10 * problem.y.var(),
+        )
 
 
 def test_too_many_dependent_columns_are_refused():
     X, y = data(1, 20, 60)
-    with pytest.raises(ValueError, match="too many of 60 columns are combinations of others for leaps and bounds; search with Tree"):
+    with pytest.raises(
+        ValueError,
+        match="too many of 60 columns are combinations of others for leaps and bounds; search with "
+        "Tree",
+    ):
         leaps_of(posed(X, y), size=8)
 
 
-@pytest.mark.parametrize(("options", "lambda1", "said"), [({"lower": 0.0}, 0.0, "without bounds"), ({}, 0.1, "lambda1 = 0, not 0.1"), ({"loss": "logistic"}, 0.0, "squared loss, not logistic")])
+@pytest.mark.parametrize(
+    ("options", "lambda1", "said"),
+    [
+        ({"lower": 0.0}, 0.0, "without bounds"),
+        ({}, 0.1, "lambda1 = 0, not 0.1"),
+        ({"loss": "logistic"}, 0.0, "squared loss, not logistic"),
+    ],
+)
 def test_what_cannot_be_searched_says_why(options, lambda1, said):
     X, y = data(1, 30, 5)
-    dual = duality.dual_problem(posed(X, np.sign(y) if "loss" in options else y, **options), lambda1, 0.1)
+    dual = duality.dual_problem(
+        posed(X, np.sign(y) if "loss" in options else y, **options), lambda1, 0.1
+    )
     assert said in searchable(dual)
     with pytest.raises(ValueError, match=said):
         Leaps(dual, size=2, refit=None, settings=None)
@@ -193,13 +289,20 @@ def test_columns_fixed_out_by_their_box_are_left_out():
     lower[[0, 3]] = upper[[0, 3]] = 0.0
     search = leaps_of(replace(problem, lower=lower, upper=upper), size=3)
     search.run()
-    agree(search, {support: value for support, value in table.items() if len(support) <= 3}, problem.y.var())
+    agree(
+        search,
+        {support: value for support, value in table.items() if len(support) <= 3},
+        problem.y.var(),
+    )
 
 
 def hard(n=80, p=30):
     """A size of which leaves thousands of nodes: weak effects of many correlated columns."""
     rng = np.random.default_rng(5)
-    X = rng.standard_normal((n, p)) @ np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(p), np.arange(p)))).T
+    X = (
+        rng.standard_normal((n, p))
+        @ np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(p), np.arange(p)))).T
+    )
     return posed(X, X @ rng.standard_normal(p) + 6.0 * rng.standard_normal(n))
 
 
@@ -258,7 +361,10 @@ def test_a_ridge_and_a_split_diagonal_spare_nodes():
             search.run()
             nodes[lambda2, split] = search.nodes, search.best[0][1]
     for lambda2 in (0.0, 0.3):
-        assert nodes[lambda2, True][0] < nodes[lambda2, False][0] and nodes[lambda2, True][1] == nodes[lambda2, False][1]
+        assert (
+            nodes[lambda2, True][0] < nodes[lambda2, False][0]
+            and nodes[lambda2, True][1] == nodes[lambda2, False][1]
+        )
 
 
 def test_an_offered_model_competes_and_spares_nodes():

@@ -1,4 +1,7 @@
-"""The search behind the default path: efforts, swap sizes, blocks that only pay together, and the store's bookkeeping."""
+"""The search behind the default path: efforts, swap sizes, blocks that only pay together, and the
+store's bookkeeping.
+"""
+
 import numpy as np
 import pytest
 
@@ -9,17 +12,24 @@ from l0path.solvers.local_search import Store, pairs_tried
 
 
 def block_of_two(seed=0, n=200):
-    """y is the difference of columns 0 and 1, which is invisible in either alone; ten decoys are each correlated 0.7 with it."""
+    """y is the difference of columns 0 and 1, which is invisible in either alone; ten decoys are
+    each correlated 0.7 with it.
+    """
     rng = np.random.default_rng(seed)
     z, shared = rng.standard_normal((2, n))
-    X = np.column_stack([shared + 0.05 * z, shared, *(z + rng.standard_normal(n) for _ in range(10))])
+    X = np.column_stack(
+        [shared + 0.05 * z, shared, *(z + rng.standard_normal(n) for _ in range(10))]
+    )
     return X, z + 0.01 * rng.standard_normal(n)
 
 
 def test_default_effort_finds_a_block_that_no_single_exchange_reaches():
     X, y = block_of_two()
     fast = l0path.fit(X, y, max_k=2, algorithm=LocalSearch(effort="fast"))
-    assert fast.support(k=2).tolist() != [0, 1]  # the trap works: one exchange at a time stays with the decoys
+    assert fast.support(k=2).tolist() != [
+        0,
+        1,
+    ]  # the trap works: one exchange at a time stays with the decoys
     assert fast.table.optimality[2] == "refit_swap"
     default = l0path.fit(X, y, max_k=2)
     assert default.support(k=2).tolist() == [0, 1]
@@ -30,8 +40,17 @@ def test_default_effort_finds_a_block_that_no_single_exchange_reaches():
 def test_more_effort_is_never_worse(loss):
     sim = l0path.simulate.linear(120, 60, 10, rho=0.8, snr=2, random_state=4)
     y = sim.y if loss == "squared" else sim.y > 0
-    paths = [l0path.fit(sim.X, y, loss=loss, lambda2=1e-2, max_k=12, algorithm=algorithm).table.objective.to_numpy()
-             for algorithm in (LocalSearch(effort="high"), LocalSearch(swap_size=2), LocalSearch(), LocalSearch(effort="fast"))]
+    paths = [
+        l0path.fit(
+            sim.X, y, loss=loss, lambda2=1e-2, max_k=12, algorithm=algorithm
+        ).table.objective.to_numpy()
+        for algorithm in (
+            LocalSearch(effort="high"),
+            LocalSearch(swap_size=2),
+            LocalSearch(),
+            LocalSearch(effort="fast"),
+        )
+    ]
     high, double, default, fast = paths
     assert (high <= default * (1 + 1e-9)).all()
     assert (double <= default * (1 + 1e-9)).all()
@@ -47,7 +66,12 @@ def test_the_seed_matters_to_high_effort_only():
 
 
 def test_settings_are_checked():
-    for bad, message in (({"effort": "heroic"}, "effort='heroic'"), ({"swap_size": 0}, "swap_size=0"), ({"n_best": 0}, "n_best=0"), ({"max_swaps": 0}, "max_swaps=0")):
+    for bad, message in (
+        ({"effort": "heroic"}, "effort='heroic'"),
+        ({"swap_size": 0}, "swap_size=0"),
+        ({"n_best": 0}, "n_best=0"),
+        ({"max_swaps": 0}, "max_swaps=0"),
+    ):
         with pytest.raises(ValueError, match=message):
             LocalSearch(**bad)
 
@@ -90,17 +114,38 @@ def test_violators_are_all_the_exchanges_that_refits_find(rho, ceiling, monkeypa
     model = gram_model.GramModel(pose(path._source.data))
     model.grow(np.arange(p))
     rng = np.random.default_rng(0)
-    supports = [*(np.sort(rng.choice(p, k, replace=False)) for k in (1, 2, 4)), *(path.support(k=k) for k in (3, 4, 5, 6))]  # near each other and far: both ways of the walk
+    supports = [
+        *(np.sort(rng.choice(p, k, replace=False)) for k in (1, 2, 4)),
+        *(path.support(k=k) for k in (3, 4, 5, 6)),
+    ]  # near each other and far: both ways of the walk
     fits = [model.refit(support, 0.0, 1e-6) for support in supports]
     found = {}
     for prune in (False, True):
         monkeypatch.setattr(gram_model, "PRUNE", 0 if prune else p + 1)
-        found[prune] = model.violators(fits, [target] * len(fits), lambda1=0.0, lambda2=1e-6, ceilings=[ceiling] * len(fits), keep=[p] * len(fits))
+        found[prune] = model.violators(
+            fits,
+            [target] * len(fits),
+            lambda1=0.0,
+            lambda2=1e-6,
+            ceilings=[ceiling] * len(fits),
+            keep=[p] * len(fits),
+        )
     for fit, plain, pruned in zip(fits, found[False], found[True], strict=True):
         change = {}
         for j in np.setdiff1d(np.arange(p), fit.support).tolist():
-            added = model.refit(np.sort(np.append(fit.support, j)), 0.0, 1e-6).value - fit.value + target
-            change[j] = min(added, *(model.refit(np.sort(np.append(np.delete(fit.support, i), j)), 0.0, 1e-6).value - fit.value for i in range(fit.support.size)))
+            added = (
+                model.refit(np.sort(np.append(fit.support, j)), 0.0, 1e-6).value
+                - fit.value
+                + target
+            )
+            change[j] = min(
+                added,
+                *(
+                    model.refit(np.sort(np.append(np.delete(fit.support, i), j)), 0.0, 1e-6).value
+                    - fit.value
+                    for i in range(fit.support.size)
+                ),
+            )
         wanted = {j: v for j, v in change.items() if v < ceiling}
         for candidates in (plain, pruned):
             assert {c.into for c in candidates} == set(wanted)
@@ -108,7 +153,9 @@ def test_violators_are_all_the_exchanges_that_refits_find(rho, ceiling, monkeypa
 
 
 def test_coefficients_of_a_long_walk_stay_exact():
-    """Kept supports are refined: after hundreds of rank-one changes on nearly collinear columns the coefficients solve their normal equations."""
+    """Kept supports are refined: after hundreds of rank-one changes on nearly collinear columns the
+    coefficients solve their normal equations.
+    """
     rng = np.random.default_rng(5)
     common = rng.standard_normal(150)
     X = common[:, None] + 1e-3 * rng.standard_normal((150, 80))

@@ -1,4 +1,7 @@
-"""Nested cross-validation against the loop written out, and `cv_fit` under every kind of scikit-learn splitter."""
+"""Nested cross-validation against the loop written out, and `cv_fit` under every kind of
+scikit-learn splitter.
+"""
+
 import pickle
 
 import numpy as np
@@ -24,11 +27,19 @@ def sample(kind="real", n=90, p=7, seed=0):
 
 GROUPS = np.arange(90) // 6
 SPLITTERS = [
-    model_selection.KFold(4), model_selection.RepeatedKFold(n_splits=3, n_repeats=2, random_state=0), model_selection.ShuffleSplit(3, random_state=0),
+    model_selection.KFold(4),
+    model_selection.RepeatedKFold(n_splits=3, n_repeats=2, random_state=0),
+    model_selection.ShuffleSplit(3, random_state=0),
     model_selection.PredefinedSplit(np.arange(90) % 5 - 1),
-    model_selection.StratifiedKFold(4), model_selection.RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0), model_selection.StratifiedShuffleSplit(3, random_state=0),
-    model_selection.GroupKFold(4), model_selection.StratifiedGroupKFold(3), model_selection.LeavePGroupsOut(14), model_selection.GroupShuffleSplit(3, random_state=0),
-    model_selection.TimeSeriesSplit(4), model_selection.TimeSeriesSplit(3, gap=2, max_train_size=40),
+    model_selection.StratifiedKFold(4),
+    model_selection.RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
+    model_selection.StratifiedShuffleSplit(3, random_state=0),
+    model_selection.GroupKFold(4),
+    model_selection.StratifiedGroupKFold(3),
+    model_selection.LeavePGroupsOut(14),
+    model_selection.GroupShuffleSplit(3, random_state=0),
+    model_selection.TimeSeriesSplit(4),
+    model_selection.TimeSeriesSplit(3, gap=2, max_train_size=40),
 ]
 
 
@@ -39,23 +50,44 @@ def weighted_auc(y, prediction, sample_weight):
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda splitter: type(splitter).__name__)
 def test_every_splitter_gives_the_scores_of_the_loop_written_out(splitter):
     X, y = sample("classes")
-    groups = GROUPS if "Group" in type(splitter).__name__ else None  # scikit-learn warns where groups are ignored
-    cv = l0path.cv_fit(X, y, cv=splitter, groups_cv=groups, loss="logistic", lambda2=0.05, max_k=2, scoring="brier")
+    groups = (
+        GROUPS if "Group" in type(splitter).__name__ else None
+    )  # scikit-learn warns where groups are ignored
+    cv = l0path.cv_fit(
+        X, y, cv=splitter, groups_cv=groups, loss="logistic", lambda2=0.05, max_k=2, scoring="brier"
+    )
     pairs = list(splitter.split(X, y, groups))
     assert cv.folds.shape == (3, len(pairs))
     for column, (train, test) in enumerate(pairs):
         path = l0path.fit(X[train], y[train], loss="logistic", lambda2=0.05, max_k=2)
-        np.testing.assert_allclose(cv.folds[column], [metrics.brier_score_loss(y[test] == "yes", path.predict(X[test], k=k)) for k in range(3)], rtol=1e-7)
-    np.testing.assert_allclose(cv.table.cv_se, cv.folds.to_numpy().std(axis=1, ddof=1) / np.sqrt(len(pairs)), rtol=1e-12)
+        np.testing.assert_allclose(
+            cv.folds[column],
+            [
+                metrics.brier_score_loss(y[test] == "yes", path.predict(X[test], k=k))
+                for k in range(3)
+            ],
+            rtol=1e-7,
+        )
+    np.testing.assert_allclose(
+        cv.table.cv_se, cv.folds.to_numpy().std(axis=1, ddof=1) / np.sqrt(len(pairs)), rtol=1e-12
+    )
     rows = np.unique(np.concatenate([test for _, test in pairs]))
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(cv.held_out(k=1))), rows)
 
 
-@pytest.mark.parametrize("kind, fit, scoring, metric", [
-    ("real", {}, None, metrics.mean_squared_error),
-    ("real", {"lambda2": [0.3, 0.01]}, "mae", metrics.mean_absolute_error),
-    ("classes", {"loss": "logistic", "lambda2": 0.05, "class_weight": "balanced"}, "auc", weighted_auc),
-])
+@pytest.mark.parametrize(
+    "kind, fit, scoring, metric",
+    [
+        ("real", {}, None, metrics.mean_squared_error),
+        ("real", {"lambda2": [0.3, 0.01]}, "mae", metrics.mean_absolute_error),
+        (
+            "classes",
+            {"loss": "logistic", "lambda2": 0.05, "class_weight": "balanced"},
+            "auc",
+            weighted_auc,
+        ),
+    ],
+)
 @pytest.mark.parametrize("which", ["min", "1se"])
 def test_nested_scores_are_those_of_the_loop_written_out(kind, fit, scoring, metric, which):
     X, y = sample(kind)
@@ -63,29 +95,61 @@ def test_nested_scores_are_those_of_the_loop_written_out(kind, fit, scoring, met
     w, o = rng.uniform(0.5, 2, 90), 0.2 * rng.standard_normal(90)
     folds = model_selection.KFold if kind == "real" else model_selection.StratifiedKFold
     outer, inner = folds(3, shuffle=True, random_state=1), folds(4, shuffle=True, random_state=2)
-    nested = l0path.nested_cv(X, y, outer=outer, cv=inner, which=which, scoring=scoring, sample_weight=w, offset=o, max_k=4, **fit)
+    nested = l0path.nested_cv(
+        X,
+        y,
+        outer=outer,
+        cv=inner,
+        which=which,
+        scoring=scoring,
+        sample_weight=w,
+        offset=o,
+        max_k=4,
+        **fit,
+    )
     held = np.empty(90)
     for i, (train, test) in enumerate(outer.split(X, y)):
-        cv = l0path.cv_fit(X[train], y[train], cv=inner, scoring=scoring, sample_weight=w[train], offset=o[train], max_k=4, **fit)
+        cv = l0path.cv_fit(
+            X[train],
+            y[train],
+            cv=inner,
+            scoring=scoring,
+            sample_weight=w[train],
+            offset=o[train],
+            max_k=4,
+            **fit,
+        )
         at = cv.index(which)
         held[test] = cv.path.predict(X[test], index=at, offset=o[test])
         row = nested.table.loc[i]
-        assert row["score"] == pytest.approx(metric(y[test], held[test], sample_weight=w[test]), rel=1e-9)
-        assert (row["k"], row["lambda2"], row["inner_mean"]) == (cv.table.k[at], cv.table.lambda2[at], pytest.approx(cv.table.cv_mean[at]))
+        assert row["score"] == pytest.approx(
+            metric(y[test], held[test], sample_weight=w[test]), rel=1e-9
+        )
+        assert (row["k"], row["lambda2"], row["inner_mean"]) == (
+            cv.table.k[at],
+            cv.table.lambda2[at],
+            pytest.approx(cv.table.cv_mean[at]),
+        )
         assert (row["n_train"], row["n_test"]) == (train.size, test.size)
         np.testing.assert_array_equal(nested.models[i].support, cv.path.support(index=at))
     np.testing.assert_allclose(nested.held_out, held, rtol=1e-12)
     scores = nested.table.score.to_numpy()
-    assert (nested.mean, nested.sd, nested.se) == pytest.approx((scores.mean(), scores.std(ddof=1), scores.std(ddof=1) / np.sqrt(3)))
+    assert (nested.mean, nested.sd, nested.se) == pytest.approx(
+        (scores.mean(), scores.std(ddof=1), scores.std(ddof=1) / np.sqrt(3))
+    )
     assert nested.greater_is_better == (scoring == "auc")
 
 
 def test_the_best_inner_score_is_optimistic_on_noise():
-    """With nothing to find, the score by which a model was picked is better than that of the pick on rows it has not seen: what nested cross-validation is for."""
+    """With nothing to find, the score by which a model was picked is better than that of the pick
+    on rows it has not seen: what nested cross-validation is for.
+    """
     gaps = []
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        nested = l0path.nested_cv(rng.standard_normal((40, 30)), rng.standard_normal(40), cv=5, max_k=8, random_state=seed)
+        nested = l0path.nested_cv(
+            rng.standard_normal((40, 30)), rng.standard_normal(40), cv=5, max_k=8, random_state=seed
+        )
         gaps.append(nested.mean - nested.table.inner_mean.mean())
     assert np.mean(gaps) > 0
 
@@ -95,10 +159,18 @@ def test_containers_integers_repeats_groups_and_processes_give_the_same():
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     fit = {"outer": 3, "cv": 4, "max_k": 3, "random_state": 7}
     base = l0path.nested_cv(X, y, **fit)
-    assert [np.sort(test).tolist() for _, test in base.splits] == [test.tolist() for _, test in model_selection.KFold(3, shuffle=True, random_state=7).split(X)]
+    assert [np.sort(test).tolist() for _, test in base.splits] == [
+        test.tolist() for _, test in model_selection.KFold(3, shuffle=True, random_state=7).split(X)
+    ]
     index = np.arange(90)[::-1]
-    for other in (l0path.nested_cv(pd.DataFrame(X, index=index), pd.Series(y, index=index), **fit), l0path.nested_cv(sp.coo_array(X), y, **fit), l0path.nested_cv(X.tolist(), y.tolist(), **fit),
-                  l0path.nested_cv(X, pd.DataFrame({"y": y}), sample_weight=2.0, **fit), l0path.nested_cv(X, y, n_jobs=2, **fit), l0path.nested_cv(X, y, **fit | {"outer": base.splits})):
+    for other in (
+        l0path.nested_cv(pd.DataFrame(X, index=index), pd.Series(y, index=index), **fit),
+        l0path.nested_cv(sp.coo_array(X), y, **fit),
+        l0path.nested_cv(X.tolist(), y.tolist(), **fit),
+        l0path.nested_cv(X, pd.DataFrame({"y": y}), sample_weight=2.0, **fit),
+        l0path.nested_cv(X, y, n_jobs=2, **fit),
+        l0path.nested_cv(X, y, **fit | {"outer": base.splits}),
+    ):
         assert other.table.k.equals(base.table.k)
         np.testing.assert_allclose(other.table.score, base.table.score, rtol=1e-9)
         np.testing.assert_allclose(other.held_out, base.held_out, rtol=1e-9)
@@ -108,34 +180,76 @@ def test_containers_integers_repeats_groups_and_processes_give_the_same():
     grouped = l0path.nested_cv(X, y, groups_cv=[f"g{i}" for i in GROUPS], **fit)
     for train, test in grouped.splits:
         assert not set(GROUPS[train]) & set(GROUPS[test])
-    later = l0path.nested_cv(X, y, **fit | {"outer": model_selection.TimeSeriesSplit(3), "cv": model_selection.TimeSeriesSplit(3)})
+    later = l0path.nested_cv(
+        X,
+        y,
+        **fit
+        | {"outer": model_selection.TimeSeriesSplit(3), "cv": model_selection.TimeSeriesSplit(3)},
+    )
     assert np.isnan(later.held_out).sum() == 24
     again = pickle.loads(pickle.dumps(base))
     assert again.table.equals(base.table) and "3 outer folds" in repr(again)
-    categories = l0path.nested_cv(*sample("classes"), loss="logistic", lambda2=0.1, outer=3, cv=3, max_k=2, random_state=0, scoring="misclassification")
+    categories = l0path.nested_cv(
+        *sample("classes"),
+        loss="logistic",
+        lambda2=0.1,
+        outer=3,
+        cv=3,
+        max_k=2,
+        random_state=0,
+        scoring="misclassification",
+    )
     X, z = sample("classes")
-    np.testing.assert_allclose(l0path.nested_cv(X, pd.Series(z, dtype="category"), loss="logistic", lambda2=0.1, outer=3, cv=3, max_k=2, random_state=0, scoring="misclassification").table.score,
-                               categories.table.score)
+    np.testing.assert_allclose(
+        l0path.nested_cv(
+            X,
+            pd.Series(z, dtype="category"),
+            loss="logistic",
+            lambda2=0.1,
+            outer=3,
+            cv=3,
+            max_k=2,
+            random_state=0,
+            scoring="misclassification",
+        ).table.score,
+        categories.table.score,
+    )
 
 
 def test_serial_and_parallel_folds_are_identical():
     for kind, fit in (("real", {}), ("classes", {"loss": "logistic", "lambda2": 0.05})):
         X, y = sample(kind, n=120)
-        serial, parallel = (l0path.cv_fit(X, y, cv=4, max_k=4, random_state=0, n_jobs=jobs, **fit) for jobs in (1, 2))
+        serial, parallel = (
+            l0path.cv_fit(X, y, cv=4, max_k=4, random_state=0, n_jobs=jobs, **fit)
+            for jobs in (1, 2)
+        )
         pd.testing.assert_frame_equal(serial.folds, parallel.folds, rtol=0, atol=0)
         for a, b in zip(serial._fits, parallel._fits, strict=True):
             assert all(np.array_equal(s.support, t.support) for s, t in zip(a, b, strict=True))
-            for s, t in zip(a, b, strict=True):  # BLAS may sum in another order where an array lies at another address
+            for s, t in zip(
+                a, b, strict=True
+            ):  # BLAS may sum in another order where an array lies at another address
                 np.testing.assert_allclose(s.beta, t.beta, rtol=1e-12)
 
 
-@pytest.mark.parametrize("change, error, match", [
-    ({"outer": 1}, ValueError, "outer=1"), ({"outer": "five"}, TypeError, "outer='five'"), ({"outer": 1000}, ValueError, "outer=1000"), ({"cv": np.arange(90)}, TypeError, "row by row"),
-    ({"cv": 1}, ValueError, "cv=1"), ({"cv": "ten"}, TypeError, "cv='ten'"), ({"scoring": "auc"}, ValueError, "'mse'"),
-    ({"which": "best"}, ValueError, "best"), ({"groups_cv": [1, 2]}, ValueError, "groups_cv"),
-    ({"random_state": -1}, ValueError, "random_state"), ({"sample_weight": np.ones(3)}, ValueError, "sample_weight"), ({"max_k": -1}, ValueError, "max_k"),
-    ({"X": as_design(np.eye(90))[0]}, TypeError, "is a design"),
-])
+@pytest.mark.parametrize(
+    "change, error, match",
+    [
+        ({"outer": 1}, ValueError, "outer=1"),
+        ({"outer": "five"}, TypeError, "outer='five'"),
+        ({"outer": 1000}, ValueError, "outer=1000"),
+        ({"cv": np.arange(90)}, TypeError, "row by row"),
+        ({"cv": 1}, ValueError, "cv=1"),
+        ({"cv": "ten"}, TypeError, "cv='ten'"),
+        ({"scoring": "auc"}, ValueError, "'mse'"),
+        ({"which": "best"}, ValueError, "best"),
+        ({"groups_cv": [1, 2]}, ValueError, "groups_cv"),
+        ({"random_state": -1}, ValueError, "random_state"),
+        ({"sample_weight": np.ones(3)}, ValueError, "sample_weight"),
+        ({"max_k": -1}, ValueError, "max_k"),
+        ({"X": as_design(np.eye(90))[0]}, TypeError, "is a design"),
+    ],
+)
 def test_errors_name_the_argument_and_the_remedy(change, error, match):
     X, y = sample()
     with pytest.raises(error, match=match):
@@ -144,7 +258,9 @@ def test_errors_name_the_argument_and_the_remedy(change, error, match):
 
 @pytest.mark.parametrize("how", ["raised", "told"])
 def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
-    """Ctrl-C in an outer fold ends the run, whether `cv_fit` raises it or returns with the inner folds that finished."""
+    """Ctrl-C in an outer fold ends the run, whether `cv_fit` raises it or returns with the inner
+    folds that finished.
+    """
     X, y = sample()
     whole = l0path.nested_cv(X, y, outer=4, cv=3, max_k=3, random_state=0)
     calls = []
@@ -160,7 +276,10 @@ def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
 
     monkeypatch.setattr(nested, "cv_fit", pressed)
     part = l0path.nested_cv(X, y, outer=4, cv=3, max_k=3, random_state=0)
-    assert part.status == "interrupted (Ctrl-C); 2 of 4 outer folds finished, the others are left out" and whole.status == "complete: 4 outer folds"
+    assert (
+        part.status == "interrupted (Ctrl-C); 2 of 4 outer folds finished, the others are left out"
+        and whole.status == "complete: 4 outer folds"
+    )
     pd.testing.assert_frame_equal(part.table, whole.table.iloc[:2])
     assert len(calls) == 3 and len(part.splits) == len(part.models) == 2
     out = np.concatenate([test for _, test in part.splits])
@@ -172,6 +291,8 @@ def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
 
 def test_separation_is_told_once_for_all_outer_folds():
     X, _ = sample()
-    with pytest.warns(SeparationWarning, match="in 3 of 3 outer folds a support separated") as caught:
+    with pytest.warns(
+        SeparationWarning, match="in 3 of 3 outer folds a support separated"
+    ) as caught:
         l0path.nested_cv(X, X[:, 1] > 0, outer=3, cv=3, max_k=3, loss="logistic", random_state=0)
     assert len(caught) == 1 and caught[0].filename == __file__

@@ -1,4 +1,5 @@
 """Path and Model: table, selectors, coefficients, predictions, slices, storage."""
+
 import copy
 import json
 import pickle
@@ -11,8 +12,25 @@ import scipy.sparse as sp
 
 import l0path
 
-COLUMNS = ["k", "n_nonzero", "slice", "lambda0", "lambda1", "lambda2", "objective", "loss", "deviance_ratio", "lambda0_low", "lambda0_high",
-           "lower_bound", "gap", "converged", "status", "optimality", "flags"]
+COLUMNS = [
+    "k",
+    "n_nonzero",
+    "slice",
+    "lambda0",
+    "lambda1",
+    "lambda2",
+    "objective",
+    "loss",
+    "deviance_ratio",
+    "lambda0_low",
+    "lambda0_high",
+    "lower_bound",
+    "gap",
+    "converged",
+    "status",
+    "optimality",
+    "flags",
+]
 NAMES = ["age", "bmi", "x-ray", "ä", "5", "z"]
 
 
@@ -28,7 +46,9 @@ FRAME = pd.DataFrame(X, columns=NAMES, index=[f"r{i}" for i in range(50)])
 SUPPORT = l0path.fit(X, Y, lambda2=0.01, lambda1=0.02)
 SLICES = l0path.fit(X, Y, penalty="L0L1L2", n_shrink=2, max_k=3)
 GRID = l0path.fit(X, Y, lambda0=[0.3, 0.03, 0.01, 1e3], max_k=4)
-FRAMED = l0path.fit(FRAME, pd.Series(Z, index=FRAME.index, name="outcome"), loss="logistic", max_k=4)
+FRAMED = l0path.fit(
+    FRAME, pd.Series(Z, index=FRAME.index, name="outcome"), loss="logistic", max_k=4
+)
 PATHS = {"support": SUPPORT, "slices": SLICES, "grid": GRID, "framed": FRAMED}
 
 
@@ -58,8 +78,16 @@ def test_table_columns_and_labels():
 
 def test_table_means_what_it_says_on_a_support_grid():
     table = SUPPORT.table
-    assert table.k.tolist() == list(range(7)) and table.lambda0.isna().all() and (table.slice == 0).all()
-    assert (table.lambda1 == 0.02).all() and (table.lambda2 == 0.01).all() and SUPPORT.penalty == "L0L1L2"
+    assert (
+        table.k.tolist() == list(range(7))
+        and table.lambda0.isna().all()
+        and (table.slice == 0).all()
+    )
+    assert (
+        (table.lambda1 == 0.02).all()
+        and (table.lambda2 == 0.01).all()
+        and SUPPORT.penalty == "L0L1L2"
+    )
     _, s = oracles.scaling(X)
     null = ((Y - Y.mean()) ** 2).mean() / 2
     for row in table.itertuples():
@@ -67,9 +95,15 @@ def test_table_means_what_it_says_on_a_support_grid():
         b = beta[1:] * s
         residual = Y - beta[0] - X @ beta[1:]
         assert row.loss == pytest.approx((residual**2).mean() / 2, rel=1e-12)
-        assert row.objective == pytest.approx(row.loss + 0.02 * np.abs(b).sum() + 0.01 * b @ b, rel=1e-12)
+        assert row.objective == pytest.approx(
+            row.loss + 0.02 * np.abs(b).sum() + 0.01 * b @ b, rel=1e-12
+        )
         assert row.deviance_ratio == pytest.approx(1 - row.loss / null, abs=1e-12)
-        assert row.n_nonzero == np.count_nonzero(beta[1:]) and row.converged and row.status == "converged"
+        assert (
+            row.n_nonzero == np.count_nonzero(beta[1:])
+            and row.converged
+            and row.status == "converged"
+        )
         assert ("fewer_nonzeros" in table["flags"][row.Index]) == (row.n_nonzero < row.k)
     assert table.gap.isna().iloc[1:].all() and table.lower_bound.isna().iloc[1:].all()
     assert table.lambda0_low.notna().equals(table.lambda0_high.notna())
@@ -77,13 +111,24 @@ def test_table_means_what_it_says_on_a_support_grid():
 
 def test_gap_is_zero_at_the_null_model_without_shrinkage():
     table = l0path.fit(X, Y, max_k=1).table
-    assert table.gap[0] == 0 and table.lower_bound[0] == table.objective[0] and table.lambda0_high[0] == np.inf
-    assert table.optimality[0] == "global" and l0path.fit(X, Y, max_k=6).table.optimality[6] == "global"
+    assert (
+        table.gap[0] == 0
+        and table.lower_bound[0] == table.objective[0]
+        and table.lambda0_high[0] == np.inf
+    )
+    assert (
+        table.optimality[0] == "global"
+        and l0path.fit(X, Y, max_k=6).table.optimality[6] == "global"
+    )
 
 
 def test_table_of_a_lambda0_grid():
     table = GRID.table
-    assert table.lambda0.tolist() == [1e3, 0.3, 0.03, 0.01] and (np.diff(table.k) >= 0).all() and table.k[0] == 0
+    assert (
+        table.lambda0.tolist() == [1e3, 0.3, 0.03, 0.01]
+        and (np.diff(table.k) >= 0).all()
+        and table.k[0] == 0
+    )
     np.testing.assert_allclose(table.objective, table.loss + table.lambda0 * table.k, rtol=1e-14)
 
 
@@ -95,7 +140,12 @@ def test_forced_columns_count_as_nonzero_but_not_in_k():
 
 def test_rounds_are_the_profile():
     assert {"slice", "round", "reads", "working", "refits", "tables"} <= set(SLICES.rounds.columns)
-    assert (SLICES.rounds.working <= 6).all() and SLICES.rounds.slice.unique().tolist() == [0, 1, 2, 3]
+    assert (SLICES.rounds.working <= 6).all() and SLICES.rounds.slice.unique().tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]
 
 
 # -- selectors
@@ -103,12 +153,23 @@ def test_rounds_are_the_profile():
 
 def test_each_way_of_choosing_gives_the_same_model():
     for k in range(7):
-        assert SUPPORT.index(k=k) == k == SUPPORT.index(index=k) == SUPPORT.index(lambda path, k=k: k) == SUPPORT.index(index=k - 7) == SUPPORT.index(k=np.int64(k))
+        assert (
+            SUPPORT.index(k=k)
+            == k
+            == SUPPORT.index(index=k)
+            == SUPPORT.index(lambda path, k=k: k)
+            == SUPPORT.index(index=k - 7)
+            == SUPPORT.index(k=np.int64(k))
+        )
         assert SUPPORT.model(k=k).index == k
     table = SUPPORT.table
     for row in table[table.lambda0_low.notna()].itertuples():
         assert SUPPORT.index(lambda0=row.lambda0_low) == row.Index
-        inside = 2 * row.lambda0_low + 1 if np.isinf(row.lambda0_high) else (row.lambda0_low + row.lambda0_high) / 2
+        inside = (
+            2 * row.lambda0_low + 1
+            if np.isinf(row.lambda0_high)
+            else (row.lambda0_low + row.lambda0_high) / 2
+        )
         assert SUPPORT.index(lambda0=inside) == row.Index
     assert SUPPORT.index(lambda0=0) == table.index[table.lambda0_low == 0][0]
 
@@ -117,8 +178,15 @@ def test_choosing_on_slices():
     table = SLICES.table
     assert len(table.groupby(["lambda1", "lambda2"])) == 4
     for row in table.itertuples():
-        assert SLICES.index(k=row.k, slice=row.slice) == row.Index == SLICES.index(k=row.k, lambda1=row.lambda1, lambda2=row.lambda2)
-        assert SLICES.index(k=row.k, lambda1=row.lambda1 * (1 + 1e-10), lambda2=row.lambda2) == row.Index
+        assert (
+            SLICES.index(k=row.k, slice=row.slice)
+            == row.Index
+            == SLICES.index(k=row.k, lambda1=row.lambda1, lambda2=row.lambda2)
+        )
+        assert (
+            SLICES.index(k=row.k, lambda1=row.lambda1 * (1 + 1e-10), lambda2=row.lambda2)
+            == row.Index
+        )
     assert SLICES.index(index=9) == 9
     low = table[table.slice == 2].lambda0_low.max()
     assert SLICES.model(lambda0=low, slice=2).slice == 2
@@ -150,17 +218,26 @@ def test_slice_is_a_path_of_its_own():
 def test_coefficients_in_all_their_forms():
     path = l0path.fit(FRAME, Y, max_k=3)
     coef = path.coef(k=3)
-    assert coef.index.tolist() == ["(Intercept)", *(NAMES[j] for j in path.support(k=3))] and coef.index.name == "feature" and coef.name == 3
+    assert (
+        coef.index.tolist() == ["(Intercept)", *(NAMES[j] for j in path.support(k=3))]
+        and coef.index.name == "feature"
+        and coef.name == 3
+    )
     full = path.coef(k=3, full=True)
     assert full.index.tolist() == ["(Intercept)", *NAMES] and np.count_nonzero(full) == 4
     assert full.iloc[1 + path.support(k=3)].tolist() == coef.iloc[1:].tolist()
     c, s = oracles.scaling(X)
     standard = path.coef(k=3, standardized=True)
     np.testing.assert_allclose(standard.iloc[1:], coef.iloc[1:] * s[path.support(k=3)], rtol=1e-13)
-    assert standard.iloc[0] == pytest.approx(coef.iloc[0] + c[path.support(k=3)] @ coef.iloc[1:], rel=1e-12)
+    assert standard.iloc[0] == pytest.approx(
+        coef.iloc[0] + c[path.support(k=3)] @ coef.iloc[1:], rel=1e-12
+    )
     bare = path.coef()
     ever = np.unique(np.concatenate([path.support(k=k) for k in range(4)]))
-    assert bare.columns.tolist() == [0, 1, 2, 3] and bare.index.tolist() == ["(Intercept)", *(NAMES[j] for j in ever)]
+    assert bare.columns.tolist() == [0, 1, 2, 3] and bare.index.tolist() == [
+        "(Intercept)",
+        *(NAMES[j] for j in ever),
+    ]
     assert path.coef(full=True).shape == (7, 4)
     for k in range(4):
         assert bare[k].tolist() == path.coef(k=k, full=True).iloc[np.r_[0, 1 + ever]].tolist()
@@ -168,8 +245,13 @@ def test_coefficients_in_all_their_forms():
 
 def test_without_an_intercept_it_is_zero_and_columns_keep_their_origin():
     path = l0path.fit(X, Y, fit_intercept=False, max_k=2)
-    assert path.coef(k=2)["(Intercept)"] == 0 and path.coef(k=2, standardized=True)["(Intercept)"] == 0
-    np.testing.assert_allclose(path.coef(k=2, standardized=True).iloc[1:], path.coef(k=2).iloc[1:] * np.sqrt((X**2).mean(axis=0))[path.support(k=2)])
+    assert (
+        path.coef(k=2)["(Intercept)"] == 0 and path.coef(k=2, standardized=True)["(Intercept)"] == 0
+    )
+    np.testing.assert_allclose(
+        path.coef(k=2, standardized=True).iloc[1:],
+        path.coef(k=2).iloc[1:] * np.sqrt((X**2).mean(axis=0))[path.support(k=2)],
+    )
 
 
 def test_returned_arrays_are_copies():
@@ -178,7 +260,11 @@ def test_returned_arrays_are_copies():
     coef = SUPPORT.coef(k=3)
     coef.iloc[:] = 99
     SUPPORT.names[0] = "changed"
-    assert SUPPORT.support(k=3).max() < 6 and SUPPORT.names[0] == "x0" and (SUPPORT.coef(k=3) != 99).all()
+    assert (
+        SUPPORT.support(k=3).max() < 6
+        and SUPPORT.names[0] == "x0"
+        and (SUPPORT.coef(k=3) != 99).all()
+    )
 
 
 # -- predictions
@@ -188,28 +274,50 @@ def test_predictions_are_the_linear_predictor():
     new = data(1, 7)[0]
     for k in range(7):
         coef = SUPPORT.coef(k=k, full=True).to_numpy()
-        for form in (new, np.asfortranarray(new), sp.csr_array(new), new.tolist(), pd.DataFrame(new)):
-            np.testing.assert_allclose(SUPPORT.predict(form, k=k), coef[0] + new @ coef[1:], rtol=1e-12)
+        for form in (
+            new,
+            np.asfortranarray(new),
+            sp.csr_array(new),
+            new.tolist(),
+            pd.DataFrame(new),
+        ):
+            np.testing.assert_allclose(
+                SUPPORT.predict(form, k=k), coef[0] + new @ coef[1:], rtol=1e-12
+            )
         np.testing.assert_array_equal(SUPPORT.model(k=k).predict(new), SUPPORT.predict(new, k=k))
-    assert SUPPORT.predict(new).shape == (7, 7) and (SUPPORT.predict(new)[:, 3] == SUPPORT.predict(new, k=3)).all()
-    np.testing.assert_allclose(SUPPORT.predict(new.astype(np.float32), k=3), SUPPORT.predict(new, k=3), rtol=1e-5)
+    assert (
+        SUPPORT.predict(new).shape == (7, 7)
+        and (SUPPORT.predict(new)[:, 3] == SUPPORT.predict(new, k=3)).all()
+    )
+    np.testing.assert_allclose(
+        SUPPORT.predict(new.astype(np.float32), k=3), SUPPORT.predict(new, k=3), rtol=1e-5
+    )
     assert SUPPORT.predict(new[:1], k=3).shape == (1,)
 
 
 def test_frames_are_taken_by_name():
     for form in (FRAME, FRAME[NAMES[::-1]], FRAME.assign(extra=1.0, text="a")):
         out = FRAMED.predict(form, k=2)
-        assert isinstance(out, pd.Series) and out.index.equals(FRAME.index) and out.name == "outcome"
+        assert (
+            isinstance(out, pd.Series) and out.index.equals(FRAME.index) and out.name == "outcome"
+        )
         np.testing.assert_allclose(out, FRAMED.predict(X, k=2), rtol=1e-13)
     assert isinstance(FRAMED.predict(X, k=2), np.ndarray)
     bare = FRAMED.predict(FRAME.iloc[:3])
-    assert bare.shape == (3, 5) and bare.index.tolist() == ["r0", "r1", "r2"] and bare.columns.tolist() == list(range(5))
+    assert (
+        bare.shape == (3, 5)
+        and bare.index.tolist() == ["r0", "r1", "r2"]
+        and bare.columns.tolist() == list(range(5))
+    )
     with pytest.raises(ValueError, match="lacks 2 of the columns of the fit: age, 5"):
         FRAMED.predict(FRAME.drop(columns=["age", "5"]), k=1)
     with pytest.raises(ValueError, match="X has 5 columns, the fit had 6"):
         FRAMED.predict(X[:, :5], k=1)
     numbered = l0path.fit(pd.DataFrame(X, columns=range(6)), Y, max_k=2)
-    np.testing.assert_allclose(numbered.predict(pd.DataFrame(X[:, ::-1], columns=range(5, -1, -1)), k=2), numbered.predict(X, k=2))
+    np.testing.assert_allclose(
+        numbered.predict(pd.DataFrame(X[:, ::-1], columns=range(5, -1, -1)), k=2),
+        numbered.predict(X, k=2),
+    )
 
 
 def test_frames_of_the_fit_names_are_matched_even_if_the_fit_took_an_array():
@@ -222,7 +330,9 @@ def test_frames_of_the_fit_names_are_matched_even_if_the_fit_took_an_array():
 def test_repeated_names_are_numbered_and_taken_by_position():
     frame = pd.DataFrame(X, columns=["a", "a", "b", "a", "b", "c"])
     path = l0path.fit(frame, Y, max_k=3)
-    assert path.names == ["a", "a.1", "b", "a.2", "b.1", "c"] and any("repeated column names" in note for note in path.notes)
+    assert path.names == ["a", "a.1", "b", "a.2", "b.1", "c"] and any(
+        "repeated column names" in note for note in path.notes
+    )
     np.testing.assert_array_equal(path.predict(frame, k=3).to_numpy(), path.predict(X, k=3))
 
 
@@ -246,7 +356,13 @@ def test_types_of_prediction():
     assert np.isfinite(FRAMED.predict(1e6 * X, k=2)).all()
 
 
-LABELS = [np.array(["no", "yes"]), np.array([False, True]), np.array([0, 1], dtype=np.int8), np.array([-1.5, 2.0], dtype=np.float32), pd.Categorical(["b", "a"], categories=["b", "a"])]
+LABELS = [
+    np.array(["no", "yes"]),
+    np.array([False, True]),
+    np.array([0, 1], dtype=np.int8),
+    np.array([-1.5, 2.0], dtype=np.float32),
+    pd.Categorical(["b", "a"], categories=["b", "a"]),
+]
 
 
 @pytest.mark.parametrize("labels", LABELS, ids=repr)
@@ -255,10 +371,14 @@ def test_predicted_classes_have_the_labels_of_the_fit(labels, tmp_path):
     path = l0path.fit(X, y, loss="logistic", max_k=2)
     path.save(tmp_path / "labels")
     back = l0path.load(tmp_path / "labels")
-    assert path.classes == tuple(labels) == back.classes and list(map(type, back.classes)) == list(map(type, path.classes))
+    assert path.classes == tuple(labels) == back.classes and list(map(type, back.classes)) == list(
+        map(type, path.classes)
+    )
     for p in (path, back):
         predicted = p.predict(X, k=2, type="class")
-        assert set(np.unique(predicted)) == set(labels) and (predicted == np.asarray(y)).mean() > 0.7
+        assert (
+            set(np.unique(predicted)) == set(labels) and (predicted == np.asarray(y)).mean() > 0.7
+        )
 
 
 def test_a_row_without_a_predictor_has_no_class():
@@ -269,7 +389,10 @@ def test_a_row_without_a_predictor_has_no_class():
     assert np.isnan(path.predict(rows, k=2)).tolist() == [False, False, True, False]
     with pytest.raises(ValueError, match=r"NaN .*1 rows, the first at position 2"):
         path.predict(rows, k=2, type="class")
-    assert (path.predict(rows[[0, 1, 3]], k=2, type="class") == path.predict(X[[0, 1, 3]], k=2, type="class")).all()
+    assert (
+        path.predict(rows[[0, 1, 3]], k=2, type="class")
+        == path.predict(X[[0, 1, 3]], k=2, type="class")
+    ).all()
 
 
 def test_offset_in_predictions():
@@ -277,9 +400,13 @@ def test_offset_in_predictions():
     path = l0path.fit(X, Y, offset=o, max_k=2)
     with pytest.raises(ValueError, match="the fit had an offset: pass offset="):
         path.predict(X, k=2)
-    np.testing.assert_allclose(path.predict(X, k=2, offset=o) - path.predict(X, k=2, offset=0), o, atol=1e-13)
+    np.testing.assert_allclose(
+        path.predict(X, k=2, offset=o) - path.predict(X, k=2, offset=0), o, atol=1e-13
+    )
     np.testing.assert_allclose(path.model(k=2).predict(X, offset=o), path.predict(X, k=2, offset=o))
-    assert path.model(k=2).loss == pytest.approx(((Y - path.predict(X, k=2, offset=o)) ** 2).mean() / 2, rel=1e-12)
+    assert path.model(k=2).loss == pytest.approx(
+        ((Y - path.predict(X, k=2, offset=o)) ** 2).mean() / 2, rel=1e-12
+    )
     assert path.model(k=0).intercept == pytest.approx((Y - o).mean())
     for wrong in (o[:5], "a", np.full(50, np.nan)):
         with pytest.raises((ValueError, TypeError), match="offset"):
@@ -292,11 +419,24 @@ def test_offset_in_predictions():
 def test_model_attributes():
     model, row = FRAMED.model(k=2), FRAMED.table.loc[2]
     for name in COLUMNS:
-        assert getattr(model, name) == row[name] or (np.isnan(row[name]) and np.isnan(getattr(model, name)))
-    assert model.index == 2 and model.groups is None and model.support.tolist() == FRAMED.support(k=2).tolist()
-    assert model.features == [NAMES[j] for j in model.support] and model.intercept == model.coef["(Intercept)"]
+        assert getattr(model, name) == row[name] or (
+            np.isnan(row[name]) and np.isnan(getattr(model, name))
+        )
+    assert (
+        model.index == 2
+        and model.groups is None
+        and model.support.tolist() == FRAMED.support(k=2).tolist()
+    )
+    assert (
+        model.features == [NAMES[j] for j in model.support]
+        and model.intercept == model.coef["(Intercept)"]
+    )
     assert model.coef.equals(FRAMED.coef(k=2))
-    assert set(COLUMNS) <= set(dir(model)) and "k = 2" in repr(model) and model.features[0] in repr(model)
+    assert (
+        set(COLUMNS) <= set(dir(model))
+        and "k = 2" in repr(model)
+        and model.features[0] in repr(model)
+    )
     with pytest.raises(AttributeError, match=r"no attribute 'lamda0'.*lambda0"):
         model.lamda0  # noqa: B018
     assert "intercept only" in repr(FRAMED.model(k=0))
@@ -305,7 +445,13 @@ def test_model_attributes():
 
 def test_path_attributes_iteration_and_repr():
     assert [m.k for m in SUPPORT] == list(range(7)) and len(SUPPORT) == 7
-    assert (SUPPORT.n, SUPPORT.p, SUPPORT.loss, SUPPORT.classes, SUPPORT.n_dropped) == (50, 6, "squared", None, 0)
+    assert (SUPPORT.n, SUPPORT.p, SUPPORT.loss, SUPPORT.classes, SUPPORT.n_dropped) == (
+        50,
+        6,
+        "squared",
+        None,
+        0,
+    )
     assert FRAMED.classes == ("no", "yes") and FRAMED.names == NAMES and FRAMED.penalty == "L0"
     for text in ("squared", "n = 50", "p = 6", "7 solutions", "k = 0..6", "complete", "L0L1L2"):
         assert text in repr(SUPPORT)
@@ -323,13 +469,32 @@ def test_save_and_load_round_trip(name, tmp_path):
     same_solutions(path, back)
     pd.testing.assert_frame_equal(path.table, back.table)
     pd.testing.assert_frame_equal(path.rounds, back.rounds)
-    assert (back.names, back.n, back.p, back.classes, back.penalty, back.status, back.notes, back.n_dropped) == (
-        path.names, path.n, path.p, path.classes, path.penalty, path.status, path.notes, path.n_dropped)
+    assert (
+        back.names,
+        back.n,
+        back.p,
+        back.classes,
+        back.penalty,
+        back.status,
+        back.notes,
+        back.n_dropped,
+    ) == (
+        path.names,
+        path.n,
+        path.p,
+        path.classes,
+        path.penalty,
+        path.status,
+        path.notes,
+        path.n_dropped,
+    )
     for a, b in ((path.meta.__dict__[f], back.meta.__dict__[f]) for f in path.meta.__dict__):
         assert np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
     new = FRAME if name == "framed" else X
     np.testing.assert_array_equal(np.asarray(path.predict(new)), np.asarray(back.predict(new)))
-    assert path.coef(standardized=True).equals(back.coef(standardized=True)) and repr(path) == repr(back)
+    assert path.coef(standardized=True).equals(back.coef(standardized=True)) and repr(path) == repr(
+        back
+    )
     back.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes()[:2] == file.read_bytes()[:2] == b"PK"
 
@@ -338,8 +503,14 @@ def test_names_that_were_not_given(tmp_path):
     path = l0path.fit(X, Y, max_k=2, always_include="x3", penalty_factor={"x1": 2.0})
     path.save(tmp_path / "path")
     back = l0path.load(tmp_path / "path")
-    assert back.names == path.names == [f"x{j}" for j in range(6)] and back.coef(k=1).equals(path.coef(k=1)) and "x3" in path.model(k=1).features
-    frame = pd.DataFrame(X, columns=path.names)[["x5", "x4", "x3", "x2", "x1", "x0"]]  # one that has all names is taken by them
+    assert (
+        back.names == path.names == [f"x{j}" for j in range(6)]
+        and back.coef(k=1).equals(path.coef(k=1))
+        and "x3" in path.model(k=1).features
+    )
+    frame = pd.DataFrame(X, columns=path.names)[
+        ["x5", "x4", "x3", "x2", "x1", "x0"]
+    ]  # one that has all names is taken by them
     np.testing.assert_array_equal(back.predict(frame, k=2), path.predict(X, k=2))
     with pytest.raises(ValueError, match="there is no column 'x6'; the columns are x0, x1, x2"):
         l0path.fit(X, Y, exclude="x6")
@@ -347,11 +518,25 @@ def test_names_that_were_not_given(tmp_path):
 
 def test_notes_odd_names_and_parameters_survive(tmp_path):
     odd = [*NAMES[:3], 'quote " \\ newline \n', "\u4e2d", ""]
-    path = l0path.fit(np.column_stack([X[:, :4], np.ones(50), X[:, 5]]), Y, loss="huber", feature_names=odd, max_k=2, lambda2=0.1)
+    path = l0path.fit(
+        np.column_stack([X[:, :4], np.ones(50), X[:, 5]]),
+        Y,
+        loss="huber",
+        feature_names=odd,
+        max_k=2,
+        lambda2=0.1,
+    )
     path.save(tmp_path / "odd")
     back = l0path.load(tmp_path / "odd")
-    assert back.names == odd and back.notes == path.notes and path.notes and back.meta.loss_parameter == path.meta.loss_parameter
-    assert back.objective(k=2, X=np.column_stack([X[:, :4], np.ones(50), X[:, 5]]), y=Y) == pytest.approx(path.objective(k=2), rel=1e-14)
+    assert (
+        back.names == odd
+        and back.notes == path.notes
+        and path.notes
+        and back.meta.loss_parameter == path.meta.loss_parameter
+    )
+    assert back.objective(
+        k=2, X=np.column_stack([X[:, :4], np.ones(50), X[:, 5]]), y=Y
+    ) == pytest.approx(path.objective(k=2), rel=1e-14)
 
 
 def test_what_is_not_a_path_file_is_refused_with_the_reason(tmp_path):
@@ -360,7 +545,14 @@ def test_what_is_not_a_path_file_is_refused_with_the_reason(tmp_path):
     whole = file.read_bytes()
     with pytest.raises(FileNotFoundError, match="nothing"):
         l0path.load(tmp_path / "nothing")
-    for content in (b"", b"not a path", whole[: len(whole) // 2], whole[:-1], whole[:300] + bytes([whole[300] ^ 255]) + whole[301:], whole[len(whole) // 2 :]):
+    for content in (
+        b"",
+        b"not a path",
+        whole[: len(whole) // 2],
+        whole[:-1],
+        whole[:300] + bytes([whole[300] ^ 255]) + whole[301:],
+        whole[len(whole) // 2 :],
+    ):
         file.write_bytes(content)
         with pytest.raises(ValueError, match="damaged"):
             l0path.load(file)
@@ -439,12 +631,16 @@ def test_methods_that_need_data_take_them_after_loading(tmp_path):
     with pytest.raises(ValueError, match="pass y="):
         back.objective(k=2, X=X)
     assert back.objective(k=2, X=X, y=Y) == pytest.approx(SUPPORT.objective(k=2), rel=1e-14)
-    assert back.objective(k=2, X=np.asfortranarray(X), y=list(Y)) == pytest.approx(SUPPORT.objective(k=2), rel=1e-12)
+    assert back.objective(k=2, X=np.asfortranarray(X), y=list(Y)) == pytest.approx(
+        SUPPORT.objective(k=2), rel=1e-12
+    )
     for A, y in ((X + 1e-9, Y), (X, Y + 1e-9), (X[::-1], Y[::-1]), (X[:-1], Y[:-1])):
         with pytest.raises(ValueError, match="differ from those of the fit"):
             back.objective(k=2, X=A, y=y)
     FRAMED.save(tmp_path / "framed")
-    assert l0path.load(tmp_path / "framed").objective(k=2, X=FRAME, y=pd.Series(Z, index=FRAME.index)) == pytest.approx(FRAMED.objective(k=2), rel=1e-14)
+    assert l0path.load(tmp_path / "framed").objective(
+        k=2, X=FRAME, y=pd.Series(Z, index=FRAME.index)
+    ) == pytest.approx(FRAMED.objective(k=2), rel=1e-14)
 
 
 def test_a_design_changed_after_the_fit_is_refused():

@@ -1,4 +1,7 @@
-"""The numbers behind the plots, labels that keep clear of each other, every kind on awkward paths, and the pictures of notebooks."""
+"""The numbers behind the plots, labels that keep clear of each other, every kind on awkward paths,
+and the pictures of notebooks.
+"""
+
 import itertools
 import math
 import re
@@ -28,13 +31,17 @@ def _closed():
 
 def response(X, seed=1):
     rng = np.random.default_rng(seed)
-    return X[:, :8] @ np.array([3.0, -2.5, 2.0, -1.5, 1.2, 1.0, -0.8, 0.6]) + rng.standard_normal(len(X))
+    return X[:, :8] @ np.array([3.0, -2.5, 2.0, -1.5, 1.2, 1.0, -0.8, 0.6]) + rng.standard_normal(
+        len(X)
+    )
 
 
 @pytest.fixture(scope="module")
 def X():
     rng = np.random.default_rng(0)
-    return rng.standard_normal((120, 20)) * np.linspace(0.5, 3, 20) + 0.5 * rng.standard_normal((120, 1))
+    return rng.standard_normal((120, 20)) * np.linspace(0.5, 3, 20) + 0.5 * rng.standard_normal(
+        (120, 1)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -45,25 +52,44 @@ def path(X):
 @pytest.fixture(scope="module")
 def paths(X, path):
     y = response(X)
-    named = pd.DataFrame(X, columns=[f"concentration_of_substance_number_{j}_at_the_first_visit" for j in range(20)])
-    return {"whole": path, "slices": l0path.fit(X, y, lambda2=[1.0, 0.1, 0.01], max_k=8), "one": l0path.fit(X, y, k=3), "null": l0path.fit(X, y, max_k=0),
-            "long": l0path.fit(named, y, max_k=14), "classes": l0path.fit(X, y > 0, loss="logistic", lambda2=1e-2, max_k=6), "grid": l0path.fit(X, y, grid="lambda0", max_k=10),
-            "names": l0path.fit(X[:, :4], y, feature_names=["k", "low", "high", "lambda0"])}
+    named = pd.DataFrame(
+        X, columns=[f"concentration_of_substance_number_{j}_at_the_first_visit" for j in range(20)]
+    )
+    return {
+        "whole": path,
+        "slices": l0path.fit(X, y, lambda2=[1.0, 0.1, 0.01], max_k=8),
+        "one": l0path.fit(X, y, k=3),
+        "null": l0path.fit(X, y, max_k=0),
+        "long": l0path.fit(named, y, max_k=14),
+        "classes": l0path.fit(X, y > 0, loss="logistic", lambda2=1e-2, max_k=6),
+        "grid": l0path.fit(X, y, grid="lambda0", max_k=10),
+        "names": l0path.fit(X[:, :4], y, feature_names=["k", "low", "high", "lambda0"]),
+    }
 
 
-# ------------------------------------------------------------------------------------------------------------------ numbers
+# -------------------- numbers
 
 
 def test_coefficients_behind_the_plot(path):
     frame = plots.data(path, "coef")
-    assert frame["k"].tolist() == path.table.k.tolist() and frame.index.tolist() == list(range(len(path)))
+    assert frame["k"].tolist() == path.table.k.tolist() and frame.index.tolist() == list(
+        range(len(path))
+    )
     for i in frame.index:
         b = path.coef(index=i, standardized=True).iloc[1:]
         row = frame.loc[i].iloc[1:]
-        pd.testing.assert_series_equal(row[row != 0].sort_index(), b.sort_index(), check_names=False)
+        pd.testing.assert_series_equal(
+            row[row != 0].sort_index(), b.sort_index(), check_names=False
+        )
     raw = plots.data(path, "coef", standardized=False)
-    pd.testing.assert_series_equal(raw.loc[5].iloc[1:][lambda b: b != 0].sort_index(), path.coef(k=5).iloc[1:].sort_index(), check_names=False)
-    np.testing.assert_allclose(plots.data(path, "coef", x="l1")["l1"], frame.iloc[:, 1:].abs().sum(axis=1))
+    pd.testing.assert_series_equal(
+        raw.loc[5].iloc[1:][lambda b: b != 0].sort_index(),
+        path.coef(k=5).iloc[1:].sort_index(),
+        check_names=False,
+    )
+    np.testing.assert_allclose(
+        plots.data(path, "coef", x="l1")["l1"], frame.iloc[:, 1:].abs().sum(axis=1)
+    )
 
 
 def test_lambda0_intervals_are_the_hull(path):
@@ -87,7 +113,11 @@ def test_values_of_a_lambda0_grid_hold_down_to_the_next(paths):
 
 def test_loss_gap_and_criteria_are_the_tables(path, paths):
     frame = plots.data(paths["slices"], "loss")
-    pd.testing.assert_frame_equal(frame[["loss", "deviance_ratio", "slice"]], paths["slices"].table[["loss", "deviance_ratio", "slice"]], check_names=False)
+    pd.testing.assert_frame_equal(
+        frame[["loss", "deviance_ratio", "slice"]],
+        paths["slices"].table[["loss", "deviance_ratio", "slice"]],
+        check_names=False,
+    )
     assert plots.data(path, "gap")["gap"].isna().sum() == len(path) - 1
     scores, frame = path.score_table(), plots.data(path, "criteria")
     np.testing.assert_allclose(frame["bic"], scores["bic"] - scores["bic"].min())
@@ -97,8 +127,13 @@ def test_loss_gap_and_criteria_are_the_tables(path, paths):
 def test_slices_are_chosen_and_named(paths):
     path = paths["slices"]
     assert numbers.default_slice(path) == 2
-    assert plots.data(path, "coef").index.tolist() == path.table.index[path.table.slice == 2].tolist()
-    assert plots.data(path, "coef", slice=0).index.tolist() == path.table.index[path.table.slice == 0].tolist()
+    assert (
+        plots.data(path, "coef").index.tolist() == path.table.index[path.table.slice == 2].tolist()
+    )
+    assert (
+        plots.data(path, "coef", slice=0).index.tolist()
+        == path.table.index[path.table.slice == 0].tolist()
+    )
     assert path.plot().get_title(loc="left").startswith("slice 2 of 3")
     assert path.plot(mark={"k": 3, "slice": 1}).get_title(loc="left").startswith("slice 1 of 3")
     with pytest.raises(LookupError):
@@ -112,10 +147,12 @@ def test_unknown_kinds_and_axes(path):
         path.plot(x="time")
 
 
-# ------------------------------------------------------------------------------------------------------------------ drawing
+# -------------------- drawing
 
 
-@pytest.mark.parametrize("name", ["whole", "slices", "one", "null", "long", "classes", "grid", "names"])
+@pytest.mark.parametrize(
+    "name", ["whole", "slices", "one", "null", "long", "classes", "grid", "names"]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_draws_every_path(paths, name, kind):
     path = paths[name]
@@ -134,7 +171,11 @@ def test_an_axes_given_is_used_and_returned(path):
 
 
 def drawn_curves(ax):
-    return {round(float(line.get_ydata()[-1]), 9) for line in ax.lines if np.isfinite(line.get_ydata()[-1])}
+    return {
+        round(float(line.get_ydata()[-1]), 9)
+        for line in ax.lines
+        if np.isfinite(line.get_ydata()[-1])
+    }
 
 
 def test_lines_end_at_the_coefficients_of_the_last_model(path):
@@ -147,7 +188,12 @@ def label_boxes(ax):
     figure = ax.get_figure()
     figure.canvas.draw()
     texts = [text for text in ax.texts if text.get_text() and text.get_position()[0] == 1.05]
-    return texts, [text.get_window_extent() if not hasattr(text, "arrow_patch") else plt.Text.get_window_extent(text) for text in texts]
+    return texts, [
+        text.get_window_extent()
+        if not hasattr(text, "arrow_patch")
+        else plt.Text.get_window_extent(text)
+        for text in texts
+    ]
 
 
 @pytest.mark.parametrize("name", ["whole", "long", "classes", "slices"])
@@ -155,7 +201,11 @@ def label_boxes(ax):
 def test_labels_do_not_overlap(paths, name, own):
     path = paths[name]
     _, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
-    for kind, x in (("coef", "k"), ("coef", "lambda0"), ("criteria", "k") if path.loss != "squared_hinge" else ("loss", "k")):
+    for kind, x in (
+        ("coef", "k"),
+        ("coef", "lambda0"),
+        ("criteria", "k") if path.loss != "squared_hinge" else ("loss", "k"),
+    ):
         if not own:
             axes[0].clear()
         texts, boxes = label_boxes(path.plot(kind, x=x, ax=None if own else axes[0]))
@@ -174,12 +224,22 @@ def test_the_largest_coefficients_at_the_end_are_named(path):
 
 def test_marks_are_at_the_solution(path):
     ax = path.plot(mark=[{"k": 3}, "bic", 5])
-    lines = sorted(line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2)
+    lines = sorted(
+        line.get_xdata()[0]
+        for line in ax.lines
+        if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2
+    )
     assert lines == sorted([3, path.model("bic").k, 5])
-    assert {f"bic: k = {path.model('bic').k}", "k = 3", "k = 5"} <= {text.get_text() for text in ax.texts}
+    assert {f"bic: k = {path.model('bic').k}", "k = 3", "k = 5"} <= {
+        text.get_text() for text in ax.texts
+    }
     ax = path.plot(x="lambda0", mark={"k": 1})
     row = plots.data(path, "coef", x="lambda0").loc[1]
-    assert any(len(line.get_xdata()) == 2 and math.isclose(line.get_xdata()[0], math.sqrt(row.low * row.high)) for line in ax.lines)
+    assert any(
+        len(line.get_xdata()) == 2
+        and math.isclose(line.get_xdata()[0], math.sqrt(row.low * row.high))
+        for line in ax.lines
+    )
 
 
 def test_a_mark_that_is_not_drawn_is_an_error(paths):
@@ -191,7 +251,7 @@ def test_missing_bounds_are_said(path):
     assert any("no lower bound" in text.get_text() for text in path.plot("gap").texts)
 
 
-# ------------------------------------------------------------------------------------------------------------------ labels
+# -------------------- labels
 
 
 def test_spread_keeps_order_distance_and_bounds():
@@ -202,7 +262,9 @@ def test_spread_keeps_order_distance_and_bounds():
         order = np.argsort(wanted)
         assert (np.diff(placed[order]) >= 0.07 - 1e-12).all()
         assert placed.min() >= -1e-12 and placed.max() <= 1 + 1e-12
-    np.testing.assert_allclose(style.spread([0.1, 0.5, 0.9], 0.1, 0.0, 1.0), [0.1, 0.5, 0.9])  # far apart: left where they are
+    np.testing.assert_allclose(
+        style.spread([0.1, 0.5, 0.9], 0.1, 0.0, 1.0), [0.1, 0.5, 0.9]
+    )  # far apart: left where they are
     np.testing.assert_allclose(style.spread([0.5, 0.5], 0.2), [0.4, 0.6])
 
 
@@ -213,23 +275,33 @@ def test_short_names_are_told_apart():
     assert len(style.short(["x" * 80])[0]) == style.LONGEST
     twins = ["a" * 20 + "left" + "b" * 20 + "!", "a" * 20 + "right" + "b" * 20 + "?", "other"]
     assert len(set(style.short(twins))) == 3
-    assert style.short(["same_prefix_that_is_rather_long", "same_prefix_that_is_rather_long_x"])[0] != ""
+    assert (
+        style.short(["same_prefix_that_is_rather_long", "same_prefix_that_is_rather_long_x"])[0]
+        != ""
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------------ cross-validation
+# -------------------- cross-validation
 
 
 def fake_cv(path, best, near):
     table = path.table[["k", "lambda0", "lambda1", "lambda2", "n_nonzero"]].copy()
-    table["cv_mean"] = (table["k"] - path.solutions[best].k) ** 2 * 0.1 + 1.0 + 0.01 * path.table["slice"]
+    table["cv_mean"] = (
+        (table["k"] - path.solutions[best].k) ** 2 * 0.1 + 1.0 + 0.01 * path.table["slice"]
+    )
     table["cv_se"] = 0.2
-    return SimpleNamespace(table=table, path=path, scoring="mse", index=lambda which: {"min": best, "1se": near}[which])
+    return SimpleNamespace(
+        table=table, path=path, scoring="mse", index=lambda which: {"min": best, "1se": near}[which]
+    )
 
 
 def test_plot_cv_marks_both_choices(path, paths):
     ax = plots.plot_cv(fake_cv(path, 7, 5))
     texts = [text.get_text() for text in ax.texts]
-    assert texts == ["one standard error: k = 5", "best score: k = 7"] or sorted(texts) == ["best score: k = 7", "one standard error: k = 5"]
+    assert texts == ["one standard error: k = 5", "best score: k = 7"] or sorted(texts) == [
+        "best score: k = 7",
+        "one standard error: k = 5",
+    ]
     assert ax.get_ylabel() == "held-out mse"
     curve = max(ax.lines, key=lambda line: len(line.get_xdata()))
     np.testing.assert_allclose(curve.get_ydata(), fake_cv(path, 7, 5).table["cv_mean"])
@@ -251,7 +323,7 @@ def test_the_real_cross_validation_is_drawn(X):
     assert "<svg" in cv._repr_html_() and "cv_mean" in cv._repr_html_()
 
 
-# ------------------------------------------------------------------------------------------------------------------ ranges of sizes
+# -------------------- ranges of sizes
 
 
 def test_a_range_of_sizes(path, paths):
@@ -271,17 +343,30 @@ def test_a_range_of_sizes(path, paths):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_path_whose_only_size_is_best_for_no_lambda0(path, kind):
-    alone = l0path.Path(path.meta, [path.solutions[3]._replace(lambda0_low=math.nan, lambda0_high=math.nan)], "", [], [], path._source)
+    alone = l0path.Path(
+        path.meta,
+        [path.solutions[3]._replace(lambda0_low=math.nan, lambda0_high=math.nan)],
+        "",
+        [],
+        [],
+        path._source,
+    )
     for x in ("k", "lambda0", "l1"):
-        assert len(plots.data(alone, kind, x=x)) == (0 if "lambda0" in (kind, x) and kind != "support" else 1)
+        assert len(plots.data(alone, kind, x=x)) == (
+            0 if "lambda0" in (kind, x) and kind != "support" else 1
+        )
         alone.plot(kind, x=x).get_figure().draw_without_rendering()
 
 
 def test_minima_of_criteria_are_those_of_the_whole_path(path):
     frame = plots.data(path, "criteria", k=3)
     pd.testing.assert_frame_equal(frame, plots.data(path, "criteria").loc[:3])
-    assert path.model("bic").k > 3 and "bic" in {text.get_text() for text in path.plot("criteria", k=3).texts}
-    assert f"bic, least at k = {path.model('bic').k}" in {text.get_text() for text in path.plot("criteria", k=12).texts}
+    assert path.model("bic").k > 3 and "bic" in {
+        text.get_text() for text in path.plot("criteria", k=3).texts
+    }
+    assert f"bic, least at k = {path.model('bic').k}" in {
+        text.get_text() for text in path.plot("criteria", k=12).texts
+    }
 
 
 @pytest.mark.parametrize("k", [-1, (5, 2), "5", True, (1, 2, 3), 2.5, range(0)])
@@ -309,27 +394,39 @@ def test_scores_on_a_logarithmic_axis_and_in_a_range(path):
 
 def luminance(color):
     rgb = np.array(color)
-    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ np.array([0.2126, 0.7152, 0.0722])
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ np.array(
+        [0.2126, 0.7152, 0.0722]
+    )
 
 
 def test_labels_stand_out_from_white(path):
     texts, _ = label_boxes(path.plot())
-    assert all(1.05 / (luminance(plt.matplotlib.colors.to_rgb(text.get_color())) + 0.05) >= 4.5 for text in texts)
+    assert all(
+        1.05 / (luminance(plt.matplotlib.colors.to_rgb(text.get_color())) + 0.05) >= 4.5
+        for text in texts
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------------ classes
+# -------------------- classes
 
 
 @pytest.fixture(scope="module")
 def classes(X):
-    y = np.where(response(X) + 2 * np.random.default_rng(5).standard_normal(len(X)) > 0, "sick", "well")
+    y = np.where(
+        response(X) + 2 * np.random.default_rng(5).standard_normal(len(X)) > 0, "sick", "well"
+    )
     return l0path.cv_fit(X, y, loss="logistic", lambda2=1e-2, max_k=5, cv=4, random_state=0), X, y
 
 
 def rank_area(score, positive, weight):
     """The share of pairs (weighted) that are in order: the definition of the area."""
-    more, same = score[positive][:, None] > score[~positive], score[positive][:, None] == score[~positive]
-    return (weight[positive] @ (more + 0.5 * same) @ weight[~positive]) / (weight[positive].sum() * weight[~positive].sum())
+    more, same = (
+        score[positive][:, None] > score[~positive],
+        score[positive][:, None] == score[~positive],
+    )
+    return (weight[positive] @ (more + 0.5 * same) @ weight[~positive]) / (
+        weight[positive].sum() * weight[~positive].sum()
+    )
 
 
 def test_roc_of_new_rows_and_of_the_fit(classes):
@@ -338,20 +435,35 @@ def test_roc_of_new_rows_and_of_the_fit(classes):
     ax = cv.path.plot_roc(X[:50], y[:50], k=3, sample_weight=weight)
     line = next(line for line in ax.lines if line.get_gid() == "l0path-roc")
     area = np.trapezoid(line.get_ydata(), line.get_xdata())
-    assert math.isclose(area, rank_area(cv.path.predict(X[:50], k=3, type="link"), y[:50] == "well", weight), rel_tol=1e-9)
+    assert math.isclose(
+        area,
+        rank_area(cv.path.predict(X[:50], k=3, type="link"), y[:50] == "well", weight),
+        rel_tol=1e-9,
+    )
     assert ax.get_legend().get_texts()[0].get_text() == f"k = 3: area {area:.3f}"
     again = cv.path.plot_roc(k=1, ax=ax, label="one")
     assert again is ax and len({line.get_color() for line in ax.lines if line.get_gid()}) == 2
-    assert [text.get_text().split(":")[0] for text in ax.get_legend().get_texts()] == ["k = 3", "one"]
+    assert [text.get_text().split(":")[0] for text in ax.get_legend().get_texts()] == [
+        "k = 3",
+        "one",
+    ]
     line = [line for line in ax.lines if line.get_gid() == "l0path-roc"][-1]
-    assert math.isclose(np.trapezoid(line.get_ydata(), line.get_xdata()), rank_area(cv.path.predict(X, k=1, type="link"), y == "well", np.ones(len(y))), rel_tol=1e-9)
+    assert math.isclose(
+        np.trapezoid(line.get_ydata(), line.get_xdata()),
+        rank_area(cv.path.predict(X, k=1, type="link"), y == "well", np.ones(len(y))),
+        rel_tol=1e-9,
+    )
 
 
 def test_roc_of_held_out_rows(classes):
     cv, _, y = classes
     ax = cv.plot_roc("1se")
     line = next(line for line in ax.lines if line.get_gid())
-    assert math.isclose(np.trapezoid(line.get_ydata(), line.get_xdata()), rank_area(cv.held_out("1se", type="link"), y == "well", np.ones(len(y))), rel_tol=1e-9)
+    assert math.isclose(
+        np.trapezoid(line.get_ydata(), line.get_xdata()),
+        rank_area(cv.held_out("1se", type="link"), y == "well", np.ones(len(y))),
+        rel_tol=1e-9,
+    )
     assert "held-out" in ax.get_legend().get_texts()[0].get_text()
 
 
@@ -365,26 +477,46 @@ def test_calibration_is_scikit_learns_and_weights_are_repeats(classes):
     table = plots.calibration(z, p, 8)
     share, mean = calibration_curve(z, p, n_bins=8, strategy="quantile")
     np.testing.assert_allclose(table[["share", "probability"]], np.column_stack([share, mean]))
-    np.testing.assert_allclose(table[["low", "high"]], np.column_stack(proportion_confint(table.share * table.n, table.n, method="wilson")))
-    pd.testing.assert_frame_equal(table, plots.calibration(np.where(z, 1, -1), p, 8, np.full(200, 3.0)))
+    np.testing.assert_allclose(
+        table[["low", "high"]],
+        np.column_stack(proportion_confint(table.share * table.n, table.n, method="wilson")),
+    )
+    pd.testing.assert_frame_equal(
+        table, plots.calibration(np.where(z, 1, -1), p, 8, np.full(200, 3.0))
+    )
     twice = rng.integers(0, 3, 200)
-    weighted, repeated = plots.calibration(z, p, 5, twice), plots.calibration(np.repeat(z, twice), np.repeat(p, twice), 5)
-    np.testing.assert_allclose(weighted[["probability", "share"]], repeated[["probability", "share"]])
+    weighted, repeated = (
+        plots.calibration(z, p, 5, twice),
+        plots.calibration(np.repeat(z, twice), np.repeat(p, twice), 5),
+    )
+    np.testing.assert_allclose(
+        weighted[["probability", "share"]], repeated[["probability", "share"]]
+    )
     assert len(plots.calibration(z, np.full(200, 0.5), 10)) == 1
     cv, X, y = classes
     ax = cv.plot_calibration(k=3, bins=6)
     line = next(line for line in ax.lines if line.get_gid())
-    np.testing.assert_allclose(line.get_xydata(), plots.calibration(y == "well", cv.held_out(k=3), 6)[["probability", "share"]])
+    np.testing.assert_allclose(
+        line.get_xydata(),
+        plots.calibration(y == "well", cv.held_out(k=3), 6)[["probability", "share"]],
+    )
     assert ax.get_xlabel() == "predicted probability of well"
     ax = cv.path.plot_calibration(X[:60], y[:60], "bic", bins=4)
-    np.testing.assert_allclose(next(line for line in ax.lines if line.get_gid()).get_xydata(), plots.calibration(y[:60] == "well", cv.path.predict(X[:60], "bic"), 4)[["probability", "share"]])
+    np.testing.assert_allclose(
+        next(line for line in ax.lines if line.get_gid()).get_xydata(),
+        plots.calibration(y[:60] == "well", cv.path.predict(X[:60], "bic"), 4)[
+            ["probability", "share"]
+        ],
+    )
 
 
 def test_what_has_no_roc_or_calibration_is_refused(classes, path, X):
     cv, _, y = classes
     with pytest.raises(ValueError, match="loss='squared'"):
         path.plot_roc(k=2)
-    hinge = l0path.Path(replace(cv.path.meta, loss="squared_hinge"), cv.path.solutions, "", [], [], cv.path._source)
+    hinge = l0path.Path(
+        replace(cv.path.meta, loss="squared_hinge"), cv.path.solutions, "", [], [], cv.path._source
+    )
     hinge.plot_roc(k=2)
     with pytest.raises(ValueError, match="no probabilities"):
         hinge.plot_calibration(k=2)
@@ -400,7 +532,7 @@ def test_what_has_no_roc_or_calibration_is_refused(classes, path, X):
         cv.path.plot_roc(X, y)
 
 
-# ------------------------------------------------------------------------------------------------------------------ recovery
+# -------------------- recovery
 
 
 def test_recovery_draws_its_table(path):
@@ -410,10 +542,21 @@ def test_recovery_draws_its_table(path):
     for line, name in zip(curves, ("precision", "recall", "f1"), strict=True):
         np.testing.assert_array_equal(line.get_xydata(), table[["k", name]])
     rings = [line for line in ax.lines if line.get_linestyle() == "None"]
-    assert all(line.get_xdata().tolist() == table["k"][table["exact"]].tolist() for line in rings) and table["exact"].sum() == 1
-    assert {text.get_text() for text in ax.texts} == {"precision", "recall", "f1"} and "k = 8" in ax.get_title(loc="left")
-    both = l0path.diagnostics.plot_recovery({"a": table, "b": table.iloc[:9]}, "true_positives", k=(2, 12))
-    assert {text.get_text() for text in both.texts} == {"a", "b"} and [len(line.get_xdata()) for line in both.lines if line.get_linestyle() != "None"] == [11, 7]
+    assert (
+        all(line.get_xdata().tolist() == table["k"][table["exact"]].tolist() for line in rings)
+        and table["exact"].sum() == 1
+    )
+    assert {text.get_text() for text in ax.texts} == {
+        "precision",
+        "recall",
+        "f1",
+    } and "k = 8" in ax.get_title(loc="left")
+    both = l0path.diagnostics.plot_recovery(
+        {"a": table, "b": table.iloc[:9]}, "true_positives", k=(2, 12)
+    )
+    assert {text.get_text() for text in both.texts} == {"a", "b"} and [
+        len(line.get_xdata()) for line in both.lines if line.get_linestyle() != "None"
+    ] == [11, 7]
     with pytest.raises(ValueError, match="estimation_error has no values"):
         l0path.diagnostics.plot_recovery(table, "error")
     with pytest.raises(ValueError, match="compare tables by one"):
@@ -424,7 +567,7 @@ def test_recovery_draws_its_table(path):
         l0path.diagnostics.plot_recovery(path)
 
 
-# ------------------------------------------------------------------------------------------------------------------ notebooks
+# -------------------- notebooks
 
 
 def test_html_of_paths_is_well_formed(paths):
@@ -452,13 +595,23 @@ def test_html_never_fails():
 
 def test_pictures_are_small_and_keep_to_themselves(path, paths, X):
     certificate = l0path.fit(X, response(X), lambda2=0.01, max_k=3).certify(k=2, n_best=3)
-    cv = l0path.CVPath(path, pd.DataFrame({0: np.arange(17.0), 1: np.ones(17)}), None, scoring="mse", greater_is_better=False)
+    cv = l0path.CVPath(
+        path,
+        pd.DataFrame({0: np.arange(17.0), 1: np.ones(17)}),
+        None,
+        scoring="mse",
+        greater_is_better=False,
+    )
     for thing in (path, paths["slices"], cv, certificate):
         html = thing._repr_html_()
         svg = ET.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
         assert svg.get("role") == "img" and svg.get("aria-label") and len(html) < 40_000
         assert not {"script", "style", "image"} & {node.tag.split("}")[1] for node in svg.iter()}
-        assert "currentColor" in html and report.html.INK not in html and "http" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", html)
+        assert (
+            "currentColor" in html
+            and report.html.INK not in html
+            and "http" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", html)
+        )
         ids = [node.get("id") for node in svg.iter() if node.get("id")]
         assert all(f"#{i}" in html for i in ids), ids
     assert "λ₂ 0.1" in paths["slices"]._repr_html_()
@@ -466,13 +619,38 @@ def test_pictures_are_small_and_keep_to_themselves(path, paths, X):
 
 
 def test_html_of_certificates(X):
-    path = l0path.fit(X, response(X), lambda2=0.01, max_k=4, feature_names=["a<b>", *(f"x{j}" for j in range(1, 20))])
+    path = l0path.fit(
+        X,
+        response(X),
+        lambda2=0.01,
+        max_k=4,
+        feature_names=["a<b>", *(f"x{j}" for j in range(1, 20))],
+    )
     c = path.certify(k=3, n_best=4)
     html = c._repr_html_()
-    assert "proven optimal" in html and "the 4 best" in html and f"{c.incumbent:.4g}" in html and "<svg" in html and "a<b>" not in html
-    assert [", ".join(m.features).replace("<", "&lt;").replace(">", "&gt;") in html for m in c.best] == [True] * 4
-    unbounded = replace(c, lower_bound=math.nan, gap=math.inf, proven=False, status="gap_not_closed", assumptions=["no lower bound <here>"])._repr_html_()
-    assert "<svg" not in unbounded and "no lower bound &lt;here&gt;" in unbounded and "gap not closed" in unbounded
+    assert (
+        "proven optimal" in html
+        and "the 4 best" in html
+        and f"{c.incumbent:.4g}" in html
+        and "<svg" in html
+        and "a<b>" not in html
+    )
+    assert [
+        ", ".join(m.features).replace("<", "&lt;").replace(">", "&gt;") in html for m in c.best
+    ] == [True] * 4
+    unbounded = replace(
+        c,
+        lower_bound=math.nan,
+        gap=math.inf,
+        proven=False,
+        status="gap_not_closed",
+        assumptions=["no lower bound <here>"],
+    )._repr_html_()
+    assert (
+        "<svg" not in unbounded
+        and "no lower bound &lt;here&gt;" in unbounded
+        and "gap not closed" in unbounded
+    )
     alone = path.certify(k=3)
     assert "<svg" not in alone._repr_html_()  # a closed gap of one model shows nothing
 
@@ -484,6 +662,9 @@ def test_html_without_pictures_where_matplotlib_fails(path, monkeypatch):
 
 
 def test_html_imports_neither_statsmodels_nor_scikit_learn():
-    code = ("import sys, numpy as np, l0path; X = np.random.default_rng(0).standard_normal((30, 3)); p = l0path.fit(X, X[:, 0]); p._repr_html_(); p.summary(k=1)._repr_html_(); p.explore(); "
-            "assert not {'statsmodels', 'sklearn', 'matplotlib.pyplot'} & set(sys.modules)")
+    code = (
+        "import sys, numpy as np, l0path; X = np.random.default_rng(0).standard_normal((30, 3)); p "
+        "= l0path.fit(X, X[:, 0]); p._repr_html_(); p.summary(k=1)._repr_html_(); p.explore(); "
+        "assert not {'statsmodels', 'sklearn', 'matplotlib.pyplot'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

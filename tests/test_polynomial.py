@@ -1,4 +1,7 @@
-"""Degree-2 features that are never stored: every verb and every fit against the explicit expansion, predictions from X's own columns, and what is refused."""
+"""Degree-2 features that are never stored: every verb and every fit against the explicit expansion,
+predictions from X's own columns, and what is refused.
+"""
+
 import pickle
 
 import numpy as np
@@ -25,13 +28,24 @@ def explicit(X, center=True, interaction_only=False, keep=lambda j, k: True):
     """(features (n, P), names): the definition."""
     p = X.shape[1]
     Z = X - X.mean(axis=0) if center else X
-    pairs = [(j, k) for j in range(p) for k in range(j, p) if (j < k or (not interaction_only and np.unique(X[:, j]).size > 2)) and keep(j, k)]
+    pairs = [
+        (j, k)
+        for j in range(p)
+        for k in range(j, p)
+        if (j < k or (not interaction_only and np.unique(X[:, j]).size > 2)) and keep(j, k)
+    ]
     names = [f"x{j}" for j in range(p)] + [f"x{j}^2" if j == k else f"x{j}:x{k}" for j, k in pairs]
     return np.column_stack([X, *(Z[:, j] * Z[:, k] for j, k in pairs)]), names
 
 
-FORMS = {"dense": np.asarray, "rows": np.ascontiguousarray, "float32": lambda X: X.astype("float32"), "sparse": sp.csc_array, "coo": sp.coo_array,
-         "frame": lambda X: pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])}
+FORMS = {
+    "dense": np.asarray,
+    "rows": np.ascontiguousarray,
+    "float32": lambda X: X.astype("float32"),
+    "sparse": sp.csc_array,
+    "coo": sp.coo_array,
+    "frame": lambda X: pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]),
+}
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -42,12 +56,18 @@ def test_verbs_are_those_of_the_explicit_expansion(form, center):
     X = X.astype("float32").astype(float) if form == "float32" else X
     F, names = explicit(X, center)
     design = polynomial(FORMS[form](X), center=center)
-    assert (design.n, design.p) == F.shape and list(design.names) == names and design.names[-3:] == names[-3:]
+    assert (
+        (design.n, design.p) == F.shape
+        and list(design.names) == names
+        and design.names[-3:] == names[-3:]
+    )
     R, J = rng.standard_normal((70, 4)), np.array([0, 11, 5, 30, -1])
     scale = np.abs(F).sum(axis=0)[:, None] + 1.0
     assert (np.abs(design.correlate(R) - F.T @ R) <= 1e-13 * scale * np.abs(R).max()).all()
     for start, stop in ((0, 3), (4, 20), (12, 13), (20, design.p), (9, 9)):
-        np.testing.assert_allclose(design.correlate(R[:, 0], start, stop), F[:, start:stop].T @ R[:, 0], atol=1e-11)
+        np.testing.assert_allclose(
+            design.correlate(R[:, 0], start, stop), F[:, start:stop].T @ R[:, 0], atol=1e-11
+        )
         out = np.empty((4, stop - start))
         design.correlate_into(np.ascontiguousarray(R.T), out, start)
         np.testing.assert_allclose(out, R.T @ F[:, start:stop], atol=1e-11)
@@ -81,12 +101,20 @@ def test_several_blocks_and_threads_give_the_same_sums(monkeypatch):
 
 
 def test_names_are_made_when_asked_for_and_found_again():
-    frame = pd.DataFrame(np.random.default_rng(3).standard_normal((20, 4)), columns=["age", "bmi", "a:b", "bp"])
+    frame = pd.DataFrame(
+        np.random.default_rng(3).standard_normal((20, 4)), columns=["age", "bmi", "a:b", "bp"]
+    )
     names = polynomial(frame).names
-    assert isinstance(names, Pairs) and len(names) == 14 and list(names)[4:7] == ["age^2", "age:bmi", "age:a:b"]
+    assert (
+        isinstance(names, Pairs)
+        and len(names) == 14
+        and list(names)[4:7] == ["age^2", "age:bmi", "age:a:b"]
+    )
     assert [names.index(name) for name in names] == list(range(14))
     assert names.index("bmi:age") == names.index("age:bmi") and names[-1] == "bp^2"
-    assert list(polynomial(frame.to_numpy(), names=["u", "v", "w", "z"], interaction_only=True).names)[4:] == ["u:v", "u:w", "u:z", "v:w", "v:z", "w:z"]
+    assert list(
+        polynomial(frame.to_numpy(), names=["u", "v", "w", "z"], interaction_only=True).names
+    )[4:] == ["u:v", "u:w", "u:z", "v:w", "v:z", "w:z"]
     for bad in ("age:sex", "sex", ":"):
         with pytest.raises(ValueError, match="no feature"):
             names.index(bad)
@@ -99,7 +127,11 @@ def response(rng, F, J, loss):
     signal = ((F[:, J] - F[:, J].mean(axis=0)) / F[:, J].std(axis=0)).sum(axis=1)
     if loss == "squared":
         return signal + 0.5 * rng.standard_normal(len(F))
-    return rng.poisson(np.exp(0.4 * signal)).astype(float) if loss == "poisson" else np.where(signal + rng.logistic(size=len(F)) > 0, 1, 0)
+    return (
+        rng.poisson(np.exp(0.4 * signal)).astype(float)
+        if loss == "poisson"
+        else np.where(signal + rng.logistic(size=len(F)) > 0, 1, 0)
+    )
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -111,15 +143,32 @@ def test_paths_are_those_of_the_explicit_expansion(loss, form):
     J = [0, names.index("x4:x5"), names.index("x1:x6"), names.index("x7^2")]
     y, w = response(rng, F, J, loss), rng.integers(0, 3, 250)
     given = {"loss": loss, "max_k": 6, "lambda2": 1e-3, "sample_weight": w}
-    path, twin = l0path.fit(polynomial(FORMS[form](X)), y, **given), l0path.fit(F, y, feature_names=names, **given)
-    assert [s.support.tolist() for s in path.solutions] == [s.support.tolist() for s in twin.solutions]
-    assert set(path.support(k=4)) == set(J) and list(path.coef(k=4).index) == list(twin.coef(k=4).index)
+    path, twin = (
+        l0path.fit(polynomial(FORMS[form](X)), y, **given),
+        l0path.fit(F, y, feature_names=names, **given),
+    )
+    assert [s.support.tolist() for s in path.solutions] == [
+        s.support.tolist() for s in twin.solutions
+    ]
+    assert set(path.support(k=4)) == set(J) and list(path.coef(k=4).index) == list(
+        twin.coef(k=4).index
+    )
     assert [s.optimality for s in path.solutions] == [s.optimality for s in twin.solutions]
     np.testing.assert_allclose(path.coef(k=4), twin.coef(k=4), rtol=1e-6)
     new = table(np.random.default_rng(5), 30, 8, 0.7)
     Z = new - X.mean(axis=0)
-    wide = np.column_stack([new, *(Z[:, j] * Z[:, k] for j, k in zip(*polynomial(X).names.parents(np.arange(8, F.shape[1])), strict=True))])
-    np.testing.assert_allclose(path.predict(FORMS[form](new), k=4), twin.predict(wide, k=4), rtol=1e-6, atol=1e-9)
+    wide = np.column_stack(
+        [
+            new,
+            *(
+                Z[:, j] * Z[:, k]
+                for j, k in zip(*polynomial(X).names.parents(np.arange(8, F.shape[1])), strict=True)
+            ),
+        ]
+    )
+    np.testing.assert_allclose(
+        path.predict(FORMS[form](new), k=4), twin.predict(wide, k=4), rtol=1e-6, atol=1e-9
+    )
 
 
 def test_lambda0_grids_bounds_and_forced_products_work():
@@ -127,9 +176,21 @@ def test_lambda0_grids_bounds_and_forced_products_work():
     X = table(rng, 120, 6)
     F, names = explicit(X)
     y = response(rng, F, [0, 9], "squared")
-    given = {"grid": "lambda0", "n_lambda0": 8, "always_include": ["x2:x4"], "exclude": "x0", "lower": {"x1:x3": 0.0}, "lambda2": 0.01}
-    path, twin = l0path.fit(polynomial(X), y, **given), l0path.fit(F, y, feature_names=names, **given)
-    assert [s.support.tolist() for s in path.solutions] == [s.support.tolist() for s in twin.solutions]
+    given = {
+        "grid": "lambda0",
+        "n_lambda0": 8,
+        "always_include": ["x2:x4"],
+        "exclude": "x0",
+        "lower": {"x1:x3": 0.0},
+        "lambda2": 0.01,
+    }
+    path, twin = (
+        l0path.fit(polynomial(X), y, **given),
+        l0path.fit(F, y, feature_names=names, **given),
+    )
+    assert [s.support.tolist() for s in path.solutions] == [
+        s.support.tolist() for s in twin.solutions
+    ]
     np.testing.assert_allclose(path.table.objective, twin.table.objective, rtol=1e-9)
     a, b = (l0path.fit(x, y, max_k=3, lambda2=0.01, certify=True).table for x in (polynomial(X), F))
     np.testing.assert_allclose(a.lower_bound, b.lower_bound, rtol=1e-7)
@@ -143,7 +204,9 @@ def test_cross_validation_is_that_of_the_explicit_expansion(form):
     X = table(rng, 160, 7, 0.7)
     F, _ = explicit(X)
     y = response(rng, F, [12, 20, 3], "squared")
-    cv, twin = (l0path.cv_fit(x, y, max_k=4, cv=np.arange(160) % 4) for x in (polynomial(FORMS[form](X)), F))
+    cv, twin = (
+        l0path.cv_fit(x, y, max_k=4, cv=np.arange(160) % 4) for x in (polynomial(FORMS[form](X)), F)
+    )
     np.testing.assert_allclose(cv.table.cv_mean, twin.table.cv_mean, rtol=1e-9)
     np.testing.assert_array_equal(cv.model().support, twin.model().support)
 
@@ -181,15 +244,25 @@ def test_heredity_restricts_the_candidates(heredity, form):
     rng = np.random.default_rng(9)
     X = table(rng, 150, 8, 0.9)
     main = [0, 4, 5]
-    F, names = explicit(X, keep=(lambda j, k: j in main and k in main) if heredity == "strong" else (lambda j, k: j in main or k in main))
+    F, names = explicit(
+        X,
+        keep=(lambda j, k: j in main and k in main)
+        if heredity == "strong"
+        else (lambda j, k: j in main or k in main),
+    )
     design = polynomial(FORMS[form](X), heredity=heredity, parents=main)
     assert list(design.names) == names
     R = rng.standard_normal((150, 2))
     np.testing.assert_allclose(design.correlate(R), F.T @ R, atol=1e-10)
-    assert polynomial(X, heredity=heredity, parents=["x0", "x4", "x5"]).names == polynomial(X, heredity=heredity, parents=np.isin(np.arange(8), main)).names
+    assert (
+        polynomial(X, heredity=heredity, parents=["x0", "x4", "x5"]).names
+        == polynomial(X, heredity=heredity, parents=np.isin(np.arange(8), main)).names
+    )
     y = X[:, 0] + X[:, 4] + 2 * X[:, 0] * X[:, 4] + 0.1 * rng.standard_normal(150)
     path = l0path.fit(design, y, max_k=2, always_include=main)
-    assert all(set(main) <= set(s.support) for s in path.solutions) and "x0:x4" in path.coef(k=1).index
+    assert (
+        all(set(main) <= set(s.support) for s in path.solutions) and "x0:x4" in path.coef(k=1).index
+    )
 
 
 def test_sparse_pairs_that_never_meet_are_left_out():
@@ -201,8 +274,13 @@ def test_sparse_pairs_that_never_meet_are_left_out():
 def test_products_that_are_constant_are_never_chosen():
     rng = np.random.default_rng(10)
     X = rng.standard_normal((60, 3))
-    X[:, 1], X[:, 2] = np.where(np.arange(60) % 2, 1.0, -1.0), np.where(np.arange(60) % 2, 1.0, -1.0) * 3
-    design = polynomial(X)  # the product of two columns that are multiples of each other and have two values
+    X[:, 1], X[:, 2] = (
+        np.where(np.arange(60) % 2, 1.0, -1.0),
+        np.where(np.arange(60) % 2, 1.0, -1.0) * 3,
+    )
+    design = polynomial(
+        X
+    )  # the product of two columns that are multiples of each other and have two values
     path = l0path.fit(design, X[:, 0] ** 2 + rng.standard_normal(60), max_k=3)
     assert design.moments(np.full(60, 1 / 60), True)[1][design.names.index("x1:x2")] == 0.0
     assert any("constant" in note and "x1:x2" in note for note in path.notes)
@@ -226,13 +304,37 @@ def test_bad_input_is_refused_with_the_remedy(tmp_path):
         (lambda: polynomial(X, min_rows=2), ValueError, "min_rows=2"),
         (lambda: polynomial(sp.csc_array(X), min_rows=0), ValueError, "min_rows=0"),
         (lambda: polynomial(X, names=["a", "b"]), ValueError, "2 names but X has 3"),
-        (lambda: polynomial(pd.DataFrame(X, columns=["a", "b", "c"]), names=["u", "v", "w"]), ValueError, "a DataFrame brings its own names"),
-        (lambda: polynomial(X, names=["a", "b", "a:b"]), ValueError, "column 'a:b', which is also the name of a product"),
-        (lambda: polynomial(X, names=["a", "b", "b^2"]), ValueError, "column 'b\\^2', which is also the name of a product"),
-        (lambda: l0path.fit(polynomial(pd.DataFrame(X, index=range(1, 21))), pd.Series(X[:, 0])), ValueError, r"X and y have different indexes.*y.loc\[X.index\]"),
-        (lambda: polynomial(bad), ValueError, r"NaN or infinity: 1 entries in 1 of 3 columns: x1 \(1\)"),
+        (
+            lambda: polynomial(pd.DataFrame(X, columns=["a", "b", "c"]), names=["u", "v", "w"]),
+            ValueError,
+            "a DataFrame brings its own names",
+        ),
+        (
+            lambda: polynomial(X, names=["a", "b", "a:b"]),
+            ValueError,
+            "column 'a:b', which is also the name of a product",
+        ),
+        (
+            lambda: polynomial(X, names=["a", "b", "b^2"]),
+            ValueError,
+            "column 'b\\^2', which is also the name of a product",
+        ),
+        (
+            lambda: l0path.fit(polynomial(pd.DataFrame(X, index=range(1, 21))), pd.Series(X[:, 0])),
+            ValueError,
+            r"X and y have different indexes.*y.loc\[X.index\]",
+        ),
+        (
+            lambda: polynomial(bad),
+            ValueError,
+            r"NaN or infinity: 1 entries in 1 of 3 columns: x1 \(1\)",
+        ),
         (lambda: polynomial(wild), ValueError, "too large to be squared"),
-        (lambda: polynomial(sp.csc_array(far)), ValueError, "standard deviations from 0, the first x0"),
+        (
+            lambda: polynomial(sp.csc_array(far)),
+            ValueError,
+            "standard deviations from 0, the first x0",
+        ),
         (lambda: polynomial(blocks(file)), TypeError, "held in memory"),
         (lambda: polynomial(polynomial(X)), TypeError, "held in memory"),
         (lambda: polynomial(np.zeros((1, 30_000))), ValueError, "heredity="),
@@ -248,13 +350,17 @@ def test_columns_of_one_name_are_told_apart_by_position():
     path = l0path.fit(polynomial(frame), y, max_k=1)
     assert path.model(k=1).features == ["a:a.1"]
     np.testing.assert_allclose(path.predict(frame, k=1), path.predict(frame.to_numpy(), k=1))
-    assert polynomial(frame[["b"]].assign(**{"b:c": 1.0 * (frame.b > 0)})).names.index("b:b:c") == 3  # no product of this name but its own
+    assert (
+        polynomial(frame[["b"]].assign(**{"b:c": 1.0 * (frame.b > 0)})).names.index("b:b:c") == 3
+    )  # no product of this name but its own
 
 
 @pytest.mark.parametrize("form", ["array", "sparse"])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_a_column_that_a_fold_does_not_see_lends_it_no_second_copy_of_others(form, loss):
-    """Where x0 is constant, (x0 - c)(x1 - d) is x1 in other units: as good there, and wrong by a factor of nine on the rows held out."""
+    """Where x0 is constant, (x0 - c)(x1 - d) is x1 in other units: as good there, and wrong by a
+    factor of nine on the rows held out.
+    """
     rng = np.random.default_rng(13)
     X = rng.standard_normal((100, 6))
     X[:, 0] = np.arange(100) < 10
@@ -262,10 +368,15 @@ def test_a_column_that_a_fold_does_not_see_lends_it_no_second_copy_of_others(for
     y = X[:, 1] - 0.5 * X[:, 4] + 0.5 * rng.standard_normal(100)
     y = y > 0 if loss == "logistic" else y
     design = polynomial(sp.csc_array(X) if form == "sparse" else X)
-    folds = [(np.arange(10, 100), np.arange(10)), (np.setdiff1d(np.arange(100), np.arange(40, 60)), np.arange(40, 60))]
+    folds = [
+        (np.arange(10, 100), np.arange(10)),
+        (np.setdiff1d(np.arange(100), np.arange(40, 60)), np.arange(40, 60)),
+    ]
     cv, few = (l0path.cv_fit(Z, y, loss=loss, lambda2=0.01, cv=folds, max_k=1) for Z in (design, X))
     np.testing.assert_allclose(cv.folds.loc[1], few.folds.loc[1], rtol=1e-6)  # x1 alone
-    seen = l0path.fit(design, y, loss=loss, lambda2=0.01, sample_weight=(X[:, 0] == 0) * 1.0, max_k=30)
+    seen = l0path.fit(
+        design, y, loss=loss, lambda2=0.01, sample_weight=(X[:, 0] == 0) * 1.0, max_k=30
+    )
     assert not any(name.startswith("x0") for model in seen for name in model.features)
 
 
@@ -284,26 +395,45 @@ def test_products_that_a_bound_refutes_are_left_out_and_no_others(sparse, center
         some = design.correlate_above(R, limits[0] / scale[start], scale, start, stop)
         left_out = (some == 0) & (whole != 0)
         np.testing.assert_allclose(some[~left_out], whole[~left_out], rtol=1e-9, atol=1e-13)
-        assert (np.abs(whole[left_out]) <= limits[left_out]).all() and left_out[max(150 - start, 0) :].mean() > 0.1 and not left_out[: max(150 - start, 0)].any()
-        np.testing.assert_allclose(design.correlate_above(R, np.zeros(3), scale, start, stop), whole, rtol=1e-9, atol=1e-13)
+        assert (
+            (np.abs(whole[left_out]) <= limits[left_out]).all()
+            and left_out[max(150 - start, 0) :].mean() > 0.1
+            and not left_out[: max(150 - start, 0)].any()
+        )
+        np.testing.assert_allclose(
+            design.correlate_above(R, np.zeros(3), scale, start, stop), whole, rtol=1e-9, atol=1e-13
+        )
 
 
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_the_machine_finds_the_same_whether_products_are_left_out_or_not(monkeypatch, loss, standardize):
+def test_the_machine_finds_the_same_whether_products_are_left_out_or_not(
+    monkeypatch, loss, standardize
+):
     rng = np.random.default_rng(9)
     X = rng.standard_normal((80, 90)) * rng.permutation(1.0 / np.arange(1, 91))
     big = np.argsort(-X.std(axis=0))[:4]
-    y = X[:, big[0]] * X[:, big[1]] / X[:, big[1]].std() + X[:, big[2]] / X[:, big[2]].std() + 0.5 * rng.standard_normal(80)
-    y, given = (np.where(y > 0, 1, -1) if loss == "logistic" else y), {"loss": loss, "standardize": standardize, "lambda2": 0.02, "max_k": 5}
+    y = (
+        X[:, big[0]] * X[:, big[1]] / X[:, big[1]].std()
+        + X[:, big[2]] / X[:, big[2]].std()
+        + 0.5 * rng.standard_normal(80)
+    )
+    y, given = (
+        (np.where(y > 0, 1, -1) if loss == "logistic" else y),
+        {"loss": loss, "standardize": standardize, "lambda2": 0.02, "max_k": 5},
+    )
     called = []
     above = Polynomial.correlate_above
-    monkeypatch.setattr(Polynomial, "correlate_above", lambda self, *args: called.append(1) or above(self, *args))
+    monkeypatch.setattr(
+        Polynomial, "correlate_above", lambda self, *args: called.append(1) or above(self, *args)
+    )
     for algorithm in ("feature_generating", "dual_iht"):
         path = l0path.fit(polynomial(X), y, algorithm=algorithm, **given)
         assert called
         with monkeypatch.context() as without:
             without.delattr(Polynomial, "correlate_above")
             plain = l0path.fit(polynomial(X), y, algorithm=algorithm, **given)
-        assert [s.support.tolist() for s in path.solutions] == [s.support.tolist() for s in plain.solutions]
+        assert [s.support.tolist() for s in path.solutions] == [
+            s.support.tolist() for s in plain.solutions
+        ]
         np.testing.assert_allclose(path.table.lower_bound, plain.table.lower_bound, rtol=1e-9)

@@ -1,4 +1,5 @@
 """Bars: whole, on stderr, closed whatever happens, and not there unless asked for."""
+
 import subprocess
 import sys
 import types
@@ -47,7 +48,13 @@ def test_every_bar_ends_full(data, bars, capsys, tmp_path):
     l0path.nested_cv(X, y, outer=2, cv=2, max_k=2, progress=True, random_state=0)
     l0path.designs.convert(X, tmp_path / "X.npy", progress=True)
     ends = [(bar.desc.rstrip(": "), bar.n, bar.total) for bar in bars if bar.total is not None]
-    assert [name for name, _, _ in ends] == ["l0path"] * 3 + ["l0path proofs", "l0path", "l0path folds", "l0path outer folds", "l0path convert"]
+    assert [name for name, _, _ in ends] == ["l0path"] * 3 + [
+        "l0path proofs",
+        "l0path",
+        "l0path folds",
+        "l0path outer folds",
+        "l0path convert",
+    ]
     assert all(n == total for _, n, total in ends) and ends[0][1] == 10
     assert [bar.desc.rstrip(": ") for bar in bars if bar.total is None] == ["l0path lower bounds"]
     out, err = capsys.readouterr()
@@ -87,9 +94,13 @@ def test_a_notebook_without_widgets_gets_text_and_no_warning(monkeypatch, capsys
     import warnings
 
     def tqdm(**options):
-        warnings.warn("IProgress not found. Please update jupyter and ipywidgets.", UserWarning, stacklevel=2)
+        warnings.warn(
+            "IProgress not found. Please update jupyter and ipywidgets.", UserWarning, stacklevel=2
+        )
         print(options["desc"], file=sys.stderr)
-        return types.SimpleNamespace(refresh=lambda: None, close=lambda: None, update=lambda count: None)
+        return types.SimpleNamespace(
+            refresh=lambda: None, close=lambda: None, update=lambda count: None
+        )
 
     monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=tqdm))
     with Bar(True, "l0path", 2) as bar:

@@ -1,4 +1,7 @@
-"""What users see: every public callable is annotated and names its parameters in its docstring, every example runs, type checkers may read the package."""
+"""What users see: every public callable is annotated and names its parameters in its docstring,
+every example runs, type checkers may read the package.
+"""
+
 import doctest
 import inspect
 import re
@@ -12,7 +15,11 @@ import l0path
 
 def public(module):
     """(name, object) of a module's public functions and classes."""
-    names = getattr(module, "__all__", None) or [name for name, value in vars(module).items() if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__]
+    names = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    ]
     return [(name, getattr(module, name)) for name in names]
 
 
@@ -28,12 +35,18 @@ def surface():
 
 
 def members(value):
-    """{name: function} of a public class: what it makes with, its public methods and properties, those of its own bases in the package too."""
+    """{name: function} of a public class: what it makes with, its public methods and properties,
+    those of its own bases in the package too.
+    """
     out = {}
     for name in dir(value):
         raw = inspect.getattr_static(value, name)
         function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)
-        if inspect.isfunction(function) and function.__module__.startswith("l0path") and (not name.startswith("_") or name in ("__init__", "__call__")):
+        if (
+            inspect.isfunction(function)
+            and function.__module__.startswith("l0path")
+            and (not name.startswith("_") or name in ("__init__", "__call__"))
+        ):
             out[name] = function
     return out
 
@@ -41,12 +54,53 @@ def members(value):
 SURFACE = surface()
 CALLABLES = {}
 for name, value in SURFACE.items():
-    CALLABLES |= {f"{name}.{inner}": function for inner, function in members(value).items()} if inspect.isclass(value) else {name: value}
-EXAMPLES = ["l0path.fit", "l0path.cv_fit", "l0path.nested_cv", "l0path.load", "l0path.one_standard_error", "l0path.Model", "l0path.CVPath.index", "l0path.CVPath.held_out", "l0path.L0Regressor",
-            "l0path.L0Classifier", "l0path.L0RegressorCV", "l0path.L0ClassifierCV", "l0path.designs.blocks", "l0path.designs.convert", "l0path.designs.polynomial", "l0path.designs.additive",
-            "l0path.diagnostics.support_recovery", "l0path.plots.data", *(f"l0path.simulate.{kind}" for kind in ("linear", "logistic", "poisson")),
-            *(f"l0path.Path.{method}" for method in ("model", "index", "support", "coef", "predict", "objective", "slice", "select", "score_table", "summary", "alternatives", "refit", "score",
-                                                      "certify", "validate", "plot"))]
+    CALLABLES |= (
+        {f"{name}.{inner}": function for inner, function in members(value).items()}
+        if inspect.isclass(value)
+        else {name: value}
+    )
+EXAMPLES = [
+    "l0path.fit",
+    "l0path.cv_fit",
+    "l0path.nested_cv",
+    "l0path.load",
+    "l0path.one_standard_error",
+    "l0path.Model",
+    "l0path.CVPath.index",
+    "l0path.CVPath.held_out",
+    "l0path.L0Regressor",
+    "l0path.L0Classifier",
+    "l0path.L0RegressorCV",
+    "l0path.L0ClassifierCV",
+    "l0path.designs.blocks",
+    "l0path.designs.convert",
+    "l0path.designs.polynomial",
+    "l0path.designs.additive",
+    "l0path.diagnostics.support_recovery",
+    "l0path.plots.data",
+    *(f"l0path.simulate.{kind}" for kind in ("linear", "logistic", "poisson")),
+    *(
+        f"l0path.Path.{method}"
+        for method in (
+            "model",
+            "index",
+            "support",
+            "coef",
+            "predict",
+            "objective",
+            "slice",
+            "select",
+            "score_table",
+            "summary",
+            "alternatives",
+            "refit",
+            "score",
+            "certify",
+            "validate",
+            "plot",
+        )
+    ),
+]
 
 
 def test_every_public_name_exists_and_is_a_thing_of_the_package():
@@ -60,21 +114,37 @@ def test_every_public_name_exists_and_is_a_thing_of_the_package():
 @pytest.mark.parametrize("name", CALLABLES)
 def test_parameters_and_result_are_annotated(name):
     signature = inspect.signature(CALLABLES[name])
-    bare = [parameter.name for parameter in signature.parameters.values() if parameter.annotation is parameter.empty and parameter.name != "self"]
+    bare = [
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.annotation is parameter.empty and parameter.name != "self"
+    ]
     assert not bare, f"{name}: annotate {', '.join(bare)}"
-    assert name.endswith("__init__") or signature.return_annotation is not signature.empty, f"{name}: annotate what it returns"
+    assert name.endswith("__init__") or signature.return_annotation is not signature.empty, (
+        f"{name}: annotate what it returns"
+    )
 
 
-@pytest.mark.parametrize("name", [name for name, value in SURFACE.items() if inspect.isfunction(value)])
+@pytest.mark.parametrize(
+    "name", [name for name, value in SURFACE.items() if inspect.isfunction(value)]
+)
 def test_docstring_names_every_parameter(name):
     text = inspect.getdoc(SURFACE[name])
-    silent = [parameter for parameter in inspect.signature(SURFACE[name]).parameters if parameter != "self" and not re.search(rf"\b{parameter}\b", text)]
+    silent = [
+        parameter
+        for parameter in inspect.signature(SURFACE[name]).parameters
+        if parameter != "self" and not re.search(rf"\b{parameter}\b", text)
+    ]
     assert not silent, f"{name}: the docstring does not say what {', '.join(silent)} is"
 
 
 def with_examples():
     """{name: docstring} of everything public whose docstring has an example."""
-    found = {name: inspect.getdoc(value) for name, value in [*SURFACE.items(), *CALLABLES.items()] if ">>>" in (inspect.getdoc(value) or "")}
+    found = {
+        name: inspect.getdoc(value)
+        for name, value in [*SURFACE.items(), *CALLABLES.items()]
+        if ">>>" in (inspect.getdoc(value) or "")
+    }
     return {name: text for name, text in found.items() if not name.endswith("__init__")}
 
 
@@ -88,7 +158,9 @@ def test_example(name, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     test = doctest.DocTestParser().get_doctest(with_examples()[name], {}, name, None, None)
     report = []
-    failed, tried = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL).run(test, out=report.append)
+    failed, tried = doctest.DocTestRunner(
+        optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    ).run(test, out=report.append)
     if "plot" in name:
         import matplotlib.pyplot as plt
 

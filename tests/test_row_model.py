@@ -1,4 +1,7 @@
-"""Losses other than the squared one on the working columns: chord steps against Newton refits, shared weighted Gram matrices, the screen over all columns, fast exponentials."""
+"""Losses other than the squared one on the working columns: chord steps against Newton refits,
+shared weighted Gram matrices, the screen over all columns, fast exponentials.
+"""
+
 import sys
 import types
 import warnings
@@ -21,11 +24,23 @@ def a_model(loss="logistic", n=160, p=24, seed=0, intercept=True, lambda2=1e-2, 
     X = rng.standard_normal((n, p))
     X[:, 1:] += 0.6 * X[:, :-1]
     eta = X[:, [2, 7, 11]].sum(axis=1)
-    y = np.where(rng.random(n) < 1 / (1 + np.exp(-eta)), 1, -1) if loss == "logistic" else rng.poisson(np.exp(0.4 * eta))
+    y = (
+        np.where(rng.random(n) < 1 / (1 + np.exp(-eta)), 1, -1)
+        if loss == "logistic"
+        else rng.poisson(np.exp(0.4 * eta))
+    )
     sample_weight = rng.integers(1, 4, n) if weights else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        path = l0path.fit(X, y, loss=loss, max_k=1, lambda2=lambda2, fit_intercept=intercept, sample_weight=sample_weight)
+        path = l0path.fit(
+            X,
+            y,
+            loss=loss,
+            max_k=1,
+            lambda2=lambda2,
+            fit_intercept=intercept,
+            sample_weight=sample_weight,
+        )
     model = make_model(pose(path._source.data))
     assert isinstance(model, RowModel)
     model.grow(np.arange(p))
@@ -33,9 +48,14 @@ def a_model(loss="logistic", n=160, p=24, seed=0, intercept=True, lambda2=1e-2, 
 
 
 @pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize(("loss", "intercept", "weights"), [("logistic", True, False), ("logistic", False, True), ("poisson", True, True)])
+@pytest.mark.parametrize(
+    ("loss", "intercept", "weights"),
+    [("logistic", True, False), ("logistic", False, True), ("poisson", True, True)],
+)
 def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
-    """Every add, drop and swap of a support, with the fit's own curvatures and with those of another fit."""
+    """Every add, drop and swap of a support, with the fit's own curvatures and with those of
+    another fit.
+    """
     model, lambda2 = a_model(loss, intercept=intercept, weights=weights), 1e-2
     if shared:
         other = model.refit(np.array([2, 5]), 0.0, lambda2)
@@ -47,16 +67,27 @@ def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
     moves = [(i, j) for i in (-1, 0, 1, 3) for j in (-1, 0, 3, 12, 23) if (i, j) != (-1, -1)]
     for out, into in moves:
         new, at = model.attempt(fit, np.array([out]), np.array([into]), lambda2, False, np.inf)
-        support = np.sort(np.append(np.delete(fit.support, out) if out >= 0 else fit.support, [into] if into >= 0 else []).astype(int))
+        support = np.sort(
+            np.append(
+                np.delete(fit.support, out) if out >= 0 else fit.support,
+                [into] if into >= 0 else [],
+            ).astype(int)
+        )
         truth = model.refit(support, 0.0, lambda2)
         assert at == 0
         np.testing.assert_array_equal(new.support, support)
         assert new.value == pytest.approx(truth.value, rel=1e-11)
-        np.testing.assert_allclose(np.append(new.b, new.b0), np.append(truth.b, truth.b0), atol=1e-5)
+        np.testing.assert_allclose(
+            np.append(new.b, new.b0), np.append(truth.b, truth.b0), atol=1e-5
+        )
         # never a value below the optimum, never a refusal of what is below the target
-        low = model.attempt(fit, np.array([out]), np.array([into]), lambda2, True, truth.value * (1 - 1e-7))[0]
+        low = model.attempt(
+            fit, np.array([out]), np.array([into]), lambda2, True, truth.value * (1 - 1e-7)
+        )[0]
         assert low is None or low.value >= truth.value * (1 - 1e-10)
-        assert model.attempt(fit, np.array([out]), np.array([into]), lambda2, True, truth.value * (1 + 1e-7))[0].value < truth.value * (1 + 1e-7)
+        assert model.attempt(
+            fit, np.array([out]), np.array([into]), lambda2, True, truth.value * (1 + 1e-7)
+        )[0].value < truth.value * (1 + 1e-7)
 
 
 def test_the_first_and_the_lowest_exchange_are_taken():
@@ -85,10 +116,14 @@ def test_a_weighted_gram_matrix_grows_to_what_it_would_be_made_as():
         np.testing.assert_allclose(gram.mean[:150], Z @ v / v.sum() if centred else 0.0, atol=1e-13)
 
 
-def test_weighted_gram_matrices_are_made_when_enough_tables_were_asked_for_and_kept_within_bounds(monkeypatch):
+def test_weighted_gram_matrices_are_made_when_enough_tables_were_asked_for_and_kept_within_bounds(
+    monkeypatch,
+):
     rng = np.random.default_rng(2)
     Z, v, grams = rng.standard_normal((40, 30)), rng.random(30), weighted_grams.WeightedGrams(True)
-    asked = [grams.near(v * (1 + 0.01 * t), Z, 40, 5) for t in range(6)]  # scaled alike: the same shape; tables of 5 x 40 against a matrix of 40 x 40 / 2
+    asked = [
+        grams.near(v * (1 + 0.01 * t), Z, 40, 5) for t in range(6)
+    ]  # scaled alike: the same shape; tables of 5 x 40 against a matrix of 40 x 40 / 2
     assert [gram is None for gram in asked] == [True, True, True, False, False, False]
     far = np.where(np.arange(30) < 3, 1.0, 1e-6)
     assert grams.near(far, Z, 40, 5) is None
@@ -110,9 +145,13 @@ def test_local_models_agree_with_the_exact_table_and_follow_the_working_columns(
     grown = part.quadratic(part.refit(np.array([2, 7, 11]), 0.0, lambda2), lambda2)
     exact = model.exact(fit, lambda2, model.Z[:24])
     for name in ("rows", "c", "a"):
-        np.testing.assert_allclose(getattr(grown, name)[..., order], getattr(whole, name), atol=1e-9)
+        np.testing.assert_allclose(
+            getattr(grown, name)[..., order], getattr(whole, name), atol=1e-9
+        )
         np.testing.assert_allclose(getattr(exact, name), getattr(whole, name), atol=1e-12)
-    np.testing.assert_allclose(whole.B, np.linalg.inv(whole.rows[:, fit.support] + 2 * lambda2 * np.eye(3)), rtol=1e-7)
+    np.testing.assert_allclose(
+        whole.B, np.linalg.inv(whole.rows[:, fit.support] + 2 * lambda2 * np.eye(3)), rtol=1e-7
+    )
 
 
 @pytest.mark.parametrize(("lambda1", "price"), [(0.0, 0.0), (0.05, 0.0), (0.0, 0.01)])
@@ -126,27 +165,62 @@ def test_the_screen_keeps_the_columns_with_the_best_exchanges(lambda1, price):
     B = np.linalg.inv(G[np.ix_(S, S)] + 2 * lambda2 * np.eye(4))
     b = B @ q[S]
     c, a = q - G[:, S] @ b, np.diagonal(G).copy()
-    prices, paid, locked, skip = price * rng.random(200), np.full(4, price), np.array([False, True, False, False]), np.zeros(200, bool)
+    prices, paid, locked, skip = (
+        price * rng.random(200),
+        np.full(4, price),
+        np.array([False, True, False, False]),
+        np.zeros(200, bool),
+    )
     skip[S] = True
     target = 0.05
     V = B @ G[S]
     s = a + 2 * lambda2 - (G[S] * V).sum(axis=0)
-    best = np.where(target + prices - np.maximum(np.abs(c) - lambda1, 0) ** 2 / (2 * s) < 0, target + prices - np.maximum(np.abs(c) - lambda1, 0) ** 2 / (2 * s), np.inf)
+    best = np.where(
+        target + prices - np.maximum(np.abs(c) - lambda1, 0) ** 2 / (2 * s) < 0,
+        target + prices - np.maximum(np.abs(c) - lambda1, 0) ** 2 / (2 * s),
+        np.inf,
+    )
     for i in (0, 2, 3):
-        num, den = np.maximum(np.abs(c + b[i] / B[i, i] * V[i]) - lambda1, 0), s + V[i] ** 2 / B[i, i]
+        num, den = (
+            np.maximum(np.abs(c + b[i] / B[i, i] * V[i]) - lambda1, 0),
+            s + V[i] ** 2 / B[i, i],
+        )
         best = np.minimum(best, 0.5 * (b[i] ** 2 / B[i, i] - num**2 / den) + prices - paid[i])
     best[S] = np.inf
     wanted = np.argsort(best, kind="stable")[:12]
     for bound in (np.inf, np.linalg.eigvalsh(B)[-1]):
         change, column, position = np.empty(12), np.empty(12, np.int64), np.empty(12, np.int64)
-        count = outside.foretold(G, S, B, b, c, a, skip, locked, prices, paid, lambda1, lambda2, bound, target, 1e300, 0, 200, change, column, position)
+        count = outside.foretold(
+            G,
+            S,
+            B,
+            b,
+            c,
+            a,
+            skip,
+            locked,
+            prices,
+            paid,
+            lambda1,
+            lambda2,
+            bound,
+            target,
+            1e300,
+            0,
+            200,
+            change,
+            column,
+            position,
+        )
         assert count == 12
         np.testing.assert_array_equal(column, wanted)
         np.testing.assert_allclose(change, best[wanted], atol=1e-12)
 
 
 def test_violators_find_the_best_pairs_of_the_exact_ranking_over_all_columns():
-    """Screened with unweighted Gram rows, ranked with the fit's curvatures: what the ranking of all p columns puts first is there."""
+    """Screened with unweighted Gram rows, ranked with the fit's curvatures: what the ranking of all
+    p columns puts first is there.
+    """
     rng = np.random.default_rng(4)
     n, p = 400, 600
     X = rng.standard_normal((n, p))
@@ -159,10 +233,19 @@ def test_violators_find_the_best_pairs_of_the_exact_ranking_over_all_columns():
         model = make_model(pose(path._source.data))
         model.grow(path.support(k=k))
         fit = model.refit(path.support(k=k), 0.0, 1e-4)
-        [found] = model.violators([fit], [1e300], lambda1=0.0, lambda2=1e-4, ceilings=[1e300], keep=[20])
+        [found] = model.violators(
+            [fit], [1e300], lambda1=0.0, lambda2=1e-4, ceilings=[1e300], keep=[20]
+        )
         Z = np.ascontiguousarray(model.problem.X.columns(np.arange(p)).T)
-        ranked = model.scan(model.exact(fit, 1e-4, Z), fit, columns=np.arange(p), lambda1=0.0, lambda2=1e-4,
-                            ceiling=1e300, keep=20)
+        ranked = model.scan(
+            model.exact(fit, 1e-4, Z),
+            fit,
+            columns=np.arange(p),
+            lambda1=0.0,
+            lambda2=1e-4,
+            ceiling=1e300,
+            keep=20,
+        )
         hits += len({(c.out, c.into) for c in found} & {(c.out, c.into) for c in ranked})
         total += len(ranked)
         assert (found[0].out, found[0].into) == (ranked[0].out, ranked[0].into)
@@ -188,7 +271,10 @@ def test_fast_exponentials():
     e = np.concatenate([np.linspace(0, 1, 1001), np.logspace(-300, 0, 301)])
     np.testing.assert_allclose([losses.log1p_unit(x) for x in e], np.log1p(e), rtol=1e-15)
     assert np.isnan(losses.value(losses.Logistic(), 1.0, np.nan))
-    assert losses.value(losses.Logistic(), -1.0, 1e4) == 1e4 and losses.value(losses.Logistic(), 1.0, np.inf) == 0.0
+    assert (
+        losses.value(losses.Logistic(), -1.0, 1e4) == 1e4
+        and losses.value(losses.Logistic(), 1.0, np.inf) == 0.0
+    )
 
 
 def test_kernels_of_no_module_compile_beside_the_package():
@@ -204,15 +290,39 @@ def test_kernels_of_no_module_compile_beside_the_package():
 
 @pytest.mark.parametrize("loss", ["logistic", "poisson"])
 def test_fits_of_many_rows_end_where_rounding_begins(loss):
-    """A sum of n alike terms rounds by more than the 1e-15 that tells fits of few rows apart; every such fit has converged all the same, at the null intercept that is known in closed form."""
+    """A sum of n alike terms rounds by more than the 1e-15 that tells fits of few rows apart; every
+    such fit has converged all the same, at the null intercept that is known in closed form.
+    """
     n = 50_000
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        y = np.where(rng.random(n) < 0.3 + 0.02 * seed, 1.0, -1.0) if loss == "logistic" else rng.poisson(1 + 0.2 * seed, n).astype(float)
+        y = (
+            np.where(rng.random(n) < 0.3 + 0.02 * seed, 1.0, -1.0)
+            if loss == "logistic"
+            else rng.poisson(1 + 0.2 * seed, n).astype(float)
+        )
         mean = (y > 0).mean() if loss == "logistic" else y.mean()
         b0 = np.log(mean / (1 - mean)) if loss == "logistic" else np.log(mean)
         for start in (0.0, b0):
-            status, _, found, _ = newton.refit(losses.make_loss(loss), y, np.full(n, 1 / n), np.zeros(n), np.empty((0, n)), np.arange(0), 0.0, 0.0, np.empty(0), np.empty(0), True, np.empty(0),
-                                               start, np.inf, 0, True, 100, np.empty(n))
+            status, _, found, _ = newton.refit(
+                losses.make_loss(loss),
+                y,
+                np.full(n, 1 / n),
+                np.zeros(n),
+                np.empty((0, n)),
+                np.arange(0),
+                0.0,
+                0.0,
+                np.empty(0),
+                np.empty(0),
+                True,
+                np.empty(0),
+                start,
+                np.inf,
+                0,
+                True,
+                100,
+                np.empty(n),
+            )
             assert status == newton.CONVERGED
             assert found == pytest.approx(b0, abs=1e-10)

@@ -22,7 +22,9 @@ def sigma_matrix(p, correlation, rho, block_size):
 
 @pytest.mark.parametrize("correlation, rho", KINDS)
 def test_empirical_correlation_is_the_one_asked_for(correlation, rho):
-    X = simulate.linear(40_000, 7, 2, rho=rho, correlation=correlation, block_size=3, random_state=1).X
+    X = simulate.linear(
+        40_000, 7, 2, rho=rho, correlation=correlation, block_size=3, random_state=1
+    ).X
     expected = sigma_matrix(7, correlation, rho, 3)
     np.testing.assert_allclose(np.cov(X, rowvar=False), expected, atol=0.03)
     np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=0.025)
@@ -31,7 +33,18 @@ def test_empirical_correlation_is_the_one_asked_for(correlation, rho):
 @pytest.mark.parametrize("correlation, rho", KINDS)
 @pytest.mark.parametrize("snr", [0.5, 5.0])
 def test_sigma_is_signal_variance_over_snr(correlation, rho, snr):
-    sim = simulate.linear(20, 11, 5, rho=rho, correlation=correlation, block_size=4, beta="normal", support="random", snr=snr, random_state=3)
+    sim = simulate.linear(
+        20,
+        11,
+        5,
+        rho=rho,
+        correlation=correlation,
+        block_size=4,
+        beta="normal",
+        support="random",
+        snr=snr,
+        random_state=3,
+    )
     variance = sim.beta @ sigma_matrix(11, correlation, rho, 4) @ sim.beta
     assert sim.sigma == pytest.approx(np.sqrt(variance / snr), rel=1e-12)
 
@@ -46,7 +59,9 @@ def test_empirical_snr_and_r2():
 
 def test_recipe_with_variance_one_half():
     """Five unit coefficients, identity correlation and SNR 10 give a noise variance of 1/2."""
-    assert simulate.linear(5, 50, 5, snr=10.0, random_state=0).sigma ** 2 == pytest.approx(0.5, rel=1e-14)
+    assert simulate.linear(5, 50, 5, snr=10.0, random_state=0).sigma ** 2 == pytest.approx(
+        0.5, rel=1e-14
+    )
 
 
 def test_no_noise():
@@ -92,15 +107,30 @@ def test_poisson_mean_and_variance_given_the_linear_predictor():
 @pytest.mark.parametrize("make", [simulate.linear, simulate.logistic, simulate.poisson])
 def test_seeds_reproduce_and_the_global_state_is_untouched(make):
     before = np.random.get_state()  # noqa: NPY002  the state that must not change
-    a, b, c = (make(20, 9, 3, rho=0.4, beta="uniform", support="random", random_state=s) for s in (7, 7, 8))
+    a, b, c = (
+        make(20, 9, 3, rho=0.4, beta="uniform", support="random", random_state=s) for s in (7, 7, 8)
+    )
     make(5, 3, 1)
     after = np.random.get_state()  # noqa: NPY002
     assert before[0] == after[0] and (before[1] == after[1]).all() and before[2:] == after[2:]
     for field in ("X", "y", "beta", "support"):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
     assert not np.array_equal(a.X, c.X)
-    np.testing.assert_array_equal(make(20, 9, 3, rho=0.4, beta="uniform", support="random", random_state=np.random.default_rng(7)).y, a.y)
-    np.testing.assert_array_equal(make(20, 9, 3, rho=0.4, beta="uniform", support="random", random_state=np.int64(7)).y, a.y)
+    np.testing.assert_array_equal(
+        make(
+            20,
+            9,
+            3,
+            rho=0.4,
+            beta="uniform",
+            support="random",
+            random_state=np.random.default_rng(7),
+        ).y,
+        a.y,
+    )
+    np.testing.assert_array_equal(
+        make(20, 9, 3, rho=0.4, beta="uniform", support="random", random_state=np.int64(7)).y, a.y
+    )
 
 
 def test_a_generator_moves_on():
@@ -111,12 +141,23 @@ def test_a_generator_moves_on():
 
 def test_fields_types_and_layout():
     sim = simulate.linear(6, 10, 3, random_state=0)
-    assert sim.X.shape == (6, 10) and sim.X.dtype == np.float64 and sim.X.flags.f_contiguous and sim.X.flags.writeable
+    assert (
+        sim.X.shape == (6, 10)
+        and sim.X.dtype == np.float64
+        and sim.X.flags.f_contiguous
+        and sim.X.flags.writeable
+    )
     assert sim.y.shape == (6,) and sim.beta.shape == (10,) and sim.beta.dtype == np.float64
     assert sim.support.tolist() == [1, 4, 7] and np.flatnonzero(sim.beta).tolist() == [1, 4, 7]
     assert isinstance(sim.sigma, float) and sim.intercept == 0.0
-    assert repr(sim) == f"Simulation(linear: n=6, p=10, k=3, sigma={sim.sigma:.4g}, intercept=0, support=[1, 4, 7])"
-    assert "..." in repr(simulate.logistic(4, 30, 15, random_state=0)) and "sigma" not in repr(simulate.logistic(4, 3, 1, random_state=0))
+    assert (
+        repr(sim)
+        == f"Simulation(linear: n=6, p=10, k=3, sigma={sim.sigma:.4g}, intercept=0, support=[1, 4, "
+        "7])"
+    )
+    assert "..." in repr(simulate.logistic(4, 30, 15, random_state=0)) and "sigma" not in repr(
+        simulate.logistic(4, 3, 1, random_state=0)
+    )
     with pytest.raises(AttributeError):
         sim.sigma = 2.0
 
@@ -137,10 +178,16 @@ def test_ways_to_give_beta_and_support():
     assert sim.support.tolist() == [0, 5] and sim.beta.tolist() == [1.0, 0, 0, 0, 0, -2.0]
     given = np.array([0, 0.5, 0, 0, 4, 0])
     sim = make(beta=given)
-    assert sim.support.tolist() == [1, 4] and sim.beta.tolist() == given.tolist() and sim.beta is not given
+    assert (
+        sim.support.tolist() == [1, 4]
+        and sim.beta.tolist() == given.tolist()
+        and sim.beta is not given
+    )
     assert make(beta=given, support=np.array([4, 1])).support.tolist() == [1, 4]
     assert abs(simulate.linear(2, 500, 400, beta="uniform", random_state=0).beta).max() <= 1.0
-    assert simulate.linear(2, 500, 400, beta="normal", random_state=0).beta.std() == pytest.approx(np.sqrt(0.8), rel=0.1)
+    assert simulate.linear(2, 500, 400, beta="normal", random_state=0).beta.std() == pytest.approx(
+        np.sqrt(0.8), rel=0.1
+    )
     random = simulate.linear(2, 500, 40, support="random", random_state=0).support
     assert random.size == 40 and (np.diff(random) > 0).all() and len(set(np.diff(random))) > 1
 
@@ -168,7 +215,11 @@ def test_new_response_keeps_design_and_truth():
         (ValueError, "rho=nan is outside", dict(rho=np.nan)),
         (ValueError, "0 <= rho < 1", dict(rho=-0.1, correlation="constant")),
         (ValueError, "contradicts", dict(rho=0.2, correlation="iid")),
-        (ValueError, "block_size must be at least 1", dict(rho=0.2, correlation="block", block_size=0)),
+        (
+            ValueError,
+            "block_size must be at least 1",
+            dict(rho=0.2, correlation="block", block_size=0),
+        ),
         (ValueError, "support='first'", dict(support="first")),
         (ValueError, "support has 3 indices but k=2", dict(support=[0, 1, 2])),
         (ValueError, "distinct indices from 0 to 5", dict(support=[0, 6])),

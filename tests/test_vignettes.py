@@ -1,10 +1,13 @@
 """The vignettes are text notebooks that can be read, start with a heading, compile, and carry no output. Running them is the work of vignettes/run.py."""
+
 from pathlib import Path
 
 import jupytext
 import pytest
 
-FILES = sorted(file for file in (Path(__file__).parents[1] / "vignettes").glob("*.py") if file.name != "run.py")
+FILES = sorted(
+    file for file in (Path(__file__).parents[1] / "vignettes").glob("*.py") if file.name != "run.py"
+)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -1,4 +1,7 @@
-"""Cross-validation of whole paths: every fold solves its own path, standardised, weighted and searched on its training rows alone, and every solution is scored on the rows left out."""
+"""Cross-validation of whole paths: every fold solves its own path, standardised, weighted and
+searched on its training rows alone, and every solution is scored on the rows left out.
+"""
+
 from .nested import NestedCV, nested_cv
 from .result import CVPath
 from .rules import one_standard_error

@@ -1,4 +1,7 @@
-"""Nested cross-validation: how well the whole procedure predicts, the choice of the model included."""
+"""Nested cross-validation: how well the whole procedure predicts, the choice of the model
+included.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -27,19 +30,43 @@ CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 class NestedCV:
     """What `nested_cv` returns.
 
-    table : DataFrame, a row per outer fold: k n_nonzero lambda0 lambda1 lambda2 of the model chosen on its training rows, inner_mean (the inner cross-validation's score of that model, by
-        which it was chosen, so optimistic), score (on the outer held-out rows, which neither fit nor choice have seen), n_train, n_test.
-    mean, sd, se : of `table.score` over the outer folds: plain mean, standard deviation (n - 1 below the root), sd / sqrt(n); training sets overlap, so se is a guide. NaN sd and se for one fold.
-    models : the `Model` chosen in each outer fold (its path holds no data).    splits : [(train, test)] row indices of the outer folds.
-    held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it, averaged over repeats; NaN for a row in no fold.
-    scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.    random_state : the seed that drew the folds.
-    status : "complete: ...", or what stopped the run; then all of the above is of the outer folds that finished.
+    table : DataFrame, a row per outer fold: k n_nonzero lambda0 lambda1 lambda2 of the model chosen
+        on its training rows, inner_mean (the inner cross-validation's score of that model, by which
+        it was chosen, so optimistic), score (on the outer held-out rows, which neither fit nor
+        choice have seen), n_train, n_test.
+    mean, sd, se : of `table.score` over the outer folds: plain mean, standard deviation (n - 1
+        below the root), sd / sqrt(n); training sets overlap, so se is a guide. NaN sd and se for
+        one fold.
+    models : the `Model` chosen in each outer fold (its path holds no data).    splits : [(train,
+        test)] row indices of the outer folds.
+    held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it,
+        averaged over repeats; NaN for a row in no fold.
+    scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.
+        random_state : the seed that drew the folds.
+    status : "complete: ...", or what stopped the run; then all of the above is of the outer folds
+        that finished.
     """
 
-    def __init__(self, table: pd.DataFrame, models: list[Model], splits: list, held_out: np.ndarray, *, metric: Any, which: str | Callable, random_state: int, status: str) -> None:
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        models: list[Model],
+        splits: list,
+        held_out: np.ndarray,
+        *,
+        metric: Any,
+        which: str | Callable,
+        random_state: int,
+        status: str,
+    ) -> None:
         self.status = status
         self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
-        self.scoring, self.greater_is_better, self.which, self.random_state = metric.name, metric.greater_is_better, which, random_state
+        self.scoring, self.greater_is_better, self.which, self.random_state = (
+            metric.name,
+            metric.greater_is_better,
+            which,
+            random_state,
+        )
 
     @property
     def mean(self) -> float:
@@ -64,71 +91,165 @@ class NestedCV:
         return f"<l0path.NestedCV: {len(self)} outer folds, scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g}); k by {self.which!r}: {sizes}; {self.status}>"
 
 
-def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | Any = 5, which: str | Callable = "min", cv: int | Iterable | Any = 10, scoring: str | Callable | None = None,
-              groups_cv: ArrayLike | None = None, n_repeats: int = 1, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None, random_state: Seed = None, progress: bool = False,
-              **arguments: Any) -> NestedCV:
-    """Score the choice of a model by cross-validation on rows that the choice has not seen (Varma & Simon, BMC Bioinformatics 7:91, 2006).
+def nested_cv(
+    X: Matrix,
+    y: ArrayLike | None = None,
+    *,
+    outer: int | Iterable | Any = 5,
+    which: str | Callable = "min",
+    cv: int | Iterable | Any = 10,
+    scoring: str | Callable | None = None,
+    groups_cv: ArrayLike | None = None,
+    n_repeats: int = 1,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    random_state: Seed = None,
+    progress: bool = False,
+    **arguments: Any,
+) -> NestedCV:
+    """Score the choice of a model by cross-validation on rows that the choice has not seen (Varma &
+    Simon, BMC Bioinformatics 7:91, 2006).
 
-    For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the inner scores, and that model, fitted on all of these rows, is scored on the rows left out.
-    The mean of these scores estimates the error of the procedure "cv_fit, then model(which)"; the least cv_mean of one `cv_fit` is smaller than that, because it was picked.
+    For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the
+    inner scores, and that model, fitted on all of these rows, is scored on the rows left out. The
+    mean of these scores estimates the error of the procedure "cv_fit, then model(which)"; the least
+    cv_mean of one `cv_fit` is smaller than that, because it was picked.
 
     Parameters
     ----------
-    X : (n, p) array, DataFrame or sparse matrix (its rows are copied, an outer fold at a time).    y : (n,) response. Or a formula and a DataFrame, encoded on all rows (levels, knots, centres).
-    outer : the outer folds, in the forms of `cv` in `cv_fit` (default 5; shuffled, stratified for classes); n_repeats : repeats of an integer outer.
-    cv : the inner folds: a number (default 10), or a scikit-learn splitter.    groups_cv : (n,) labels of rows that stay together, outside and inside.
+    X : (n, p) array, DataFrame or sparse matrix (its rows are copied, an outer fold at a time).
+        y : (n,) response. Or a formula and a DataFrame, encoded on all rows (levels, knots,
+        centres).
+    outer : the outer folds, in the forms of `cv` in `cv_fit` (default 5; shuffled, stratified for
+        classes); n_repeats : repeats of an integer outer.
+    cv : the inner folds: a number (default 10), or a scikit-learn splitter.    groups_cv : (n,)
+        labels of rows that stay together, outside and inside.
     which : "min" (default), "1se", or a rule such as "bic".
-    scoring : as in `cv_fit`, for the inner choice and the outer score (the `delta` of a Huber deviance is that of the outer training rows, unless given).
+    scoring : as in `cv_fit`, for the inner choice and the outer score (the `delta` of a Huber
+        deviance is that of the outer training rows, unless given).
     sample_weight, offset : (n,), as in `l0path.fit`; held-out scores are weighted.
-    random_state : seed of the outer folds, and of the inner folds of each; None draws one. progress : a bar over the outer folds on stderr.
-    **arguments : of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, n_jobs (processes for the inner folds); time_limit is for each outer fold.
+    random_state : seed of the outer folds, and of the inner folds of each; None draws one. progress
+        : a bar over the outer folds on stderr.
+    **arguments : of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, n_jobs (processes for
+        the inner folds); time_limit is for each outer fold.
 
-    Returns a `NestedCV`. At Ctrl-C, or where the time limit leaves an outer fold without a choice, it holds the outer folds that finished, and `status` says so.
-    Raises ValueError or TypeError naming the argument, its value and the remedy, what `cv_fit` raises, and KeyboardInterrupt or TimeoutError where no outer fold finished.
+    Returns a `NestedCV`. At Ctrl-C, or where the time limit leaves an outer fold without a choice,
+    it holds the outer folds that finished, and `status` says so. Raises ValueError or TypeError
+    naming the argument, its value and the remedy, what `cv_fit` raises, and KeyboardInterrupt or
+    TimeoutError where no outer fold finished.
 
     Examples
     --------
     >>> import numpy as np, l0path
-    >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 12))
+    >>> y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
     >>> l0path.nested_cv(X, y, outer=3, cv=5, which="1se", max_k=4, random_state=1).table.k.tolist()
     [2, 2, 3]
     """
     if isinstance(X, str):
-        X, y, arguments = formula.opened(X, y, {**arguments, "outer": outer, "groups_cv": groups_cv, "sample_weight": sample_weight, "offset": offset})
-        outer, groups_cv, sample_weight, offset = (arguments.pop(name) for name in ("outer", "groups_cv", "sample_weight", "offset"))
+        X, y, arguments = formula.opened(
+            X,
+            y,
+            {
+                **arguments,
+                "outer": outer,
+                "groups_cv": groups_cv,
+                "sample_weight": sample_weight,
+                "offset": offset,
+            },
+        )
+        outer, groups_cv, sample_weight, offset = (
+            arguments.pop(name) for name in ("outer", "groups_cv", "sample_weight", "offset")
+        )
     same_index(X=X, y=y, outer=outer, groups_cv=groups_cv)
     loss = canonical_name(arguments.get("loss", "squared"), exact=True)
     metric = metric_of(scoring, loss)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = draw_seed(random_state)
-    data, *_ = parse(X, y, loss=loss, fit_intercept=True, standardize=True, sample_weight=sample_weight, class_weight=None, offset=offset, lower=-np.inf, upper=np.inf, always_include=None,
-                     exclude=None, penalty_factor=None, feature_names=arguments.get("feature_names"), gamma=0.25, delta=None, read=False)
+    data, *_ = parse(
+        X,
+        y,
+        loss=loss,
+        fit_intercept=True,
+        standardize=True,
+        sample_weight=sample_weight,
+        class_weight=None,
+        offset=offset,
+        lower=-np.inf,
+        upper=np.inf,
+        always_include=None,
+        exclude=None,
+        penalty_factor=None,
+        feature_names=arguments.get("feature_names"),
+        gamma=0.25,
+        delta=None,
+        read=False,
+    )
     rows_of = _rows_of(X)
-    by_row = {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")}
-    splits = _named_outer(make_splits, outer, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    by_row = {
+        "y": y,
+        "sample_weight": sample_weight,
+        "offset": offset,
+        "groups_cv": None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv"),
+    }
+    splits = _named_outer(
+        make_splits,
+        outer,
+        data,
+        X.X if isinstance(X, formula.Encoded) else X,
+        groups_cv=groups_cv,
+        n_repeats=n_repeats,
+        seed=seed,
+    )
     table, models, told, short, end = [], [], [], 0, ""
     total, times = np.zeros(data.y.size), np.zeros(data.y.size)
     with Bar(progress, "l0path outer folds", len(splits), "fold") as bar:
         for train, test in splits:
             try:
                 with recorded() as caught:
-                    inner = cv_fit(rows_of(train), **{name: _take(value, train, name) for name, value in by_row.items()}, cv=cv, scoring=scoring, random_state=seed, **arguments)
+                    inner = cv_fit(
+                        rows_of(train),
+                        **{name: _take(value, train, name) for name, value in by_row.items()},
+                        cv=cv,
+                        scoring=scoring,
+                        random_state=seed,
+                        **arguments,
+                    )
             except (KeyboardInterrupt, TimeoutError) as stopped:
-                end = "interrupted (Ctrl-C)" if isinstance(stopped, KeyboardInterrupt) else "time_limit reached"
+                end = (
+                    "interrupted (Ctrl-C)"
+                    if isinstance(stopped, KeyboardInterrupt)
+                    else "time_limit reached"
+                )
                 if not models:
                     raise
                 break
-            if inner.status.startswith("interrupted"):  # some of its inner folds finished: not the choice that was asked for
+            if inner.status.startswith(
+                "interrupted"
+            ):  # some of its inner folds finished: not the choice that was asked for
                 end = "interrupted (Ctrl-C)"
                 break
             told.append([(w.category, str(w.message)) for w in caught])
             short += not inner.status.startswith("complete")
             i = inner.index(which)
             row, path = inner.table.iloc[i], inner.path
-            eta = linear_predictor(path._new_design(rows_of(test))[0], None if data.offset is None else data.offset[test], path.solutions[i])
+            eta = linear_predictor(
+                path._new_design(rows_of(test))[0],
+                None if data.offset is None else data.offset[test],
+                path.solutions[i],
+            )
             value = score(metric, Held(data.y[test], eta, data.weights[test], path))
-            table.append({**row[CHOICE], "inner_mean": row["cv_mean"], "score": value, "n_train": train.size, "n_test": test.size})
+            table.append(
+                {
+                    **row[CHOICE],
+                    "inner_mean": row["cv_mean"],
+                    "score": value,
+                    "n_train": train.size,
+                    "n_test": test.size,
+                }
+            )
             np.add.at(total, test, path._transform(eta, None))
             np.add.at(times, test, 1.0)
             path._source = Source()
@@ -137,11 +258,26 @@ def nested_cv(X: Matrix, y: ArrayLike | None = None, *, outer: int | Iterable | 
     if not models:
         raise KeyboardInterrupt("nested_cv was interrupted before one outer fold finished")
     warn_once([], told, len(splits), "outer folds")
-    table = pd.DataFrame(table, index=pd.RangeIndex(len(table), name="fold")).astype({"k": np.int64, "n_nonzero": np.int64})
+    table = pd.DataFrame(table, index=pd.RangeIndex(len(table), name="fold")).astype(
+        {"k": np.int64, "n_nonzero": np.int64}
+    )
     held_out = np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
-    status = f"{end}; {len(models)} of {len(splits)} outer folds finished, the others are left out" if end else f"complete: {len(models)} outer folds"
+    status = (
+        f"{end}; {len(models)} of {len(splits)} outer folds finished, the others are left out"
+        if end
+        else f"complete: {len(models)} outer folds"
+    )
     status += f"; in {short} of them the time limit ended inner folds" if short else ""
-    return NestedCV(table, models, splits[: len(models)], held_out, metric=metric, which=which, random_state=seed, status=status)
+    return NestedCV(
+        table,
+        models,
+        splits[: len(models)],
+        held_out,
+        metric=metric,
+        which=which,
+        random_state=seed,
+        status=status,
+    )
 
 
 def _check_inner(cv):
@@ -149,7 +285,10 @@ def _check_inner(cv):
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         whole(cv, "cv", 2)
     elif not hasattr(cv, "split") or isinstance(cv, str):
-        raise TypeError(f"cv={cv!r} must be a number of inner folds or a scikit-learn splitter: the inner folds differ by outer fold, so they cannot be given row by row")
+        raise TypeError(
+            f"cv={cv!r} must be a number of inner folds or a scikit-learn splitter: the inner "
+            "folds differ by outer fold, so they cannot be given row by row"
+        )
 
 
 def _named_outer(call, *arguments, **more):
@@ -157,11 +296,18 @@ def _named_outer(call, *arguments, **more):
     try:
         return call(*arguments, **more)
     except (TypeError, ValueError) as error:
-        raise type(error)(str(error).replace("cv=", "outer=", 1).replace(": cv must be", ": it must be").replace("cv (fold ids)", "outer (fold ids)")) from error
+        raise type(error)(
+            str(error)
+            .replace("cv=", "outer=", 1)
+            .replace(": cv must be", ": it must be")
+            .replace("cv (fold ids)", "outer (fold ids)")
+        ) from error
 
 
 def _rows_of(X):
-    """A function rows -> X at these rows (a copy), for an array, DataFrame, sparse matrix or nested lists."""
+    """A function rows -> X at these rows (a copy), for an array, DataFrame, sparse matrix or nested
+    lists.
+    """
     if isinstance(X, formula.Encoded):
         inner = _rows_of(X.X)
         return lambda rows: X._replace(X=inner(rows), index=X.index[rows])
@@ -171,7 +317,10 @@ def _rows_of(X):
         by_row = X.tocsr()
         return lambda rows: by_row[rows]
     if hasattr(X, "correlate"):
-        raise TypeError(f"X is a design ({type(X).__name__}) whose rows cannot be taken apart; pass nested_cv an array, a DataFrame or a sparse matrix")
+        raise TypeError(
+            f"X is a design ({type(X).__name__}) whose rows cannot be taken apart; pass nested_cv "
+            "an array, a DataFrame or a sparse matrix"
+        )
     array = np.asarray(X)
     return lambda rows: array[rows]
 

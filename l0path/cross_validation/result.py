@@ -1,4 +1,5 @@
 """`CVPath`: held-out scores of every solution of a path, and the choice they lead to."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -13,18 +14,34 @@ from ..paths import Model, Path
 from ..plan import default_max_k
 
 RULES = ("min", "1se")
-COLUMNS = ["k", "lambda0", "lambda1", "lambda2", "n_nonzero", "cv_mean", "cv_sd", "cv_se", "n_folds"]
-SAME = 1e-12  # means closer than this (relative) are equal: sums of the same numbers in another order
+COLUMNS = [
+    "k",
+    "lambda0",
+    "lambda1",
+    "lambda2",
+    "n_nonzero",
+    "cv_mean",
+    "cv_sd",
+    "cv_se",
+    "n_folds",
+]
+SAME = (
+    1e-12  # means closer than this (relative) are equal: sums of the same numbers in another order
+)
 
 
 class CVPath:
     """A path with held-out scores.
 
-    path : the fit on all rows.    scoring, greater_is_better : the metric, and whether large is good.    random_state : the seed that drew the folds.    status, notes : as of a Path.
-    folds : DataFrame, solution x fold, the score of each.    repeated : the same shape, True where the fold's path ended before that size (or lambda0), so that its last solution stands in.
+    path : the fit on all rows.    scoring, greater_is_better : the metric, and whether large is
+        good.    random_state : the seed that drew the folds.    status, notes : as of a Path.
+    folds : DataFrame, solution x fold, the score of each.    repeated : the same shape, True where
+        the fold's path ended before that size (or lambda0), so that its last solution stands in.
     splits : [(train, test)] row indices of each column of `folds`.
-    table : k lambda0 lambda1 lambda2 n_nonzero cv_mean cv_sd cv_se n_folds, rows as `path.table`. cv_mean is the plain mean of the fold scores, cv_sd their standard deviation
-        (n_folds - 1 below the root), cv_se = cv_sd / sqrt(n_folds); folds share training rows, so cv_se is a guide, not an exact standard error.
+    table : k lambda0 lambda1 lambda2 n_nonzero cv_mean cv_sd cv_se n_folds, rows as `path.table`.
+        cv_mean is the plain mean of the fold scores, cv_sd their standard deviation (n_folds - 1
+        below the root), cv_se = cv_sd / sqrt(n_folds); folds share training rows, so cv_se is a
+        guide, not an exact standard error.
     """
 
     # bound in `l0path/__init__`
@@ -33,10 +50,34 @@ class CVPath:
     plot_calibration: Callable[..., Any]
     plot_roc: Callable[..., Any]
 
-    def __init__(self, path: Path, folds: pd.DataFrame, repeated: pd.DataFrame, *, scoring: str, greater_is_better: bool, splits: list | None = None, fits: list | None = None,
-                 random_state: int | None = None, status: str = "", notes: Sequence[str] = (), spread: tuple | None = None) -> None:
-        self.path, self.folds, self.repeated, self.scoring, self.greater_is_better = path, folds, repeated, scoring, greater_is_better
-        self.splits, self.random_state, self.status, self.notes = splits, random_state, status, list(notes)
+    def __init__(
+        self,
+        path: Path,
+        folds: pd.DataFrame,
+        repeated: pd.DataFrame,
+        *,
+        scoring: str,
+        greater_is_better: bool,
+        splits: list | None = None,
+        fits: list | None = None,
+        random_state: int | None = None,
+        status: str = "",
+        notes: Sequence[str] = (),
+        spread: tuple | None = None,
+    ) -> None:
+        self.path, self.folds, self.repeated, self.scoring, self.greater_is_better = (
+            path,
+            folds,
+            repeated,
+            scoring,
+            greater_is_better,
+        )
+        self.splits, self.random_state, self.status, self.notes = (
+            splits,
+            random_state,
+            status,
+            list(notes),
+        )
         self._fits, self._spread = fits, spread
         self.notes += self._edges()
 
@@ -55,16 +96,22 @@ class CVPath:
         out["n_folds"] = scores.shape[1]
         return out[COLUMNS]
 
-    def index(self, which: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> int:
-        """Index of a solution: which="min" (default; the best score, ties to the fewest nonzeros), "1se", or a selector as in `Path.index`.
+    def index(
+        self, which: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]
+    ) -> int:
+        """Index of a solution: which="min" (default; the best score, ties to the fewest nonzeros),
+        "1se", or a selector as in `Path.index`.
 
-        "1se": of all solutions whose score is within one cv_se of the best, the fewest nonzeros, then the best score (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
-        With "min" and "1se", slice=, lambda1= and lambda2= restrict the choice. Solutions with a NaN score are never chosen.
+        "1se": of all solutions whose score is within one cv_se of the best, the fewest nonzeros,
+        then the best score (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3). With "min" and
+        "1se", slice=, lambda1= and lambda2= restrict the choice. Solutions with a NaN score are
+        never chosen.
 
         Examples
         --------
         >>> import l0path
-        >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
         >>> cv.index(), cv.index("1se"), cv.index(k=3)
         (8, 2, 3)
         """
@@ -73,7 +120,9 @@ class CVPath:
         if not isinstance(which, str) or which not in RULES:
             return self.path.index(which, **selector)
         if selector.keys() - {"slice", "lambda1", "lambda2"}:
-            raise TypeError(f"choose a solution by which={which!r} or by {', '.join(selector)}, not both")
+            raise TypeError(
+                f"choose a solution by which={which!r} or by {', '.join(selector)}, not both"
+            )
         rows = self.path._rows(*(selector.get(name) for name in ("slice", "lambda1", "lambda2")))
         table = self.table
         loss = (-table["cv_mean"] if self.greater_is_better else table["cv_mean"]).to_numpy()
@@ -87,37 +136,73 @@ class CVPath:
         if which == "min":
             return int(best)
         if np.isnan(se[best]):
-            raise LookupError("which='1se' needs standard errors: two folds or more, or a metric that is a mean over rows; use which='min'")
+            raise LookupError(
+                "which='1se' needs standard errors: two folds or more, or a metric that is a mean "
+                "over rows; use which='min'"
+            )
         near = [i for i in rows if loss[i] <= least + se[best] + room]
         return int(min(near, key=lambda i: (count[i], loss[i], i)))
 
-    def model(self, which: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> Model:
+    def model(
+        self, which: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]
+    ) -> Model:
         """The `Model`, fitted on all rows, that `index` names."""
         return self.path.model(index=self.index(which, **selector))
 
-    def coef(self, which: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series:
+    def coef(
+        self,
+        which: str | Callable[[Path], int] | None = None,
+        *,
+        standardized: bool = False,
+        full: bool = False,
+        **selector: Unpack[Selector],
+    ) -> pd.Series:
         """Coefficients of the fit on all rows, see `Path.coef`."""
-        return self.path.coef(index=self.index(which, **selector), standardized=standardized, full=full)
+        return self.path.coef(
+            index=self.index(which, **selector), standardized=standardized, full=full
+        )
 
-    def predict(self, X: Matrix, which: str | Callable[[Path], int] | None = None, *, type: str | None = None, offset: ArrayLike | None = None, **selector: Unpack[Selector]) -> np.ndarray | pd.Series:
+    def predict(
+        self,
+        X: Matrix,
+        which: str | Callable[[Path], int] | None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> np.ndarray | pd.Series:
         """Predictions for new rows by the fit on all rows, see `Path.predict`."""
         return self.path.predict(X, index=self.index(which, **selector), type=type, offset=offset)
 
-    def held_out(self, which: str | Callable[[Path], int] | None = None, type: str | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> np.ndarray:
-        """(n,) predictions of each row by the folds that left it out, for the solution that `index` names; NaN for a row in no fold.
+    def held_out(
+        self,
+        which: str | Callable[[Path], int] | None = None,
+        type: str | None = None,
+        *,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> np.ndarray:
+        """(n,) predictions of each row by the folds that left it out, for the solution that `index`
+        names; NaN for a row in no fold.
 
-        type as in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over the linear predictors; "class" is the side on which the mean linear predictor lies.
-        X, y : the data of the fit, needed after pickling only. After a fit by a formula a Series with the labels of the rows that were used.
+        type as in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over
+        the linear predictors; "class" is the side on which the mean linear predictor lies.
+        X, y : the data of the fit, needed after pickling only. After a fit by a formula a Series
+            with the labels of the rows that were used.
 
         Examples
         --------
         >>> import l0path
-        >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
         >>> cv.held_out("1se")[:3].round(0)
         array([ 509.,  550., 1024.])
         """
         if self.splits is None:
-            raise ValueError("held_out belongs to cv_fit; for a validation set use path.predict(X, ...)")
+            raise ValueError(
+                "held_out belongs to cv_fit; for a validation set use path.predict(X, ...)"
+            )
         i = self.index(which, **selector)
         data = self.path.data(X, y)
         total, times = np.zeros(data.y.size), np.zeros(data.y.size)
@@ -127,14 +212,23 @@ class CVPath:
             np.add.at(times, test, 1.0)
         if type == "class":
             if not times.all():
-                raise ValueError(f"type='class': {np.count_nonzero(times == 0)} rows are in no fold, so they have no held-out class; use type='link', which is NaN there")
+                raise ValueError(
+                    f"type='class': {np.count_nonzero(times == 0)} rows are in no fold, so they "
+                    "have no held-out class; use type='link', which is NaN there"
+                )
             return self._labelled(self.path._transform(total, "class"))
-        return self._labelled(np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0))
+        return self._labelled(
+            np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
+        )
 
     def _labelled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
         formula = self.path.meta.formula
-        return values if formula is None or formula.index is None else pd.Series(values, index=formula.index, name=self.path.meta.response)
+        return (
+            values
+            if formula is None or formula.index is None
+            else pd.Series(values, index=formula.index, name=self.path.meta.response)
+        )
 
     def _edges(self):
         """Notes where the best solution lies at an edge of what was tried."""
@@ -147,11 +241,28 @@ class CVPath:
             tried = sorted({getattr(s, name) for s in self.path.solutions})
             at = getattr(best, name)
             if len(tried) > 1 and at in (tried[0], tried[-1]):
-                notes.append(f"the best score is at the {'smallest' if at == tried[0] else 'largest'} {name} tried, {at:.4g}; widen the grid")
-        sizes, meta, plan = {s.k for s in self.path.solutions}, self.path.meta, self.path._source.plan
+                notes.append(
+                    f"the best score is at the {'smallest' if at == tried[0] else 'largest'} "
+                    f"{name} tried, {at:.4g}; widen the grid"
+                )
+        sizes, meta, plan = (
+            {s.k for s in self.path.solutions},
+            self.path.meta,
+            self.path._source.plan,
+        )
         groups = meta.groups
-        asked = 0 if plan is None else default_max_k(groups, meta.p, meta.n_eff) if plan.max_k is None else plan.max_k  # a path that ended before had no more columns, or no use for them
-        free = int((~meta.excluded).sum()) - len(meta.forced) if groups is None else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
+        asked = (
+            0
+            if plan is None
+            else default_max_k(groups, meta.p, meta.n_eff)
+            if plan.max_k is None
+            else plan.max_k
+        )  # a path that ended before had no more columns, or no use for them
+        free = (
+            int((~meta.excluded).sum()) - len(meta.forced)
+            if groups is None
+            else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
+        )
         if len(sizes) > 1 and best.k == max(sizes) and asked <= best.k < free:
             notes.append(f"the best score is at the largest size tried, k = {best.k}; raise max_k")
         return notes
@@ -166,12 +277,19 @@ class CVPath:
                 i = self.index(which)
             except LookupError:
                 continue
-            parts.append(f"{which}: k = {table.k[i]}, {table.cv_mean[i]:.4g}" + (f" (se {table.cv_se[i]:.2g})" if np.isfinite(table.cv_se[i]) else ""))
+            parts.append(
+                f"{which}: k = {table.k[i]}, {table.cv_mean[i]:.4g}"
+                + (f" (se {table.cv_se[i]:.2g})" if np.isfinite(table.cv_se[i]) else "")
+            )
         folds = f"{self.folds.shape[1]} folds" if self.splits is not None else "validation rows"
         return f"<l0path.CVPath: {self.path.loss} loss, {folds}, scoring {self.scoring}; {'; '.join(parts) or 'no score'}; {self.status}>"
 
 
 def linear_predictor(design, offset, s):
     """(n,) o + beta0 + x'beta of a solution for all rows of a design."""
-    eta = s.intercept + design.dot(s.support, s.beta) if s.support.size else np.full(design.n, s.intercept)
+    eta = (
+        s.intercept + design.dot(s.support, s.beta)
+        if s.support.size
+        else np.full(design.n, s.intercept)
+    )
     return eta if offset is None else eta + offset

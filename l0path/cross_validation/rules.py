@@ -1,4 +1,5 @@
 """`one_standard_error`: the rule of `CVPath.model("1se")` for a grid search of scikit-learn."""
+
 from __future__ import annotations
 
 import math
@@ -11,48 +12,78 @@ import numpy as np
 
 @dataclass(frozen=True)
 class OneStandardError:
-    """The rule that `one_standard_error` returns: called with `cv_results_`, it gives the index of the candidate chosen."""
+    """The rule that `one_standard_error` returns: called with `cv_results_`, it gives the index of
+    the candidate chosen.
+    """
 
     param: str
     score: str = "score"
     largest: bool = False
 
     def __call__(self, cv_results: Mapping[str, Any]) -> int:
-        """Index of the simplest candidate whose mean test score is within one standard error of the best."""
-        names = [name for name in cv_results if name == f"param_{self.param}" or (name.startswith("param_") and name.endswith(f"__{self.param}"))]
+        """Index of the simplest candidate whose mean test score is within one standard error of the
+        best.
+        """
+        names = [
+            name
+            for name in cv_results
+            if name == f"param_{self.param}"
+            or (name.startswith("param_") and name.endswith(f"__{self.param}"))
+        ]
         if len(names) != 1:
             have = ", ".join(name[6:] for name in cv_results if name.startswith("param_"))
-            raise ValueError(f"param={self.param!r} names {len(names)} of the parameters searched ({have}); give one of these names in full")
-        splits = [values for name, values in cv_results.items() if name.startswith("split") and name.endswith(f"_test_{self.score}")]
+            raise ValueError(
+                f"param={self.param!r} names {len(names)} of the parameters searched ({have}); "
+                "give one of these names in full"
+            )
+        splits = [
+            values
+            for name, values in cv_results.items()
+            if name.startswith("split") and name.endswith(f"_test_{self.score}")
+        ]
         if len(splits) < 2:
             scores = ", ".join(name[10:] for name in cv_results if name.startswith("mean_test_"))
-            raise ValueError(f"score={self.score!r} has {len(splits)} splits in cv_results (it has {scores}); one standard error needs two or more")
+            raise ValueError(
+                f"score={self.score!r} has {len(splits)} splits in cv_results (it has {scores}); "
+                "one standard error needs two or more"
+            )
         splits = np.array(splits, dtype=np.float64)
         mean, se = splits.mean(axis=0), splits.std(axis=0, ddof=1) / math.sqrt(len(splits))
         if np.isnan(mean).all():
-            raise LookupError("no candidate has a score in every split; look at cv_results_ for fits that failed")
+            raise LookupError(
+                "no candidate has a score in every split; look at cv_results_ for fits that failed"
+            )
         best = int(np.nanargmax(mean))
         value = np.array([float(v) for v in cv_results[names[0]]]) * (-1.0 if self.largest else 1.0)
         near = np.flatnonzero(mean >= mean[best] - se[best] - 1e-12 * abs(mean[best]))
         return int(min(near, key=lambda i: (value[i], -mean[i], i)))
 
 
-def one_standard_error(param: str, *, score: str = "score", largest: bool = False) -> OneStandardError:
-    """A rule for `GridSearchCV(refit=)`: the simplest candidate whose mean test score is within one standard error of the best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
+def one_standard_error(
+    param: str, *, score: str = "score", largest: bool = False
+) -> OneStandardError:
+    """A rule for `GridSearchCV(refit=)`: the simplest candidate whose mean test score is within one
+    standard error of the best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
 
-    The standard error is that of the best candidate, sd / sqrt(m) over its m splits (m - 1 below the root of sd, as in `CVPath`); among equally simple candidates the best score wins,
-    then the first.
+    The standard error is that of the best candidate, sd / sqrt(m) over its m splits (m - 1 below
+    the root of sd, as in `CVPath`); among equally simple candidates the best score wins, then the
+    first.
 
-    param : the parameter that says what is simple: "k", or a step's, "l0regressor__k"; a name without its step will do where it is unique.
-    score : the metric to look at where GridSearchCV has several scorings. largest : True where a larger value is simpler (lambda0).
+    param : the parameter that says what is simple: "k", or a step's, "l0regressor__k"; a name
+        without its step will do where it is unique.
+    score : the metric to look at where GridSearchCV has several scorings. largest : True where a
+        larger value is simpler (lambda0).
 
-    Returns a callable of `cv_results_`. That raises ValueError for a parameter that was not searched or fewer than two splits, LookupError where every candidate failed in some split.
+    Returns a callable of `cv_results_`. That raises ValueError for a parameter that was not
+    searched or fewer than two splits, LookupError where every candidate failed in some split.
 
     Examples
     --------
     >>> import numpy as np, l0path
     >>> from sklearn.model_selection import GridSearchCV
-    >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 12))
+    >>> y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
     >>> GridSearchCV(l0path.L0Regressor(), {"k": range(6)}, refit=l0path.one_standard_error("k")).fit(X, y).best_params_
     {'k': 2}
     """

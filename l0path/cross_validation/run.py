@@ -1,4 +1,5 @@
 """`cv_fit`: the fit on all rows, then one path for each fold, one after another or in processes."""
+
 from __future__ import annotations
 
 import gc
@@ -33,12 +34,16 @@ from .scoring import Held, metric_of, score
 from .splits import check_arguments, make_splits
 from .together import groups_of, run_together
 
-SHARE = True  # whether folds take their products from those of all rows (`designs.shared`); off only to measure what that saves
+# whether folds take their products from those of all rows (`designs.shared`); off only to measure
+# what that saves
+SHARE = True
 FINISHED = ("complete", "ended at")  # how the status of a path begins that nothing interrupted
 
 
 class Task(NamedTuple):
-    """One piece of a fold's path: slices by their numbers in the full fit, as (lambda1, lambda2) pairs, with the plan that solves them and what is known of all rows (AllRows or None)."""
+    """One piece of a fold's path: slices by their numbers in the full fit, as (lambda1, lambda2)
+    pairs, with the plan that solves them and what is known of all rows (AllRows or None).
+    """
 
     numbers: tuple
     pairs: list
@@ -47,7 +52,9 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A fold's solutions; `end` says what interrupted it, "" if nothing did; warnings as (category, text)."""
+    """A fold's solutions; `end` says what interrupted it, "" if nothing did; warnings as (category,
+    text).
+    """
 
     number: int
     solutions: list
@@ -55,33 +62,65 @@ class Outcome(NamedTuple):
     warnings: list
 
 
-def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 10, scoring: str | Callable | None = None, groups_cv: ArrayLike | None = None, n_repeats: int = 1,
-           n_jobs: int | None = None, random_state: Seed = None, time_limit: float | None = None, progress: bool = False, **arguments: Any) -> CVPath:
-    """Fit a path on all rows, and score each of its solutions by cross-validation: a CVPath, whose `model("min")` and `model("1se")` are the choices.
+def cv_fit(
+    X: Matrix,
+    y: ArrayLike | None = None,
+    *,
+    cv: int | Iterable | Any = 10,
+    scoring: str | Callable | None = None,
+    groups_cv: ArrayLike | None = None,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+    time_limit: float | None = None,
+    progress: bool = False,
+    **arguments: Any,
+) -> CVPath:
+    """Fit a path on all rows, and score each of its solutions by cross-validation: a CVPath, whose
+    `model("min")` and `model("1se")` are the choices.
 
-    In every fold the path is solved anew on the training rows alone: standardisation, class weights, screening and the choice of columns see no held-out row. (Starting the folds
-    from the columns that the full fit worked with would be faster and biased: those columns were found with the held-out responses.) Only what defines the solutions to be compared
-    comes from the full fit: its slices (lambda1, lambda2), its largest size, the lambda0 list of a lambda0 grid, the `delta` of the Huber loss. Folds match by size k within a slice,
-    or by lambda0; where a fold's path ends early (a separated or perfect fit, fewer rows), its last solution is repeated, and marked in `cv.repeated`.
+    In every fold the path is solved anew on the training rows alone: standardisation, class
+    weights, screening and the choice of columns see no held-out row. (Starting the folds from the
+    columns that the full fit worked with would be faster and biased: those columns were found with
+    the held-out responses.) Only what defines the solutions to be compared comes from the full fit:
+    its slices (lambda1, lambda2), its largest size, the lambda0 list of a lambda0 grid, the `delta`
+    of the Huber loss. Folds match by size k within a slice, or by lambda0; where a fold's path ends
+    early (a separated or perfect fit, fewer rows), its last solution is repeated, and marked in
+    `cv.repeated`.
 
-    Folds share work, never a choice: sums over the training rows (moments, X'y, Gram rows of the columns that enter a support) are those over all rows less those over the held-out rows, so
-    that one pass over X serves every fold (`l0path.designs.shared` has the formulas and the rounding, 1e-15 to 1e-14; scores are those of folds run alone). Shared products and copies of
-    held-out rows take at most 256 MB, or half of X where that is more. Folds that leave out more than half of the rows or of the weight, repeat rows, or balance classes anew read X themselves.
+    Folds share work, never a choice: sums over the training rows (moments, X'y, Gram rows of the
+    columns that enter a support) are those over all rows less those over the held-out rows, so that
+    one pass over X serves every fold (`l0path.designs.shared` has the formulas and the rounding,
+    1e-15 to 1e-14; scores are those of folds run alone). Shared products and copies of held-out
+    rows take at most 256 MB, or half of X where that is more. Folds that leave out more than half
+    of the rows or of the weight, repeat rows, or balance classes anew read X themselves.
 
     Parameters
     ----------
-    X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows. A formula and a DataFrame too: levels, knots and centres are then those of all rows, in every fold.
-    cv : number of folds (shuffled, stratified for classes; as many folds as rows is leave-one-out), a scikit-learn splitter, an iterable of (train, test) row indices or masks
-        (repeated training rows count as often as they appear), or fold ids, one label per row.
-    scoring : "deviance" (default: mean of 2 (loss - loss of a perfect prediction), so "mse" for the squared loss and -2 mean loglik for logistic; the mean loss itself for hinges), "mse",
-        "mae", "r2", "auc", "misclassification", "brier", a name or scorer of scikit-learn, or f(y, prediction, sample_weight), a loss unless `f.greater_is_better = True`.
-        A metric that fails for the first solution of the fit on all rows, on the first held-out rows, does so before the folds are solved.
-    groups_cv : (n,) labels of rows that stay together (with a formula, here and for cv: also the name of a column). n_repeats : repeats of an integer cv; repeat r shuffles with random_state + r.
-    sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every fold counts the same in cv_mean.
-    n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the number when None); 1 inside a joblib worker. None without a configuration: one process, all threads.
+    X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows. A formula
+        and a DataFrame too: levels, knots and centres are then those of all rows, in every fold.
+    cv : number of folds (shuffled, stratified for classes; as many folds as rows is leave-one-out),
+        a scikit-learn splitter, an iterable of (train, test) row indices or masks (repeated
+        training rows count as often as they appear), or fold ids, one label per row.
+    scoring : "deviance" (default: mean of 2 (loss - loss of a perfect prediction), so "mse" for the
+        squared loss and -2 mean loglik for logistic; the mean loss itself for hinges), "mse",
+        "mae", "r2", "auc", "misclassification", "brier", a name or scorer of scikit-learn, or f(y,
+        prediction, sample_weight), a loss unless `f.greater_is_better = True`. A metric that fails
+        for the first solution of the fit on all rows, on the first held-out rows, does so before
+        the folds are solved.
+    groups_cv : (n,) labels of rows that stay together (with a formula, here and for cv: also the
+        name of a column). n_repeats : repeats of an integer cv; repeat r shuffles with random_state
+        + r.
+    sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every
+        fold counts the same in cv_mean.
+    n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the
+        number when None); 1 inside a joblib worker. None without a configuration: one process, all
+        threads.
     random_state : seed or Generator for the folds; None draws a seed. `cv.random_state` holds it.
-    time_limit : seconds for everything: the full fit, then the folds. At the limit, or at Ctrl-C, folds not finished are left out; with fewer than two finished, TimeoutError
-        (its `.path` is the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance at a time. progress : bars on stderr for the full fit and for the folds.
+    time_limit : seconds for everything: the full fit, then the folds. At the limit, or at Ctrl-C,
+        folds not finished are left out; with fewer than two finished, TimeoutError (its `.path` is
+        the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance
+        at a time. progress : bars on stderr for the full fit and for the folds.
 
     Raises
     ------
@@ -90,7 +129,9 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     Examples
     --------
     >>> import numpy as np, l0path
-    >>> rng = np.random.default_rng(0); X = rng.standard_normal((80, 12)); y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 12))
+    >>> y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
     >>> l0path.cv_fit(X, y, cv=5, max_k=4, random_state=1).model("1se").support
     array([2, 7])
     """
@@ -100,40 +141,92 @@ def cv_fit(X: Matrix, y: ArrayLike | None = None, *, cv: int | Iterable | Any = 
     same_index(X=X, y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
     metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared"), exact=True))
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)):
-        raise ValueError(f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1")
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool)
+        or not isinstance(n_jobs, (int, np.integer))
+        or (n_jobs < 1 and n_jobs != -1)
+    ):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1"
+        )
     seed = draw_seed(random_state)
     started = time.time()
     with recorded() as caught:
-        path = fit.__wrapped__(X, y, n_jobs=n_jobs, random_state=seed, time_limit=time_limit, progress=progress, **arguments)
+        path = fit.__wrapped__(
+            X,
+            y,
+            n_jobs=n_jobs,
+            random_state=seed,
+            time_limit=time_limit,
+            progress=progress,
+            **arguments,
+        )
     models = [path._source.extra.pop("model")]
     if not len(path) and time_limit is not None:
         _too_few(path, "", 0, "all", time_limit)
     if path.status.startswith("interrupted"):
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
-    splits = make_splits(cv, data, X.X if isinstance(X, formula.Encoded) else X, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    splits = make_splits(
+        cv,
+        data,
+        X.X if isinstance(X, formula.Encoded) else X,
+        groups_cv=groups_cv,
+        n_repeats=n_repeats,
+        seed=seed,
+    )
     _, test = splits[0]
-    score(metric, Held(data.y[test], linear_predictor(data.design, data.offset, path.solutions[0])[test], data.weights[test], path))  # a metric that fails does so before the folds are solved
-    outcomes, end = _run_folds(data, tasks(path), splits, models, n_jobs, None if time_limit is None else started + time_limit, progress)
+    score(
+        metric,
+        Held(
+            data.y[test],
+            linear_predictor(data.design, data.offset, path.solutions[0])[test],
+            data.weights[test],
+            path,
+        ),
+    )  # a metric that fails does so before the folds are solved
+    outcomes, end = _run_folds(
+        data,
+        tasks(path),
+        splits,
+        models,
+        n_jobs,
+        None if time_limit is None else started + time_limit,
+        progress,
+    )
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
     out = assemble(path, data, splits, outcomes, metric, seed, end)
-    warn_once([(w.category, str(w.message)) for w in caught], [outcome.warnings for outcome in outcomes], len(splits))
+    warn_once(
+        [(w.category, str(w.message)) for w in caught],
+        [outcome.warnings for outcome in outcomes],
+        len(splits),
+    )
     return out
 
 
 def draw_seed(random_state):
     """A whole number that draws folds or subsets of rows."""
     if random_state is None or isinstance(random_state, np.random.Generator):
-        return int((np.random.default_rng() if random_state is None else random_state).integers(2**31 - 1))
-    if isinstance(random_state, (bool, np.bool_)) or not isinstance(random_state, (int, np.integer)) or not 0 <= random_state < 2**32:
-        raise ValueError(f"random_state={random_state!r} must be None, a whole number in [0, 2**32) or a numpy Generator")
+        return int(
+            (np.random.default_rng() if random_state is None else random_state).integers(2**31 - 1)
+        )
+    if (
+        isinstance(random_state, (bool, np.bool_))
+        or not isinstance(random_state, (int, np.integer))
+        or not 0 <= random_state < 2**32
+    ):
+        raise ValueError(
+            f"random_state={random_state!r} must be None, a whole number in [0, 2**32) or a numpy "
+            "Generator"
+        )
     return int(random_state)
 
 
 def tasks(path):
-    """The Tasks that make a fold's path comparable with `path`: the same slices and sizes, or the same lambda0 values in each slice."""
+    """The Tasks that make a fold's path comparable with `path`: the same slices and sizes, or the
+    same lambda0 values in each slice.
+    """
     plan, pairs, grids = path._source.plan, {}, {}
     for s in path.solutions:
         pairs[s.slice] = (s.lambda1, s.lambda2)
@@ -141,15 +234,25 @@ def tasks(path):
     if plan.grid != "lambda0":
         plan = replace(plan, sizes=None, max_k=max(s.k for s in path.solutions))
         return [Task(tuple(pairs), list(pairs.values()), plan)]
-    plan = replace(plan, max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff) if plan.max_k is None else plan.max_k)
+    plan = replace(
+        plan,
+        max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff)
+        if plan.max_k is None
+        else plan.max_k,
+    )
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)
-    return [Task(tuple(numbers), [pairs[i] for i in numbers], replace(plan, lambda0=np.array(values))) for values, numbers in alike.items()]
+    return [
+        Task(tuple(numbers), [pairs[i] for i in numbers], replace(plan, lambda0=np.array(values)))
+        for values, numbers in alike.items()
+    ]
 
 
 def fit_fold(number, data, todo, train, deadline, single):
-    """Solve the tasks on the training rows (indices, repeated ones counted as often) without a copy of X."""
+    """Solve the tasks on the training rows (indices, repeated ones counted as often) without a copy
+    of X.
+    """
     with recorded() as caught, threads.limited(1) if single else nullcontext():
         solutions, end = _solve(data, todo, train, deadline)
     return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
@@ -162,15 +265,28 @@ def _solve(data, todo, train, deadline, clock=None):
         left = None if deadline is None else deadline - time.time()
         if left is not None and left <= 0:
             return solutions, "time_limit reached"
-        path = solve(data, replace(task.plan, time_limit=left), keep=keep, known=task.known, slices=task.pairs, clock=clock)
+        path = solve(
+            data,
+            replace(task.plan, time_limit=left),
+            keep=keep,
+            known=task.known,
+            slices=task.pairs,
+            clock=clock,
+        )
         solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
-        if not path.status.startswith(FINISHED) or (deadline is not None and time.time() >= deadline):
-            return solutions, path.status.split(";")[0] if path.status.startswith("interrupted") else "time_limit reached"
+        if not path.status.startswith(FINISHED) or (
+            deadline is not None and time.time() >= deadline
+        ):
+            return solutions, path.status.split(";")[0] if path.status.startswith(
+                "interrupted"
+            ) else "time_limit reached"
     return solutions, ""
 
 
 def fit_group(numbers, data, todo, trains, deadline, single):
-    """Outcomes of a group of folds, those that were interrupted last. A group of more than one advances together (see `together`) and has no deadline."""
+    """Outcomes of a group of folds, those that were interrupted last. A group of more than one
+    advances together (see `together`) and has no deadline.
+    """
     if len(numbers) == 1:
         return [fit_fold(numbers[0], data, todo, trains[0], deadline, single)]
     clock = Clock()
@@ -180,31 +296,54 @@ def fit_group(numbers, data, todo, trains, deadline, single):
         return [partial(_solve, data, met, train, None, clock) for train in trains]
 
     results, told = run_together(calls, len(numbers), clock, 1 if single else threads.count())
-    outcomes = [Outcome(number, *result, caught) for number, result, caught in zip(numbers, results, told, strict=True)]
-    if clock.pressed and not any(outcome.end for outcome in outcomes):  # too late for any of them, not for what follows
+    outcomes = [
+        Outcome(number, *result, caught)
+        for number, result, caught in zip(numbers, results, told, strict=True)
+    ]
+    if clock.pressed and not any(
+        outcome.end for outcome in outcomes
+    ):  # too late for any of them, not for what follows
         outcomes[-1] = outcomes[-1]._replace(end="interrupted (Ctrl-C)")
     return sorted(outcomes, key=lambda outcome: outcome.end != "")
 
 
 def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
-    """(finished Outcomes by fold number, what ended the run early or ""). models: a list of the one that was fitted to all rows, which is taken from it: with the last reference its memory goes."""
+    """(finished Outcomes by fold number, what ended the run early or ""). models: a list of the one
+    that was fitted to all rows, which is taken from it: with the last reference its memory goes.
+    """
     import joblib
 
     single = n_jobs is not None
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
     outcomes, end = [], ""
-    known, tight, solved = known_of(models[0], jobs) if SHARE else None, hasattr(data.design, "memory_limit"), fit_group
+    known, tight, solved = (
+        known_of(models[0], jobs) if SHARE else None,
+        hasattr(data.design, "memory_limit"),
+        fit_group,
+    )
     models.clear()
     if tight:
         gc.collect()
         solved = partial(_in_worker, fit_group)  # Gram rows of a fold would outlive it in cycles
     todo = [task._replace(known=known) for task in todo]
-    groups = groups_of(len(splits), known if deadline is None else None, jobs, max(test.size for _, test in splits) / data.y.size)
-    arguments = ((group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1) for group in groups)
+    groups = groups_of(
+        len(splits),
+        known if deadline is None else None,
+        jobs,
+        max(test.size for _, test in splits) / data.y.size,
+    )
+    arguments = (
+        (group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1)
+        for group in groups
+    )
     try:
         with Bar(progress, "l0path folds", len(splits), "fold") as bar:
-            for outcome in chain.from_iterable((solved(*a) for a in arguments) if jobs == 1 else in_processes(jobs, fit_group, arguments)):
+            for outcome in chain.from_iterable(
+                (solved(*a) for a in arguments)
+                if jobs == 1
+                else in_processes(jobs, fit_group, arguments)
+            ):
                 if outcome.end:
                     end = outcome.end
                     if end.startswith("interrupted"):
@@ -218,7 +357,9 @@ def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
 
 
 def _in_worker(call, *arguments):
-    """The call, and nothing of it left in cycles: joblib waits a second at the end for files of arrays that a worker still holds."""
+    """The call, and nothing of it left in cycles: joblib waits a second at the end for files of
+    arrays that a worker still holds.
+    """
     out = call(*arguments)
     gc.collect()
     return out
@@ -234,7 +375,9 @@ def in_processes(jobs, call, arguments):
     except ValueError:  # a backend that returns everything at once
         pool = joblib.Parallel(n_jobs=jobs)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*tasks which were still being processed")  # told by the status
+        warnings.filterwarnings(
+            "ignore", message=".*tasks which were still being processed"
+        )  # told by the status
         yield from pool(delayed(call, *a) for a in arguments)
 
 
@@ -242,7 +385,10 @@ def _too_few(path, end, done, total, time_limit):
     """Nothing to average: say why."""
     if end.startswith("interrupted"):
         raise KeyboardInterrupt(f"cv_fit was interrupted after {done} of {total} folds")
-    error = TimeoutError(f"time_limit={time_limit:g} s was over after {done} of {total} folds; raise time_limit, or lower cv or max_k (the fit on all rows is in this error's .path)")
+    error = TimeoutError(
+        f"time_limit={time_limit:g} s was over after {done} of {total} folds; raise time_limit, or "
+        "lower cv or max_k (the fit on all rows is in this error's .path)"
+    )
     error.path = path
     raise error
 
@@ -250,9 +396,16 @@ def _too_few(path, end, done, total, time_limit):
 def assemble(path, data, splits, outcomes, metric, seed, end):
     """Match every fold's solutions with the full fit's, and score them on the rows left out."""
     numbers = [outcome.number for outcome in outcomes]
-    scores, repeated, fits, notes = np.empty((len(path), len(outcomes))), np.zeros((len(path), len(outcomes)), dtype=bool), [], []
+    scores, repeated, fits, notes = (
+        np.empty((len(path), len(outcomes))),
+        np.zeros((len(path), len(outcomes)), dtype=bool),
+        [],
+        [],
+    )
     for column, outcome in enumerate(outcomes):
-        matched, repeated[:, column] = match(outcome.solutions, path.solutions, path.meta.grid == "lambda0")
+        matched, repeated[:, column] = match(
+            outcome.solutions, path.solutions, path.meta.grid == "lambda0"
+        )
         fits.append(matched)
         test, known = splits[outcome.number][1], {}
         for i, s in enumerate(matched):
@@ -264,18 +417,40 @@ def assemble(path, data, splits, outcomes, metric, seed, end):
     short = repeated.any(axis=0)
     if short.any():
         first = path.solutions[int(np.flatnonzero(repeated.any(axis=1))[0])]
-        notes.append(f"{short.sum()} of {short.size} folds ended before the full fit did (first at k = {first.k}); their last solution is repeated, see cv.repeated")
+        notes.append(
+            f"{short.sum()} of {short.size} folds ended before the full fit did (first at k = "
+            f"{first.k}); their last solution is repeated, see cv.repeated"
+        )
     overlap = [i for i in numbers if np.isin(splits[i][1], splits[i][0]).any()]
     if overlap:
-        notes.append(f"{len(overlap)} folds (first: fold {overlap[0]}) are scored on rows they were trained on; their scores are too good")
-    status = f"complete: {len(outcomes)} folds" if len(outcomes) == len(splits) else f"{end}; {len(outcomes)} of {len(splits)} folds finished, the others are left out"
+        notes.append(
+            f"{len(overlap)} folds (first: fold {overlap[0]}) are scored on rows they were trained "
+            "on; their scores are too good"
+        )
+    status = (
+        f"complete: {len(outcomes)} folds"
+        if len(outcomes) == len(splits)
+        else f"{end}; {len(outcomes)} of {len(splits)} folds finished, the others are left out"
+    )
     columns = pd.Index(numbers, name="fold")
-    return CVPath(path, pd.DataFrame(scores, index=index, columns=columns), pd.DataFrame(repeated, index=index, columns=columns), scoring=metric.name, greater_is_better=metric.greater_is_better,
-                  splits=[splits[i] for i in numbers], fits=fits, random_state=seed, status=status, notes=notes)
+    return CVPath(
+        path,
+        pd.DataFrame(scores, index=index, columns=columns),
+        pd.DataFrame(repeated, index=index, columns=columns),
+        scoring=metric.name,
+        greater_is_better=metric.greater_is_better,
+        splits=[splits[i] for i in numbers],
+        fits=fits,
+        random_state=seed,
+        status=status,
+        notes=notes,
+    )
 
 
 def match(solutions, wanted, by_lambda0):
-    """(the fold's solution for each wanted one, whether an earlier one had to stand in): same slice and k, else the largest smaller k; or same lambda0, else the smallest larger one."""
+    """(the fold's solution for each wanted one, whether an earlier one had to stand in): same slice
+    and k, else the largest smaller k; or same lambda0, else the smallest larger one.
+    """
     slices = {}
     for s in solutions:
         slices.setdefault(s.slice, {})[-s.lambda0 if by_lambda0 else s.k] = s
@@ -290,7 +465,8 @@ def match(solutions, wanted, by_lambda0):
 
 
 REMEDY = {
-    SeparationWarning: "a support separated the classes, so the path ended there; pass lambda2=1e-3 to go on",
+    SeparationWarning: "a support separated the classes, so the path ended there; pass "
+    "lambda2=1e-3 to go on",
     ConvergenceWarning: "some models did not converge; raise max_iter, or add a little lambda2",
 }
 

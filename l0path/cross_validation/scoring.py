@@ -1,13 +1,22 @@
-"""What a prediction is worth: metrics of held-out rows, by our names, scikit-learn's names, or a function.
+"""What a prediction is worth: metrics of held-out rows, by our names, scikit-learn's names, or a
+function.
 
-    name                what is averaged over rows, weighted by sample_weight                                        losses                  best
-    deviance            2 (loss(y, eta) - loss of a perfect prediction); hinges: the loss itself                     all                     smallest
-                        squared: (y - mu)^2;  logistic: 2 log(1 + exp(-y eta));  poisson: 2 (y log(y / mu) - y + mu);  huber: 2 loss
-    mse, mae            (y - mu)^2, |y - mu|                                                                         squared huber poisson   smallest
-    brier               (P(positive) - [y positive])^2                                                               logistic                smallest
-    misclassification   [predicted class is wrong]                                                                   classes                 smallest
-    r2, auc             not means over rows: scikit-learn's r2_score and roc_auc_score (of the linear predictor)     real y; classes         largest
+name                what is averaged over rows, weighted by sample_weight
+losses                  best
+deviance            2 (loss(y, eta) - loss of a perfect prediction); hinges: the loss itself
+all                     smallest
+                    squared: (y - mu)^2;  logistic: 2 log(1 + exp(-y eta));  poisson: 2 (y log(y /
+                        mu) - y + mu);  huber: 2 loss
+mse, mae            (y - mu)^2, |y - mu|
+squared huber poisson   smallest
+brier               (P(positive) - [y positive])^2
+logistic                smallest
+misclassification   [predicted class is wrong]
+classes                 smallest
+r2, auc             not means over rows: scikit-learn's r2_score and roc_auc_score (of the linear
+predictor)     real y; classes         largest
 """
+
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,11 +28,21 @@ from ..losses import CLASSIFICATION, value
 
 HINGES = CLASSIFICATION - {"logistic"}
 REAL = {"squared", "huber", "poisson"}
-USES = {"deviance": REAL | CLASSIFICATION, "mse": REAL, "mae": REAL, "r2": REAL, "auc": CLASSIFICATION, "misclassification": CLASSIFICATION, "brier": {"logistic"}}
+USES = {
+    "deviance": REAL | CLASSIFICATION,
+    "mse": REAL,
+    "mae": REAL,
+    "r2": REAL,
+    "auc": CLASSIFICATION,
+    "misclassification": CLASSIFICATION,
+    "brier": {"logistic"},
+}
 
 
 class Metric(NamedTuple):
-    """A metric: `rows(held)` gives one value per row whose weighted mean is the score; where it is None, `score(held)` gives the score."""
+    """A metric: `rows(held)` gives one value per row whose weighted mean is the score; where it is
+    None, `score(held)` gives the score.
+    """
 
     name: str
     greater_is_better: bool
@@ -32,7 +51,9 @@ class Metric(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Held-out rows: y as the loss takes it (-1 / 1 for classes), linear predictor eta, sample weights, and the path whose loss and classes they belong to."""
+    """Held-out rows: y as the loss takes it (-1 / 1 for classes), linear predictor eta, sample
+    weights, and the path whose loss and classes they belong to.
+    """
 
     y: np.ndarray
     eta: np.ndarray
@@ -47,7 +68,11 @@ class Held(NamedTuple):
     @property
     def labels(self):
         """The response as the user gave it."""
-        return self.y if self.path.classes is None else np.asarray(self.path.classes)[(self.y > 0).astype(np.int64)]
+        return (
+            self.y
+            if self.path.classes is None
+            else np.asarray(self.path.classes)[(self.y > 0).astype(np.int64)]
+        )
 
 
 @njit
@@ -68,15 +93,23 @@ def deviance_rows(held):
     return 2.0 * out
 
 
-ROWS = {"deviance": deviance_rows, "mse": lambda held: (held.y - held.mu) ** 2, "mae": lambda held: np.abs(held.y - held.mu),
-        "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64), "brier": lambda held: (held.mu - (held.y > 0)) ** 2}
+ROWS = {
+    "deviance": deviance_rows,
+    "mse": lambda held: (held.y - held.mu) ** 2,
+    "mae": lambda held: np.abs(held.y - held.mu),
+    "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64),
+    "brier": lambda held: (held.mu - (held.y > 0)) ** 2,
+}
 
 
 def _r2(held):
     from sklearn.metrics import r2_score
 
     if held.y.size < 2:
-        raise ValueError("scoring='r2' needs at least two held-out rows in every fold; use scoring='mse' with leave-one-out")
+        raise ValueError(
+            "scoring='r2' needs at least two held-out rows in every fold; use scoring='mse' with "
+            "leave-one-out"
+        )
     return r2_score(held.y, held.mu, sample_weight=held.weights)
 
 
@@ -85,7 +118,10 @@ def _auc(held):
 
     seen = held.y[held.weights > 0] > 0
     if seen.all() or not seen.any():
-        raise ValueError("scoring='auc' needs both classes among the held-out rows of every fold; use fewer, stratified folds, or scoring='deviance'")
+        raise ValueError(
+            "scoring='auc' needs both classes among the held-out rows of every fold; use fewer, "
+            "stratified folds, or scoring='deviance'"
+        )
     return roc_auc_score(held.y > 0, held.eta, sample_weight=held.weights)
 
 
@@ -101,26 +137,41 @@ def score(metric, held):
 
 
 def metric_of(scoring, loss):
-    """The Metric of a `scoring` argument for a loss; ValueError naming what fits when it does not."""
+    """The Metric of a `scoring` argument for a loss; ValueError naming what fits when it does
+    not.
+    """
     scoring = "deviance" if scoring is None else scoring
     if isinstance(scoring, str) and scoring in USES:
         if loss not in USES[scoring]:
             fitting = ", ".join(repr(name) for name, uses in USES.items() if loss in uses)
-            raise ValueError(f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a name of scikit-learn, or a function f(y, prediction, sample_weight)")
+            raise ValueError(
+                f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a "
+                "name of scikit-learn, or a function f(y, prediction, sample_weight)"
+            )
         return Metric(scoring, scoring in WHOLE, ROWS.get(scoring), WHOLE.get(scoring))
     if isinstance(scoring, str):
-        return Metric(scoring, True, None, _by_scorer(_sklearn_scorer(scoring), scoring, loss, coded=True))
+        return Metric(
+            scoring, True, None, _by_scorer(_sklearn_scorer(scoring), scoring, loss, coded=True)
+        )
     if not callable(scoring):
-        raise TypeError(f"scoring={scoring!r} must be a name or a function f(y, prediction, sample_weight)")
+        raise TypeError(
+            f"scoring={scoring!r} must be a name or a function f(y, prediction, sample_weight)"
+        )
     name = getattr(scoring, "__name__", type(scoring).__name__)
     if _is_scorer(scoring):
-        return Metric(str(scoring), True, None, _by_scorer(scoring, str(scoring), loss, coded=False))
+        return Metric(
+            str(scoring), True, None, _by_scorer(scoring, str(scoring), loss, coded=False)
+        )
     _check_function(scoring, name)
-    return Metric(name, bool(getattr(scoring, "greater_is_better", False)), None, _by_function(scoring, name))
+    return Metric(
+        name, bool(getattr(scoring, "greater_is_better", False)), None, _by_function(scoring, name)
+    )
 
 
 def _check_function(function, name):
-    """Refuse functions that do not take f(y, prediction, sample_weight), as the metrics of scikit-learn, which do not say either whether large is good."""
+    """Refuse functions that do not take f(y, prediction, sample_weight), as the metrics of
+    scikit-learn, which do not say either whether large is good.
+    """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in: the call will tell
@@ -128,8 +179,12 @@ def _check_function(function, name):
     try:
         signature.bind(None, None, None)
     except TypeError as error:
-        raise TypeError(f"scoring={name} cannot be called as f(y, prediction, sample_weight) ({error}); for a metric of scikit-learn pass the name of its scorer (sklearn.metrics.get_scorer_names()), "
-                        f"or sklearn.metrics.make_scorer({name}), greater_is_better=False for an error") from error
+        raise TypeError(
+            f"scoring={name} cannot be called as f(y, prediction, sample_weight) ({error}); for a "
+            "metric of scikit-learn pass the name of its scorer "
+            "(sklearn.metrics.get_scorer_names()), "
+            f"or sklearn.metrics.make_scorer({name}), greater_is_better=False for an error"
+        ) from error
 
 
 def _sklearn_scorer(name):
@@ -139,7 +194,10 @@ def _sklearn_scorer(name):
         return get_scorer(name)
     except ValueError as error:
         names = f"{', '.join(USES)}, a name of scikit-learn (sklearn.metrics.get_scorer_names())"
-        raise ValueError(f"scoring={name!r} is not known; choose one of {names}, or a function f(y, prediction, sample_weight)") from error
+        raise ValueError(
+            f"scoring={name!r} is not known; choose one of {names}, or a function f(y, prediction, "
+            "sample_weight)"
+        ) from error
 
 
 def _is_scorer(scoring):
@@ -154,24 +212,39 @@ def _is_scorer(scoring):
 
 
 def _by_scorer(scorer, name, loss, coded):
-    """Score by a scikit-learn scorer: it is shown an estimator whose X is the linear predictor. coded: classes as 0 and 1 (a scorer by name knows no labels of ours), else as in y."""
+    """Score by a scikit-learn scorer: it is shown an estimator whose X is the linear predictor.
+    coded: classes as 0 and 1 (a scorer by name knows no labels of ours), else as in y.
+    """
     shown = _stand_in(loss)
 
     def score(held):
-        classes = None if held.path.classes is None else np.array([0, 1]) if coded else np.asarray(held.path.classes)
+        classes = (
+            None
+            if held.path.classes is None
+            else np.array([0, 1])
+            if coded
+            else np.asarray(held.path.classes)
+        )
         y = held.y if classes is None else classes[(held.y > 0).astype(np.int64)]
         weights = {} if np.all(held.weights == held.weights[0]) else {"sample_weight": held.weights}
         try:
             return scorer(shown(held.path, classes), held.eta[:, None], y, **weights)
-        except AttributeError as error:  # scikit-learn's for an estimator without predict_proba and the like
+        except (
+            AttributeError
+        ) as error:  # scikit-learn's for an estimator without predict_proba and the like
             lacks = "classes" if loss in REAL else "probabilities"
-            raise ValueError(f"scoring={name!r} needs {lacks}, which loss={loss!r} has not ({error}); choose one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}") from error
+            raise ValueError(
+                f"scoring={name!r} needs {lacks}, which loss={loss!r} has not ({error}); choose "
+                f"one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+            ) from error
 
     return score
 
 
 def _stand_in(loss):
-    """Class of an estimator that has been given its linear predictor: predict, and for classes decision_function, for the logistic loss predict_proba."""
+    """Class of an estimator that has been given its linear predictor: predict, and for classes
+    decision_function, for the logistic loss predict_proba.
+    """
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
     class Shown(BaseEstimator):
@@ -191,7 +264,9 @@ def _stand_in(loss):
 
     class Probabilities(Classes):
         def predict_proba(self, X):
-            return np.column_stack([self.path._transform(sign * X[:, 0], "response") for sign in (-1.0, 1.0)])
+            return np.column_stack(
+                [self.path._transform(sign * X[:, 0], "response") for sign in (-1.0, 1.0)]
+            )
 
     return Real if loss in REAL else Classes if loss in HINGES else Probabilities
 

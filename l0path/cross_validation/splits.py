@@ -1,4 +1,7 @@
-"""Which rows each fold trains on and leaves out: [(train, test)] of row indices from an integer, a scikit-learn splitter, pairs, or fold ids."""
+"""Which rows each fold trains on and leaves out: [(train, test)] of row indices from an integer, a
+scikit-learn splitter, pairs, or fold ids.
+"""
+
 import warnings
 
 import numpy as np
@@ -11,7 +14,11 @@ WHAT = "cv must be a number of folds, a scikit-learn splitter, an iterable of (t
 
 def whole(value, name, least):
     """A whole number >= least."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+    if (
+        isinstance(value, (bool, np.bool_))
+        or not isinstance(value, (int, np.integer))
+        or value < least
+    ):
         raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
     return int(value)
 
@@ -26,26 +33,45 @@ def check_arguments(cv, n_repeats, groups_cv):
     elif not hasattr(cv, "split") and not hasattr(cv, "__iter__"):
         raise TypeError(f"cv={cv!r}: {WHAT}")
     if whole(n_repeats, "n_repeats", 1) > 1 and not number:
-        raise ValueError(f"n_repeats={n_repeats} repeats folds drawn by an integer cv; pass cv=5 or such, or a repeated splitter (sklearn.model_selection.RepeatedKFold)")
+        raise ValueError(
+            f"n_repeats={n_repeats} repeats folds drawn by an integer cv; pass cv=5 or such, or a "
+            "repeated splitter (sklearn.model_selection.RepeatedKFold)"
+        )
     if groups_cv is not None and not number and not hasattr(cv, "split"):
-        raise ValueError("groups_cv is for an integer cv or a splitter; (train, test) pairs and fold ids already say which rows stay together")
+        raise ValueError(
+            "groups_cv is for an integer cv or a splitter; (train, test) pairs and fold ids "
+            "already say which rows stay together"
+        )
 
 
 def make_splits(cv, data, X, *, groups_cv=None, n_repeats=1, seed=0):
-    """[(train, test)]: arrays of row indices, checked. Repeat r of an integer cv shuffles with seed + r. Rows of weight 0 are in no fold of an integer cv, so leaving them out changes nothing."""
+    """[(train, test)]: arrays of row indices, checked. Repeat r of an integer cv shuffles with seed
+    + r. Rows of weight 0 are in no fold of an integer cv, so leaving them out changes nothing.
+    """
     n = data.y.size
     groups = None if groups_cv is None else _labels(groups_cv, n, "groups_cv")
     if isinstance(cv, (int, np.integer)):
-        pairs = [pair for r in range(n_repeats) for pair in _drawn(int(cv), data, groups, (seed + r) % 2**32)]
+        pairs = [
+            pair
+            for r in range(n_repeats)
+            for pair in _drawn(int(cv), data, groups, (seed + r) % 2**32)
+        ]
     elif hasattr(cv, "split"):
-        y = data.y if data.classes is None else np.asarray(data.classes)[(data.y > 0).astype(np.int64)]
+        y = (
+            data.y
+            if data.classes is None
+            else np.asarray(data.classes)[(data.y > 0).astype(np.int64)]
+        )
         shown = X if hasattr(X, "shape") and X.shape[0] == n else np.zeros((n, 1))
         pairs = list(cv.split(shown, y, groups))
     else:
         pairs = _given(cv, n)
     if not pairs:
         raise ValueError(f"cv={cv!r} yields no fold")
-    out = [(_rows(pair[0], n, i, "training"), _rows(pair[1], n, i, "held-out")) for i, pair in enumerate(pairs)]
+    out = [
+        (_rows(pair[0], n, i, "training"), _rows(pair[1], n, i, "held-out"))
+        for i, pair in enumerate(pairs)
+    ]
     for i, (train, test) in enumerate(out):
         _check_fold(i, train, test, data)
     return out
@@ -57,34 +83,54 @@ def _drawn(count, data, groups, seed):
 
     rows = np.flatnonzero(data.weights > 0)
     if count > rows.size:
-        raise ValueError(f"cv={count} folds need at least as many rows with positive weight, there are {rows.size}")
+        raise ValueError(
+            f"cv={count} folds need at least as many rows with positive weight, there are "
+            f"{rows.size}"
+        )
     y = data.y[rows]
     if groups is not None:
         groups = groups[rows]
         many = np.unique(groups).size
         if many < count:
             raise ValueError(f"cv={count} folds need at least as many groups, groups_cv has {many}")
-        splitter = GroupKFold(count, shuffle=True, random_state=seed) if data.classes is None else StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+        splitter = (
+            GroupKFold(count, shuffle=True, random_state=seed)
+            if data.classes is None
+            else StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+        )
     elif data.classes is None or count == rows.size:
         splitter = KFold(count, shuffle=True, random_state=seed)
     else:
         _, sizes = np.unique(y, return_counts=True)
         if sizes.min() < 2 or sizes.max() < count:
-            raise ValueError(f"cv={count} stratified folds are too many for classes of {sizes.min()} and {sizes.max()} rows; use fewer folds")
+            raise ValueError(
+                f"cv={count} stratified folds are too many for classes of {sizes.min()} and "
+                f"{sizes.max()} rows; use fewer folds"
+            )
         splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)  # folds without one class can be scored all the same
-        return [(rows[train], rows[test]) for train, test in splitter.split(np.zeros((rows.size, 1)), y, groups)]
+        warnings.filterwarnings(
+            "ignore", message="The least populated class", category=UserWarning
+        )  # folds without one class can be scored all the same
+        return [
+            (rows[train], rows[test])
+            for train, test in splitter.split(np.zeros((rows.size, 1)), y, groups)
+        ]
 
 
 def _labels(value, n, name):
     """Labels (n,) as integer codes."""
     array = value if isinstance(value, (pd.Series, pd.Categorical)) else np.asarray(value)
     if np.ndim(array) != 1 or len(array) != n:
-        raise ValueError(f"{name} has shape {np.shape(array)}, X has {n} rows: pass one label per row")
+        raise ValueError(
+            f"{name} has shape {np.shape(array)}, X has {n} rows: pass one label per row"
+        )
     codes, _ = pd.factorize(array, sort=False)
     if (codes < 0).any():
-        raise ValueError(f"{name} has {(codes < 0).sum()} missing labels, the first at position {np.flatnonzero(codes < 0)[0]}; give every row a label")
+        raise ValueError(
+            f"{name} has {(codes < 0).sum()} missing labels, the first at position "
+            f"{np.flatnonzero(codes < 0)[0]}; give every row a label"
+        )
     return codes
 
 
@@ -92,11 +138,21 @@ def _given(cv, n):
     """Pairs, or fold ids: each label's rows are left out once, in the order of the labels."""
     items = list(cv)
     scalar = pd.api.types.is_scalar
-    if items and all(isinstance(item, (tuple, list)) and len(item) == 2 and not scalar(item[0]) and not scalar(item[1]) for item in items):
+    if items and all(
+        isinstance(item, (tuple, list))
+        and len(item) == 2
+        and not scalar(item[0])
+        and not scalar(item[1])
+        for item in items
+    ):
         return items
     if not items or not all(scalar(item) for item in items):
         raise TypeError(f"cv={type(cv).__name__} of {len(items)} items: {WHAT}")
-    ids = _labels(cv if isinstance(cv, (pd.Series, pd.Categorical, np.ndarray)) else np.array(items), n, "cv (fold ids)")
+    ids = _labels(
+        cv if isinstance(cv, (pd.Series, pd.Categorical, np.ndarray)) else np.array(items),
+        n,
+        "cv (fold ids)",
+    )
     if ids.max() < 1:
         raise ValueError("cv (fold ids) names one fold only; give at least two")
     first = pd.Series(items).drop_duplicates()
@@ -113,9 +169,14 @@ def _rows(value, n, i, what):
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
     if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu":
-        raise ValueError(f"fold {i}: the {what} rows must be a non-empty vector of row indices or a mask of {n} rows, got {value!r}")
+        raise ValueError(
+            f"fold {i}: the {what} rows must be a non-empty vector of row indices or a mask of {n} "
+            f"rows, got {value!r}"
+        )
     if rows.min() < -n or rows.max() >= n:
-        raise ValueError(f"fold {i}: the {what} rows go from {rows.min()} to {rows.max()}, X has rows 0..{n - 1}")
+        raise ValueError(
+            f"fold {i}: the {what} rows go from {rows.min()} to {rows.max()}, X has rows 0..{n - 1}"
+        )
     return rows.astype(np.int64) % n
 
 
@@ -123,9 +184,19 @@ def _check_fold(i, train, test, data):
     """A fold must be able to fit and to score."""
     weights = data.weights[train]
     if not (weights > 0).any() or not (data.weights[test] > 0).any():
-        raise ValueError(f"fold {i} has no {'held-out' if (weights > 0).any() else 'training'} row of positive weight; choose other folds")
+        raise ValueError(
+            f"fold {i} has no {'held-out' if (weights > 0).any() else 'training'} row of positive "
+            "weight; choose other folds"
+        )
     y = data.y[train][weights > 0]
     if data.classes is not None and (np.all(y > 0) or np.all(y < 0)):
-        raise ValueError(f"fold {i}: the training rows have one class only, {shown(data.classes[int(y[0] > 0)])}; stratify the folds: an integer cv does, or sklearn.model_selection.StratifiedKFold")
+        raise ValueError(
+            f"fold {i}: the training rows have one class only, "
+            f"{shown(data.classes[int(y[0] > 0)])}; stratify the folds: an integer cv does, or "
+            "sklearn.model_selection.StratifiedKFold"
+        )
     if type(data.loss).__name__ == "Poisson" and not y.any():
-        raise ValueError(f"fold {i}: y is zero in every training row, so loss='poisson' has no finite intercept there; use fewer folds")
+        raise ValueError(
+            f"fold {i}: y is zero in every training row, so loss='poisson' has no finite intercept "
+            "there; use fewer folds"
+        )

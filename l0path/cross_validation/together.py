@@ -1,8 +1,12 @@
-"""Folds that advance together: each in a thread of its own; where one needs Gram rows that nobody has read it waits, and when all wait, one pass over X reads the rows of all.
+"""Folds that advance together: each in a thread of its own; where one needs Gram rows that nobody
+has read it waits, and when all wait, one pass over X reads the rows of all.
 
-A pass over X for a few columns costs as much as for many, because it waits for memory; folds one after another would each make a pass in every round. As many folds run at a time as there
-are threads, each on one; the passes use all of them. A pass starts only when every fold that is not finished waits, so what it reads depends on the data, not on who was faster.
+A pass over X for a few columns costs as much as for many, because it waits for memory; folds one
+after another would each make a pass in every round. As many folds run at a time as there are
+threads, each on one; the passes use all of them. A pass starts only when every fold that is not
+finished waits, so what it reads depends on the data, not on who was faster.
 """
+
 import threading
 from contextlib import contextmanager
 
@@ -16,7 +20,9 @@ WORTH = 1 << 20  # entries of X from which passes cost more than threads
 
 
 class Gather:
-    """Where the folds of a group meet: `running` is a fold's life, `bring` reads what all of them want."""
+    """Where the folds of a group meet: `running` is a fold's life, `bring` reads what all of them
+    want.
+    """
 
     def __init__(self, members, slots):
         self.active, self.total = members, slots
@@ -35,7 +41,9 @@ class Gather:
                     self.changed.notify_all()
 
     def bring(self, new, read):
-        """Wait until the columns `new` are read, with those that the other folds want: read(columns) is called by one of them."""
+        """Wait until the columns `new` are read, with those that the other folds want:
+        read(columns) is called by one of them.
+        """
         if not new:
             return
         self.slots.release()
@@ -58,18 +66,27 @@ class Gather:
 
 
 def groups_of(number, known, jobs, share):
-    """Numbers 0..number - 1 of the folds in groups that fit half of the memory allowed and keep all processes busy; share: of the rows, that a fold leaves out."""
+    """Numbers 0..number - 1 of the folds in groups that fit half of the memory allowed and keep all
+    processes busy; share: of the rows, that a fold leaves out.
+    """
     alone = [[i] for i in range(number)]
     if known is None or known.y is None or known.X.n * known.X.p < WORTH:
         return alone
     rows = 2 * max(len(known.store.at), 50)  # Gram rows a fold keeps, with room to grow
     each = 8 * (rows * known.X.p + share * getattr(known.X.design, "entries", np.inf))
     size = min(0.5 * known.budget // each, -(-number // jobs)) if np.isfinite(each) else 1
-    return alone if size < 2 else [part.tolist() for part in np.array_split(np.arange(number), -(-number // int(size)))]
+    return (
+        alone
+        if size < 2
+        else [part.tolist() for part in np.array_split(np.arange(number), -(-number // int(size)))]
+    )
 
 
 def run_together(calls, number, clock, slots):
-    """Results of calls(gather)[i](), i < number, one thread each, and the warnings of each as [(category, text)]. Ctrl-C presses the clock, whose next poll ends them; a second one leaves at once."""
+    """Results of calls(gather)[i](), i < number, one thread each, and the warnings of each as
+    [(category, text)]. Ctrl-C presses the clock, whose next poll ends them; a second one leaves at
+    once.
+    """
     gather = Gather(number, slots)
     results, told = [None] * number, [[] for _ in range(number)]
 
@@ -82,7 +99,10 @@ def run_together(calls, number, clock, slots):
             results[i] = (None, error)
 
     with threads.one_blas_thread(), deferred_interrupts(clock):
-        workers = [threading.Thread(target=one, args=(i, call), daemon=True, name=f"l0path fold {i}") for i, call in enumerate(calls(gather))]
+        workers = [
+            threading.Thread(target=one, args=(i, call), daemon=True, name=f"l0path fold {i}")
+            for i, call in enumerate(calls(gather))
+        ]
         for worker in workers:
             worker.start()
         for worker in workers:

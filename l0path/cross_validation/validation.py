@@ -1,4 +1,5 @@
 """Scores of a path on rows it has not seen: `Path.validate`, bound in `l0path/__init__`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,13 +16,25 @@ from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 
 
-def validate(self: Path, X: Matrix, y: ArrayLike | None = None, scoring: str | Callable | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> CVPath:
-    """Score every solution on validation rows X (m, p), y (m,): a CVPath with one column "validation" and n_folds = 1.
+def validate(
+    self: Path,
+    X: Matrix,
+    y: ArrayLike | None = None,
+    scoring: str | Callable | None = None,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+) -> CVPath:
+    """Score every solution on validation rows X (m, p), y (m,): a CVPath with one column
+    "validation" and n_folds = 1.
 
-    scoring : as in `cv_fit`. For metrics that are means over rows (deviance, mse, mae, brier, misclassification) cv_sd is the weighted standard deviation over the rows and
-    cv_se = cv_sd / sqrt(m), m the sum of whole-number weights, else the rows of positive weight; for other metrics both are NaN, and "1se" raises.
-    y : after a fit by a formula None takes the left side of the DataFrame X, and leaves incomplete rows out.
-    offset : needed if the fit had one. Labels of y must be the classes of the fit; one of them alone will do where the metric allows.
+    scoring : as in `cv_fit`. For metrics that are means over rows (deviance, mse, mae, brier,
+        misclassification) cv_sd is the weighted standard deviation over the rows and
+    cv_se = cv_sd / sqrt(m), m the sum of whole-number weights, else the rows of positive weight;
+    for other metrics both are NaN, and "1se" raises.
+    y : after a fit by a formula None takes the left side of the DataFrame X, and leaves incomplete
+        rows out.
+    offset : needed if the fit had one. Labels of y must be the classes of the fit; one of them
+        alone will do where the metric allows.
 
     Examples
     --------
@@ -41,7 +54,9 @@ def validate(self: Path, X: Matrix, y: ArrayLike | None = None, scoring: str | C
     target = coded(y, design.n, self.loss, self.classes)
     weights = sample_weights(sample_weight, design.n)
     if self.meta.has_offset and offset is None:
-        raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to score without)")
+        raise ValueError(
+            "the fit had an offset: pass offset=, one value per row of X (zeros to score without)"
+        )
     shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
     m = effective_rows(weights)
     means, spread = np.empty(len(self)), np.full(len(self), np.nan)
@@ -53,5 +68,12 @@ def validate(self: Path, X: Matrix, y: ArrayLike | None = None, scoring: str | C
                 square = np.average((metric.rows(held) - means[i]) ** 2, weights=weights)
             spread[i] = np.sqrt(square * m / (m - 1.0))
     folds = pd.DataFrame({"validation": means}, index=self.table.index)
-    return CVPath(self, folds, pd.DataFrame(False, index=folds.index, columns=folds.columns), scoring=metric.name, greater_is_better=metric.greater_is_better,
-                  status=f"validated on {design.n} rows", spread=(spread, spread / np.sqrt(m)))
+    return CVPath(
+        self,
+        folds,
+        pd.DataFrame(False, index=folds.index, columns=folds.columns),
+        scoring=metric.name,
+        greater_is_better=metric.greater_is_better,
+        status=f"validated on {design.n} rows",
+        spread=(spread, spread / np.sqrt(m)),
+    )

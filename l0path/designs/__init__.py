@@ -1,7 +1,10 @@
-"""Designs: batched access to a matrix X (n, p), whatever holds it. Solvers see the verbs of a design and nothing else.
+"""Designs: batched access to a matrix X (n, p), whatever holds it. Solvers see the verbs of a
+design and nothing else.
 
-Only this file knows NumPy, SciPy and pandas inputs. A design has `n`, `p` and correlate, columns, dot, moments, nonfinite: see `Dense` for their shapes.
+Only this file knows NumPy, SciPy and pandas inputs. A design has `n`, `p` and correlate, columns,
+dot, moments, nonfinite: see `Dense` for their shapes.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,19 +29,45 @@ from l0path.designs.standardized import Reordered, Standardized
 
 from .._types import Columns, Design, Matrix
 
-__all__ = ["Additive", "AllRows", "ColumnBlocks", "Csc", "Dense", "Derived", "Levels", "Numbered", "Pairs", "Polynomial", "Reordered", "Standardized", "TrainingSet", "additive", "as_design", "blocks",
-           "check_finite", "convert", "derived", "directions", "duplicates", "polynomial"]
+__all__ = [
+    "Additive",
+    "AllRows",
+    "ColumnBlocks",
+    "Csc",
+    "Dense",
+    "Derived",
+    "Levels",
+    "Numbered",
+    "Pairs",
+    "Polynomial",
+    "Reordered",
+    "Standardized",
+    "TrainingSet",
+    "additive",
+    "as_design",
+    "blocks",
+    "check_finite",
+    "convert",
+    "derived",
+    "directions",
+    "duplicates",
+    "polynomial",
+]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
 PART = 1 << 16  # columns that `duplicates` compares at a time
 SEED = 8128  # of the two random directions that `duplicates` looks along
 
 
-def as_design(X: Matrix, feature_names: Sequence[str] | None = None) -> tuple[Design, Sequence[str], pd.Index | None, list[str]]:
-    """(design, names, index, notes) of X (n, p): an array, DataFrame, sparse matrix, nested lists or a design.
+def as_design(
+    X: Matrix, feature_names: Sequence[str] | None = None
+) -> tuple[Design, Sequence[str], pd.Index | None, list[str]]:
+    """(design, names, index, notes) of X (n, p): an array, DataFrame, sparse matrix, nested lists
+    or a design.
 
     names: p strings, of the DataFrame or design, else feature_names, else x0, x1, ...
-    index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not copied where it can be read in place.
+    index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not
+        copied where it can be read in place.
     """
     notes, index = [], None
     if all(hasattr(X, verb) for verb in VERBS):
@@ -46,8 +75,12 @@ def as_design(X: Matrix, feature_names: Sequence[str] | None = None) -> tuple[De
     elif isinstance(X, pd.DataFrame):
         design, index = _from_frame(X), X.index
         names = X.columns
-        if feature_names is not None and [str(name) for name in feature_names] != [str(name) for name in names]:
-            notes.append("feature_names was not used: X is a DataFrame and its columns name the features")
+        if feature_names is not None and [str(name) for name in feature_names] != [
+            str(name) for name in names
+        ]:
+            notes.append(
+                "feature_names was not used: X is a DataFrame and its columns name the features"
+            )
     else:
         design, names = _from_sparse(X) if sp.issparse(X) else _from_array(X), feature_names
     if names is None:
@@ -56,112 +89,181 @@ def as_design(X: Matrix, feature_names: Sequence[str] | None = None) -> tuple[De
         return design, names, index, notes  # made when asked for, and without repeats
     names = [str(name) for name in names]
     if len(names) != design.p:
-        raise ValueError(f"feature_names has {len(names)} names but X has {design.p} columns; pass one name per column")
+        raise ValueError(
+            f"feature_names has {len(names)} names but X has {design.p} columns; pass one name per "
+            "column"
+        )
     names, repeats = unique(names)
     if repeats:
         shown = ", ".join(repeats[:5]) + (", ..." if len(repeats) > 5 else "")
-        notes.append(f"repeated column names were numbered ({shown}); predict takes columns by position")
+        notes.append(
+            f"repeated column names were numbered ({shown}); predict takes columns by position"
+        )
     return design, names, index, notes
 
 
-def polynomial(X: Matrix, degree: int = 2, interaction_only: bool = False, center: bool = True, heredity: str | None = None, names: Sequence[str] | None = None, *, parents: Columns | None = None,
-               min_rows: int = 1) -> Polynomial:
-    """Degree-2 features of X as a design for `fit`, `cv_fit` and `Path` methods: the p columns x_j, then the products (x_j - c_j)(x_k - c_k), j <= k, ordered by j, then k. They are never stored.
+def polynomial(
+    X: Matrix,
+    degree: int = 2,
+    interaction_only: bool = False,
+    center: bool = True,
+    heredity: str | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    parents: Columns | None = None,
+    min_rows: int = 1,
+) -> Polynomial:
+    """Degree-2 features of X as a design for `fit`, `cv_fit` and `Path` methods: the p columns x_j,
+    then the products (x_j - c_j)(x_k - c_k), j <= k, ordered by j, then k. They are never stored.
 
     Parameters
     ----------
     X : (n, p) array, DataFrame or SciPy sparse matrix of finite numbers. degree : 2, the only one.
-    interaction_only : True leaves out squares. The square of a column with at most two different values is always left out: it is a combination of the column and the intercept.
-    center : c_j is the mean of column j over all rows of X, unweighted, and stays the same in folds and in predictions (True), or 0 (False). Centring makes products less collinear with their
-        parents; models that hold both parents and an intercept span the same either way. x_j itself is in the user's units.
-    heredity : None, or which products `parents` allow: "strong" those with both factors among them, "weak" with at least one. It is a rule on the candidates, not a constraint of the search. With
-        `always_include=parents` in the fit as well, every model has the parents, so it keeps the rule; without, a product may enter before its parents. Columns that the same y chose make a
-        cross-validation of the second fit optimistic; choose them on other rows for an honest score.
-    names : p strings, for an array or sparse X (default x0, x1, ...); a DataFrame brings its own. Products are called "age:bmi", squares "age^2".
-    parents : names, indices or mask of columns of X; needed with heredity, refused without. Usually `l0path.fit(X, y).select("bic").support`.
-    min_rows : sparse X only: products of columns that are both nonzero in at least so many rows. Where they never are, the product is zero or, centred, a combination of the two columns.
+    interaction_only : True leaves out squares. The square of a column with at most two different
+        values is always left out: it is a combination of the column and the intercept.
+    center : c_j is the mean of column j over all rows of X, unweighted, and stays the same in folds
+        and in predictions (True), or 0 (False). Centring makes products less collinear with their
+        parents; models that hold both parents and an intercept span the same either way. x_j itself
+        is in the user's units.
+    heredity : None, or which products `parents` allow: "strong" those with both factors among them,
+        "weak" with at least one. It is a rule on the candidates, not a constraint of the search.
+        With `always_include=parents` in the fit as well, every model has the parents, so it keeps
+        the rule; without, a product may enter before its parents. Columns that the same y chose
+        make a cross-validation of the second fit optimistic; choose them on other rows for an
+        honest score.
+    names : p strings, for an array or sparse X (default x0, x1, ...); a DataFrame brings its own.
+        Products are called "age:bmi", squares "age^2".
+    parents : names, indices or mask of columns of X; needed with heredity, refused without. Usually
+        `l0path.fit(X, y).select("bic").support`.
+    min_rows : sparse X only: products of columns that are both nonzero in at least so many rows.
+        Where they never are, the product is zero or, centred, a combination of the two columns.
 
     Returns
     -------
-    Polynomial, a design with `n`, `p` features and `names`. `path.predict` takes new rows of X's own columns (by name for DataFrames). A product X'R costs n p^2 multiplications for each column of R
-    (sparse: half the sum over rows of squared numbers of nonzeros); vectors of the number of features, 8 bytes each, are kept (about 25), Gram rows up to 2 GB.
+    Polynomial, a design with `n`, `p` features and `names`. `path.predict` takes new rows of X's
+    own columns (by name for DataFrames). A product X'R costs n p^2 multiplications for each column
+    of R (sparse: half the sum over rows of squared numbers of nonzeros); vectors of the number of
+    features, 8 bytes each, are kept (about 25), Gram rows up to 2 GB.
 
     Raises
     ------
-    ValueError, TypeError: an argument that is not one of those above, NaN or infinity in X, a design that is read from disk, more than 2e8 features, or
+    ValueError, TypeError: an argument that is not one of those above, NaN or infinity in X, a
+        design that is read from disk, more than 2e8 features, or
     with center=True a sparse column more than 100 standard deviations from 0.
 
     Examples
     --------
     >>> import numpy as np, l0path
-    >>> rng = np.random.default_rng(0); X = rng.standard_normal((200, 30)); y = X[:, 3] * X[:, 8] + X[:, 5] + 0.1 * rng.standard_normal(200)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 30))
+    >>> y = X[:, 3] * X[:, 8] + X[:, 5] + 0.1 * rng.standard_normal(200)
     >>> path = l0path.fit(l0path.designs.polynomial(X), y, max_k=2)
     >>> list(path.coef(k=2).index), path.predict(X[:5], k=2).shape
     (['(Intercept)', 'x5', 'x3:x8'], (5,))
     """
     if isinstance(degree, bool) or degree != 2:
-        raise ValueError(f"degree={degree!r} must be 2: products of two columns; build columns of higher degree beforehand")
+        raise ValueError(
+            f"degree={degree!r} must be 2: products of two columns; build columns of higher degree "
+            "beforehand"
+        )
     for value, name in ((interaction_only, "interaction_only"), (center, "center")):
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name}={value!r} must be True or False")
     if heredity not in (None, "weak", "strong"):
         raise ValueError(f"heredity={heredity!r} must be None, 'weak' or 'strong'")
     if (heredity is None) != (parents is None):
-        raise ValueError("heredity= and parents= go together: parents are the columns that products may build on, for example l0path.fit(X, y).select('bic').support; "
-                         "pass them to the fit as always_include= too, so that every model keeps the rule")
+        raise ValueError(
+            "heredity= and parents= go together: parents are the columns that products may build "
+            "on, for example l0path.fit(X, y).select('bic').support; "
+            "pass them to the fit as always_include= too, so that every model keeps the rule"
+        )
     if isinstance(min_rows, bool) or not isinstance(min_rows, (int, np.integer)) or min_rows < 1:
         raise ValueError(f"min_rows={min_rows!r} must be a whole number >= 1")
     base, own, index, by_name = _in_memory(X, names, "polynomial")
     if min_rows > 1 and isinstance(base, Dense):
-        raise ValueError(f"min_rows={min_rows} counts rows in which sparse columns are nonzero, but X is dense; leave min_rows=1, or pass scipy.sparse.csc_array(X)")
-    design = expand(base, own, interaction_only=bool(interaction_only), center=bool(center), heredity=heredity, parents=_positions(parents, own), min_rows=int(min_rows),
-                    by_name=by_name)
+        raise ValueError(
+            f"min_rows={min_rows} counts rows in which sparse columns are nonzero, but X is dense; "
+            "leave min_rows=1, or pass scipy.sparse.csc_array(X)"
+        )
+    design = expand(
+        base,
+        own,
+        interaction_only=bool(interaction_only),
+        center=bool(center),
+        heredity=heredity,
+        parents=_positions(parents, own),
+        min_rows=int(min_rows),
+        by_name=by_name,
+    )
     design.row_index = index
     return design
 
 
 def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = None) -> Additive:
-    """Piecewise-linear functions of each column of X as a design for `fit`, `cv_fit` and `Path` methods: additive models f_1(x_1) + f_2(x_2) + ...; columns are chosen by `groups=design.groups`.
+    """Piecewise-linear functions of each column of X as a design for `fit`, `cv_fit` and `Path`
+    methods: additive models f_1(x_1) + f_2(x_2) + ...; columns are chosen by
+    `groups=design.groups`.
 
-    Column j has knots t_0 < ... < t_m; its feature l is 0 at x = 0, rises by sqrt(h_l) over h_l = t_l - t_{l-1}, and is constant elsewhere. Features are never stored; a product X'R costs one pass
-    over X for each column of R, whatever the number of bins. Two things follow from the steps:
+    Column j has knots t_0 < ... < t_m; its feature l is 0 at x = 0, rises by sqrt(h_l) over h_l =
+    t_l - t_{l-1}, and is constant elsewhere. Features are never stored; a product X'R costs one
+    pass over X for each column of R, whatever the number of bins. Two things follow from the steps:
 
-        sum_l phi_l(x) phi_l(z) = min(x, z) for knots x, z >= 0 = t_0: the histogram intersection kernel (in general min(|x - a|, |z - a|) on one side of a = clip(0, t_0, t_m), and 0 across)
-        sum_l b_l^2 = integral of f_j'(t)^2 dt for f_j = sum_l b_l phi_l: with `standardize=False` the ridge lambda2 is the roughness penalty of a linear smoothing spline
+        sum_l phi_l(x) phi_l(z) = min(x, z) for knots x, z >= 0 = t_0: the histogram intersection
+        kernel (in general min(|x - a|, |z - a|) on one side of a = clip(0, t_0, t_m), and 0 across)
+        sum_l b_l^2 = integral of f_j'(t)^2 dt for f_j = sum_l b_l phi_l: with `standardize=False`
+        the ridge lambda2 is the roughness penalty of a linear smoothing spline
 
     Parameters
     ----------
-    X : (n, p) array, DataFrame or SciPy sparse matrix of finite numbers; a sparse one is not filled.
-    bins : steps of a column at most: knots at bins + 1 quantiles of its distinct values (0 among them, where it lies inside), at all values where there are no more. Between knots the kernel is
-        off by h_l / 4 at most. None: knots at all values, at most 65537. The kernel is then exact on the rows of X, and so are the scores r'K_j r by which algorithm="feature_generating" chooses
-        columns; fits have up to n - 1 coefficients a column, so this takes lambda2 > 0 and few rows.
-    names : p strings, for an array or sparse X (default x0, x1, ...); a DataFrame brings its own. Features are called "age[1]", "age[2]", ... by ascending steps.
+    X : (n, p) array, DataFrame or SciPy sparse matrix of finite numbers; a sparse one is not
+        filled.
+    bins : steps of a column at most: knots at bins + 1 quantiles of its distinct values (0 among
+        them, where it lies inside), at all values where there are no more. Between knots the kernel
+        is off by h_l / 4 at most. None: knots at all values, at most 65537. The kernel is then
+        exact on the rows of X, and so are the scores r'K_j r by which
+        algorithm="feature_generating" chooses columns; fits have up to n - 1 coefficients a column,
+        so this takes lambda2 > 0 and few rows.
+    names : p strings, for an array or sparse X (default x0, x1, ...); a DataFrame brings its own.
+        Features are called "age[1]", "age[2]", ... by ascending steps.
 
     Returns
     -------
-    Additive, a design with `n`, `p` features, `names`, `names.low` and `names.high` (p,), the knots on both sides of each step, and `groups`, {column: its features}; constant columns have none.
-    Knots are those of all rows given here and stay the same in folds and in predictions. `path.predict` takes new rows of X's own columns; a function stays constant beyond the knots.
+    Additive, a design with `n`, `p` features, `names`, `names.low` and `names.high` (p,), the knots
+    on both sides of each step, and `groups`, {column: its features}; constant columns have none.
+    Knots are those of all rows given here and stay the same in folds and in predictions.
+    `path.predict` takes new rows of X's own columns; a function stays constant beyond the knots.
 
     Raises
     ------
-    ValueError, TypeError: bins that are no whole number >= 1, NaN or infinity in X, only constant columns, a design that is read from disk, more than 2e8 features.
+    ValueError, TypeError: bins that are no whole number >= 1, NaN or infinity in X, only constant
+        columns, a design that is read from disk, more than 2e8 features.
 
     Notes
     -----
-    Source: Maji, Berg & Malik (IEEE TPAMI 35, 2013); kernels as groups of features: Tan, Tsang & Wang (JMLR 15, 2014). The chi-squared kernel has smooth features, which scikit-learn makes (Vedaldi &
-    Zisserman, IEEE TPAMI 34, 2012): `sklearn.kernel_approximation.AdditiveChi2Sampler(sample_steps=s).fit_transform(X)`, whose groups are `numpy.tile(numpy.arange(p), 2 * s - 1)`.
+    Source: Maji, Berg & Malik (IEEE TPAMI 35, 2013); kernels as groups of features: Tan, Tsang &
+        Wang (JMLR 15, 2014). The chi-squared kernel has smooth features, which scikit-learn makes
+        (Vedaldi &
+    Zisserman, IEEE TPAMI 34, 2012):
+    `sklearn.kernel_approximation.AdditiveChi2Sampler(sample_steps=s).fit_transform(X)`, whose
+    groups are `numpy.tile(numpy.arange(p), 2 * s - 1)`.
 
     Examples
     --------
     >>> import numpy as np, l0path
-    >>> rng = np.random.default_rng(0); X = rng.uniform(-2, 2, (300, 20)); y = np.sin(2 * X[:, 3]) + X[:, 8] ** 2 + 0.1 * rng.standard_normal(300)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, (300, 20))
+    >>> y = np.sin(2 * X[:, 3]) + X[:, 8] ** 2 + 0.1 * rng.standard_normal(300)
     >>> design = l0path.designs.additive(X, bins=10)
     >>> path = l0path.fit(design, y, groups=design.groups, max_k=3)
     >>> path.model(k=2).groups, path.predict(X[:5], k=2).shape
     (['x3', 'x8'], (5,))
     """
-    if bins is not None and (isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1):
-        raise ValueError(f"bins={bins!r} must be a whole number >= 1, or None for a knot at every value")
+    if bins is not None and (
+        isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1
+    ):
+        raise ValueError(
+            f"bins={bins!r} must be a whole number >= 1, or None for a knot at every value"
+        )
     base, own, index, by_name = _in_memory(X, names, "additive")
     design = step_design(base, own, None if bins is None else int(bins), by_name)
     design.row_index = index
@@ -174,12 +276,20 @@ def derived(base: Dense | Csc, names: Derived) -> Additive | Polynomial:
 
 
 def _in_memory(X, names, what):
-    """(Dense or Csc design, names, index of a DataFrame, whether its columns are told apart by name) of a finite X that is held in memory."""
+    """(Dense or Csc design, names, index of a DataFrame, whether its columns are told apart by
+    name) of a finite X that is held in memory.
+    """
     if names is not None and isinstance(X, pd.DataFrame):
-        raise ValueError(f"names={list(names)[:3]!r}... is for arrays and sparse matrices; a DataFrame brings its own names: rename its columns, X.set_axis(names, axis=1)")
+        raise ValueError(
+            f"names={list(names)[:3]!r}... is for arrays and sparse matrices; a DataFrame brings "
+            "its own names: rename its columns, X.set_axis(names, axis=1)"
+        )
     base, own, index, notes = as_design(X, names)
     if type(base) not in (Dense, Csc):
-        raise TypeError(f"X is a design ({type(base).__name__}); pass {what} an array, a DataFrame or a sparse matrix, which is held in memory")
+        raise TypeError(
+            f"X is a design ({type(base).__name__}); pass {what} an array, a DataFrame or a sparse "
+            "matrix, which is held in memory"
+        )
     check_finite(base, own)
     return base, own, index, index is not None and not notes
 
@@ -194,19 +304,31 @@ def _positions(parents, names):
     place = {name: j for j, name in reversed(list(enumerate(names)))}
     out = [place.get(j, None) if isinstance(j, str) else j for j in parents]
     for given, j in zip(parents, out, strict=True):
-        if isinstance(j, (bool, np.bool_)) or not isinstance(j, (int, np.integer)) or not 0 <= j < len(names):
-            raise ValueError(f"parents names {given!r}, which is no column of X; pass names, indices 0 to {len(names) - 1} or a mask of length {len(names)}")
+        if (
+            isinstance(j, (bool, np.bool_))
+            or not isinstance(j, (int, np.integer))
+            or not 0 <= j < len(names)
+        ):
+            raise ValueError(
+                f"parents names {given!r}, which is no column of X; pass names, indices 0 to "
+                f"{len(names) - 1} or a mask of length {len(names)}"
+            )
     return np.unique(np.array(out, dtype=np.intp))
 
 
 def _from_array(X):
     """Dense design of an array or of nested lists."""
     if np.ma.is_masked(X):
-        raise ValueError(f"X is a masked array with {np.ma.count_masked(X)} masked entries; drop those rows, or impute the entries and pass X.filled(value)")
+        raise ValueError(
+            f"X is a masked array with {np.ma.count_masked(X)} masked entries; drop those rows, or "
+            "impute the entries and pass X.filled(value)"
+        )
     try:
         X = np.asarray(X)
     except ValueError as error:
-        raise ValueError(f"X is not a table of numbers: {error}; pass rows of equal length") from error
+        raise ValueError(
+            f"X is not a table of numbers: {error}; pass rows of equal length"
+        ) from error
     check_dtype(X.dtype)
     check_shape(X.shape)
     return Dense(X)
@@ -217,7 +339,9 @@ def _from_sparse(X):
     check_dtype(X.dtype)
     check_shape(X.shape)
     columns = X.tocsc()
-    columns = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=X.shape)  # a new object on the same arrays: flags set below are its own
+    columns = sp.csc_array(
+        (columns.data, columns.indices, columns.indptr), shape=X.shape
+    )  # a new object on the same arrays: flags set below are its own
     columns.check_format(full_check=True)  # kernels trust the indices
     if not columns.has_canonical_format:
         columns = columns.copy()
@@ -226,13 +350,25 @@ def _from_sparse(X):
 
 
 def _from_frame(X):
-    """Design of a DataFrame whose columns are all numeric or bool; one that is stored as one block is read in place."""
+    """Design of a DataFrame whose columns are all numeric or bool; one that is stored as one block
+    is read in place.
+    """
     dtypes = list(X.dtypes)
     numeric = {dtype: _is_real(dtype) for dtype in set(dtypes)}
-    refused = [f"{name} ({dtype})" for name, dtype in zip(X.columns, dtypes, strict=True) if not numeric[dtype]]
+    refused = [
+        f"{name} ({dtype})"
+        for name, dtype in zip(X.columns, dtypes, strict=True)
+        if not numeric[dtype]
+    ]
     if refused:
-        shown = ", ".join(refused[:5]) + (f" and {len(refused) - 5} more" if len(refused) > 5 else "")
-        remedy = "convert object columns of numbers with astype(float); " if any(pd.api.types.is_object_dtype(dtype) for dtype in dtypes) else ""
+        shown = ", ".join(refused[:5]) + (
+            f" and {len(refused) - 5} more" if len(refused) > 5 else ""
+        )
+        remedy = (
+            "convert object columns of numbers with astype(float); "
+            if any(pd.api.types.is_object_dtype(dtype) for dtype in dtypes)
+            else ""
+        )
         raise TypeError(f"X has columns that are not real numbers: {shown}; {remedy}{ENCODE}")
     check_shape(X.shape)
     kinds = set(dtypes)
@@ -249,17 +385,26 @@ def _from_frame(X):
 def _is_real(dtype):
     """Whether a pandas or NumPy dtype holds real numbers or bools."""
     types = pd.api.types
-    return (types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype)) and not types.is_complex_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
+    return (
+        (types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype))
+        and not types.is_complex_dtype(dtype)
+        and not isinstance(dtype, pd.CategoricalDtype)
+    )
 
 
 def check_finite(design: Design, names: Sequence[str]) -> None:
-    """Raise ValueError where a design holds NaN or infinity, naming up to five columns (by names, p strings) and how many entries each has."""
+    """Raise ValueError where a design holds NaN or infinity, naming up to five columns (by names, p
+    strings) and how many entries each has.
+    """
     count = design.nonfinite()
     bad = np.flatnonzero(count)
     if bad.size:
-        shown = ", ".join(f"{names[j]} ({count[j]})" for j in bad[:5]) + (", ..." if bad.size > 5 else "")
+        shown = ", ".join(f"{names[j]} ({count[j]})" for j in bad[:5]) + (
+            ", ..." if bad.size > 5 else ""
+        )
         raise ValueError(
-            f"X contains NaN or infinity: {count.sum()} entries in {bad.size} of {design.p} columns: {shown}; "
+            f"X contains NaN or infinity: {count.sum()} entries in {bad.size} of {design.p} "
+            f"columns: {shown}; "
             "drop those rows or columns, or impute them (sklearn.impute.SimpleImputer)"
         )
 
@@ -270,15 +415,22 @@ def directions(n: int) -> np.ndarray:
 
 
 def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[int, int]]:
-    """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant columns are left out.
+    """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant
+    columns are left out.
 
-    Columns that may be equal have the same second moment (p,), where it is known, and look the same along two random directions; these are compared exactly
-    (by a 128-bit digest). Pass the unscaled design.
+    Columns that may be equal have the same second moment (p,), where it is known, and look the same
+    along two random directions; these are compared exactly (by a 128-bit digest). Pass the unscaled
+    design.
     """
     J = np.arange(design.p) if second is None else _close(second)
     if J.size > 64:
         looks = design.correlate(directions(design.n))[J]
-        J = J[np.union1d(*(_close(look) for look in looks.T))]  # equal columns may differ here by rounding; with a sum near zero that may be much, but not along both directions
+        J = J[
+            np.union1d(*(_close(look) for look in looks.T))
+            # equal columns may differ here by rounding; with a sum near zero that may be much, but
+            # not
+            # along both directions
+        ]
     first, pairs = {}, []
     contents = design.contents(J) if hasattr(design, "contents") else _contents(design, J)
     for j, content in zip(J.tolist(), contents, strict=True):
@@ -301,9 +453,13 @@ def _contents(design, J):
 def _close(x):
     """Positions, sorted, of the entries of x that have another one within 1e-9, relative."""
     order, found = np.argsort(x), [np.empty(0, dtype=np.intp)]
-    for left in range(0, x.size, PART):  # in parts: new memory for vectors of length p costs more than what is done with them
+    for left in range(
+        0, x.size, PART
+    ):  # in parts: new memory for vectors of length p costs more than what is done with them
         here = order[left : left + PART + 1]
         value = x[here]
-        close = np.flatnonzero(np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1])))
+        close = np.flatnonzero(
+            np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1]))
+        )
         found += [here[close], here[close + 1]]
     return np.unique(np.concatenate(found))

@@ -1,8 +1,11 @@
-"""PLINK genotypes as they are stored, 2 bits each: unpacked four at a time by a table within the product, missing ones imputed by their column's mean.
+"""PLINK genotypes as they are stored, 2 bits each: unpacked four at a time by a table within the
+product, missing ones imputed by their column's mean.
 
-Format (PLINK 1.9, variant-major): three magic bytes, then ceil(n / 4) bytes a column; the genotype of row i has bits 2 (i mod 4) and above of byte i // 4:
-00 two copies of allele A1, 10 one, 11 none, 01 missing.
+Format (PLINK 1.9, variant-major): three magic bytes, then ceil(n / 4) bytes a column; the genotype
+of row i has bits 2 (i mod 4) and above of byte i // 4: 00 two copies of allele A1, 10 one, 11 none,
+01 missing.
 """
+
 import os
 from pathlib import Path
 
@@ -14,18 +17,24 @@ from l0path.designs.dense import Dense
 from l0path.designs.raw_file import RawFile
 
 MAGIC = b"\x6c\x1b\x01"
-COPIES = np.array([2.0, np.nan, 1.0, 0.0])  # of A1, by code; as bed-reader counts with count_A1=True
+COPIES = np.array(
+    [2.0, np.nan, 1.0, 0.0]
+)  # of A1, by code; as bed-reader counts with count_A1=True
 CODES = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3  # (256, 4): the codes of a byte
 VALUES = np.nan_to_num(COPIES)[CODES]  # (256, 4): copies, 0 for a missing one
 COPIES_OF, MISSING_OF = VALUES.sum(axis=1).astype(np.int64), (CODES == 1).sum(axis=1)
-BYTES = np.nan_to_num(COPIES, nan=-1).astype(np.int8)[CODES].view(np.uint32)[:, 0].copy()  # (256,): the four genotypes of a byte as signed bytes, -1 where missing
+BYTES = (
+    np.nan_to_num(COPIES, nan=-1).astype(np.int8)[CODES].view(np.uint32)[:, 0].copy()
+)  # (256,): the four genotypes of a byte as signed bytes, -1 where missing
 FEW = 16  # right-hand sides up to which the kernel is faster than decoding and BLAS
 TILE = 1 << 16  # genotypes decoded before a product: 512 KB
 
 
 @njit
 def _means(packed, n, copies, missing, mean):
-    """mean[c] = mean of the genotypes of column c that are not missing, where it is NaN so far; 0 where all are missing."""
+    """mean[c] = mean of the genotypes of column c that are not missing, where it is NaN so far; 0
+    where all are missing.
+    """
     for c in range(packed.shape[0]):
         if mean[c] == mean[c]:
             continue
@@ -40,7 +49,8 @@ def _means(packed, n, copies, missing, mean):
 def _few(packed, bytes_of, mean, R, four, each, words, out):
     """out[k, c] = x_c'r_k for packed (q, w), R (m, n padded with zeros), mean (q,) for the missing.
 
-    A column is unpacked to one signed byte a genotype, -1 where missing, by bytes_of (256,): four at a time; four, each and words are views of that scratch as uint32, int8 and uint64.
+    A column is unpacked to one signed byte a genotype, -1 where missing, by bytes_of (256,): four
+    at a time; four, each and words are views of that scratch as uint32, int8 and uint64.
     """
     width, m, flags = packed.shape[1], R.shape[0], np.uint64(0x8080808080808080)
     for c in range(packed.shape[0]):
@@ -65,7 +75,9 @@ def _few(packed, bytes_of, mean, R, four, each, words, out):
 
 @njit
 def _decode(packed, n, values, mean, out):
-    """out[c] = x_c for packed (q, w), out (q, n); values (256, 4) copies, 0 where missing, which mean[c] then replaces."""
+    """out[c] = x_c for packed (q, w), out (q, n); values (256, 4) copies, 0 where missing, which
+    mean[c] then replaces.
+    """
     whole = n // 4
     for c in range(packed.shape[0]):
         column, row, seen = packed[c], out[c], np.uint8(0)
@@ -73,7 +85,12 @@ def _decode(packed, n, values, mean, out):
             seen |= column[i] & ~(column[i] >> np.uint8(1)) & np.uint8(0x55)
         for i in range(whole):
             b = column[i]
-            row[4 * i], row[4 * i + 1], row[4 * i + 2], row[4 * i + 3] = values[b, 0], values[b, 1], values[b, 2], values[b, 3]
+            row[4 * i], row[4 * i + 1], row[4 * i + 2], row[4 * i + 3] = (
+                values[b, 0],
+                values[b, 1],
+                values[b, 2],
+                values[b, 3],
+            )
         for i in range(4 * whole, n):
             row[i] = values[column[whole], i - 4 * whole]
         if seen:
@@ -85,7 +102,9 @@ def _decode(packed, n, values, mean, out):
 
 
 class Packed:
-    """Design of some columns (q, ceil(n / 4)) of a BED file, all rows; mean (q,): their means, NaN where not known yet, which are filled in. Bits beyond row n must be set."""
+    """Design of some columns (q, ceil(n / 4)) of a BED file, all rows; mean (q,): their means, NaN
+    where not known yet, which are filled in. Bits beyond row n must be set.
+    """
 
     def __init__(self, packed, n, mean):
         self.packed, self.n, self.p, self.mean = packed, n, packed.shape[0], mean
@@ -94,7 +113,11 @@ class Packed:
     def decoded(self, left=0, right=None, out=None):
         """Columns left:right as float64 (n, right - left), Fortran order."""
         part = self.packed[left : self.p if right is None else right]
-        out = np.empty((part.shape[0], self.n)) if out is None else out[: part.shape[0] * self.n].reshape(part.shape[0], self.n)
+        out = (
+            np.empty((part.shape[0], self.n))
+            if out is None
+            else out[: part.shape[0] * self.n].reshape(part.shape[0], self.n)
+        )
         _decode(part, self.n, VALUES, self.mean[left:right], out)
         return out.T
 
@@ -108,12 +131,23 @@ class Packed:
             words = np.zeros(-(-width // 2), dtype=np.uint64)
             padded = np.zeros((m, 8 * words.size))
             padded[:, : self.n] = R.T
-            _few(self.packed, BYTES, self.mean, padded, words.view(np.uint32), words.view(np.int8), words, out)
+            _few(
+                self.packed,
+                BYTES,
+                self.mean,
+                padded,
+                words.view(np.uint32),
+                words.view(np.int8),
+                words,
+                out,
+            )
             return out.T
         step = max(1, TILE // self.n)
         scratch = np.empty(step * self.n)
         for left in range(0, self.p, step):
-            out[:, left : left + step] = Dense(self.decoded(left, left + step, scratch), 0).correlate(R).T
+            out[:, left : left + step] = (
+                Dense(self.decoded(left, left + step, scratch), 0).correlate(R).T
+            )
         return out.T
 
     def moments(self, weights, center):
@@ -121,7 +155,9 @@ class Packed:
         width = max(1, TILE // self.n)
         mean, second, scratch = np.empty(self.p), np.empty(self.p), np.empty(width * self.n)
         for left in range(0, self.p, width):
-            mean[left : left + width], second[left : left + width] = Dense(self.decoded(left, left + width, scratch), 0).moments(weights, center)
+            mean[left : left + width], second[left : left + width] = Dense(
+                self.decoded(left, left + width, scratch), 0
+            ).moments(weights, center)
         return mean, second
 
     def columns(self, J):
@@ -135,31 +171,51 @@ class Packed:
 
 
 class BedSource:
-    """A PLINK .bed file with its .fam and .bim beside it, or n and p given. Entries are copies of A1, missing ones the mean of the column's others over all rows of the file."""
+    """A PLINK .bed file with its .fam and .bim beside it, or n and p given. Entries are copies of
+    A1, missing ones the mean of the column's others over all rows of the file.
+    """
 
     def __init__(self, path, n=None, names=None):
         self.path = str(path)
         self.n = len(self._beside(".fam", "rows")) if n is None else int(n)
-        self.names = [line.split(None, 2)[1] for line in self._beside(".bim", "columns")] if names is None else list(names)
+        self.names = (
+            [line.split(None, 2)[1] for line in self._beside(".bim", "columns")]
+            if names is None
+            else list(names)
+        )
         self.p = len(self.names)
         check_shape((self.n, self.p), "source")
         self.width = -(-self.n // 4)
-        self.nbytes, self.dtype, self.chunk, self.parallel = self.p * self.width, np.dtype(np.float64), (self.n, 1), True
+        self.nbytes, self.dtype, self.chunk, self.parallel = (
+            self.p * self.width,
+            np.dtype(np.float64),
+            (self.n, 1),
+            True,
+        )
         self.mean = np.full(self.p, np.nan)  # filled as columns are met
         self.file = RawFile(path)
         start = np.zeros(min(3, os.path.getsize(self.path)), dtype=np.uint8)
         self.file.fill(start, 0)
         magic = start.tobytes()
         if magic != MAGIC:
-            raise ValueError(f"source {self.path} begins with {magic.hex()}, a variant-major PLINK .bed file with {MAGIC.hex()}; write it anew with plink --make-bed")
+            raise ValueError(
+                f"source {self.path} begins with {magic.hex()}, a variant-major PLINK .bed file "
+                f"with {MAGIC.hex()}; write it anew with plink --make-bed"
+            )
         if os.path.getsize(self.path) != 3 + self.nbytes:
-            raise ValueError(f"source {self.path} has {os.path.getsize(self.path)} bytes; {self.n} rows and {self.p} columns need {3 + self.nbytes}: are .fam and .bim of the same file?")
+            raise ValueError(
+                f"source {self.path} has {os.path.getsize(self.path)} bytes; {self.n} rows and "
+                f"{self.p} columns need {3 + self.nbytes}: are .fam and .bim of the same file?"
+            )
 
     def _beside(self, suffix, what):
         """Lines of the file beside the .bed."""
         file = Path(self.path).with_suffix(suffix)
         if not file.exists():
-            raise FileNotFoundError(f"source {self.path} needs {file.name} beside it, which lists its {what}; copy it there, or pass bed_reader.open_bed(path, fam_location=..., bim_location=...)")
+            raise FileNotFoundError(
+                f"source {self.path} needs {file.name} beside it, which lists its {what}; copy it "
+                "there, or pass bed_reader.open_bed(path, fam_location=..., bim_location=...)"
+            )
         return [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
     def __repr__(self):
@@ -168,7 +224,11 @@ class BedSource:
     def read(self, rows, left, right, buffer=None):
         """Packed design of the columns left:right; rows must be all."""
         size = (right - left) * self.width
-        raw = np.empty(size, dtype=np.uint8) if buffer is None or buffer.size < size else buffer[:size]
+        raw = (
+            np.empty(size, dtype=np.uint8)
+            if buffer is None or buffer.size < size
+            else buffer[:size]
+        )
         self.file.fill(raw, 3 + left * self.width)
         packed = raw.reshape(right - left, self.width)
         if self.n % 4:

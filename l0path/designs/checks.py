@@ -1,4 +1,7 @@
-"""What every design must be: a matrix of n rows by p columns, n, p > 0, whose entries are real numbers."""
+"""What every design must be: a matrix of n rows by p columns, n, p > 0, whose entries are real
+numbers.
+"""
+
 from collections.abc import Callable
 from functools import wraps
 
@@ -11,35 +14,57 @@ def check_shape(shape, name="X"):
     """Refuse what is not n rows by p columns with n, p > 0."""
     if len(shape) == 1:
         raise ValueError(
-            f"{name} has one dimension, shape {shape}, but needs rows and columns. Reshape your data: "
-            "X.reshape(-1, 1) for one feature (X.to_frame() for a Series), X.reshape(1, -1) for one row"
+            f"{name} has one dimension, shape {shape}, but needs rows and columns. Reshape your "
+            "data: "
+            "X.reshape(-1, 1) for one feature (X.to_frame() for a Series), X.reshape(1, -1) for "
+            "one row"
         )
     if len(shape) != 2:
-        raise ValueError(f"{name} has {len(shape)} dimensions, shape {shape}, but needs two: rows and columns; reshape it to (n, p)")
+        raise ValueError(
+            f"{name} has {len(shape)} dimensions, shape {shape}, but needs two: rows and columns; "
+            "reshape it to (n, p)"
+        )
     if shape[0] == 0:
-        raise ValueError(f"{name} has 0 sample(s) (shape={shape}) while a minimum of 1 is required; pass at least one row")
+        raise ValueError(
+            f"{name} has 0 sample(s) (shape={shape}) while a minimum of 1 is required; pass at "
+            "least one row"
+        )
     if shape[1] == 0:
-        raise ValueError(f"{name} has 0 feature(s) (shape={shape}) while a minimum of 1 is required; pass at least one column")
+        raise ValueError(
+            f"{name} has 0 feature(s) (shape={shape}) while a minimum of 1 is required; pass at "
+            "least one column"
+        )
 
 
 def check_dtype(dtype, name="X"):
     """Refuse an array whose entries are not real numbers."""
     if dtype.kind == "c":
-        raise TypeError(f"Complex data not supported: {name} has dtype {dtype}; pass the real and imaginary parts as separate columns")
+        raise TypeError(
+            f"Complex data not supported: {name} has dtype {dtype}; pass the real and imaginary "
+            "parts as separate columns"
+        )
     if dtype.kind not in "fiub":
-        remedy = f"if every value is a number, pass {name}.astype(float); otherwise " if dtype.kind in "OUS" else ""
+        remedy = (
+            f"if every value is a number, pass {name}.astype(float); otherwise "
+            if dtype.kind in "OUS"
+            else ""
+        )
         raise TypeError(f"{name} has dtype {dtype}, not numbers; {remedy}{ENCODE}")
 
 
 def right_hand_sides(correlate: Callable) -> Callable:
-    """A design's correlate(R (n, m) float64, start, stop) as it is called: with R (n,) too, and `stop` left out for all columns. ValueError where R has other rows."""
+    """A design's correlate(R (n, m) float64, start, stop) as it is called: with R (n,) too, and
+    `stop` left out for all columns. ValueError where R has other rows.
+    """
 
     @wraps(correlate)
     def method(self, R, start=0, stop=None):
         R = np.asarray(R, dtype=np.float64)
         if R.shape[0] != self.n:
             raise ValueError(f"R has {R.shape[0]} rows but the design has {self.n}")
-        out = correlate(self, R[:, None] if R.ndim == 1 else R, start, self.p if stop is None else stop)
+        out = correlate(
+            self, R[:, None] if R.ndim == 1 else R, start, self.p if stop is None else stop
+        )
         return out[:, 0] if R.ndim == 1 else out
 
     return method

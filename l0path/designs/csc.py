@@ -1,4 +1,7 @@
-"""A sparse matrix in compressed column form as a design; only stored entries are read, and it is never filled."""
+"""A sparse matrix in compressed column form as a design; only stored entries are read, and it is
+never filled.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -59,7 +62,9 @@ def _fill(data, indices, indptr, J, out):
 
 @njit
 def _moments(data, indices, indptr, weights, center, mean, second):
-    """Weighted mean (0 unless center) and second moment about it per column: stored entries centred one by one, the zeros by their weight."""
+    """Weighted mean (0 unless center) and second moment about it per column: stored entries centred
+    one by one, the zeros by their weight.
+    """
     rows, total = 0, 0.0
     for i in range(weights.size):
         total += weights[i]
@@ -97,14 +102,20 @@ def _moments(data, indices, indptr, weights, center, mean, second):
 
 
 class Csc:
-    """Design over a SciPy sparse matrix (n, p) in compressed column form, without repeated entries; arrays are shared, data that are not float64 cast."""
+    """Design over a SciPy sparse matrix (n, p) in compressed column form, without repeated entries;
+    arrays are shared, data that are not float64 cast.
+    """
 
     def __init__(self, X: csc_array, threads: int | None = None) -> None:
-        """`threads`: how many to use; None leaves it to `l0path.designs.threads.count`. Results do not depend on it."""
+        """`threads`: how many to use; None leaves it to `l0path.designs.threads.count`. Results do
+        not depend on it.
+        """
         self.n, self.p = X.shape
         self.data = np.ascontiguousarray(X.data, dtype=np.float64)
         indices = np.ascontiguousarray(X.indices)
-        self.indices = indices.view(f"u{indices.itemsize}")  # unsigned: compiled code then need not ask whether an index counts from the end
+        self.indices = indices.view(
+            f"u{indices.itemsize}"
+        )  # unsigned: compiled code then need not ask whether an index counts from the end
         self.indptr = np.ascontiguousarray(X.indptr)
         self.threads = threads
 
@@ -122,9 +133,14 @@ class Csc:
         return 2 * self.data.size
 
     def contents(self, J: np.ndarray) -> Iterator[bytes | None]:
-        """Bytes that are equal where columns J are, one after the other; None for a constant column. Stored zeros count as zeros."""
+        """Bytes that are equal where columns J are, one after the other; None for a constant
+        column. Stored zeros count as zeros.
+        """
         for j in J:
-            data, indices = self.data[self.indptr[j] : self.indptr[j + 1]], self.indices[self.indptr[j] : self.indptr[j + 1]]
+            data, indices = (
+                self.data[self.indptr[j] : self.indptr[j + 1]],
+                self.indices[self.indptr[j] : self.indptr[j + 1]],
+            )
             if not data.all():
                 data, indices = data[data != 0], indices[data != 0]
             constant = data.size == 0 or (data.size == self.n and (data == data[0]).all())
@@ -137,10 +153,17 @@ class Csc:
         at = place[self.indices]
         held = at >= 0
         indptr = np.concatenate([[0], np.cumsum(held)])[self.indptr]
-        return Csc(csc_array((self.data[held], at[held].astype(np.int32), indptr), shape=(len(rows), self.p)), self.threads)
+        return Csc(
+            csc_array(
+                (self.data[held], at[held].astype(np.int32), indptr), shape=(len(rows), self.p)
+            ),
+            self.threads,
+        )
 
     def _bounds(self, start, stop, work):
-        """Where to cut columns start:stop so that each part holds about as many stored entries; not cut when there is little work."""
+        """Where to cut columns start:stop so that each part holds about as many stored entries; not
+        cut when there is little work.
+        """
         threads = pool.count() if self.threads is None else self.threads
         if threads == 1 or work < WORTH_THREADS:
             return [start, stop]
@@ -150,12 +173,24 @@ class Csc:
 
     @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
+        """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read
+        of X for all m.
+        """
         R, out, one = np.ascontiguousarray(R), np.empty((stop - start, R.shape[1])), R.shape[1] == 1
-        kernel, source, target = (_correlate_one, R.reshape(-1), out.reshape(-1)) if one else (_correlate_many, R, out)
+        kernel, source, target = (
+            (_correlate_one, R.reshape(-1), out.reshape(-1)) if one else (_correlate_many, R, out)
+        )
 
         def part(left, right):
-            kernel(self.data, self.indices, self.indptr, source, left, right, target[left - start : right - start])
+            kernel(
+                self.data,
+                self.indices,
+                self.indptr,
+                source,
+                left,
+                right,
+                target[left - start : right - start],
+            )
 
         work = int(self.indptr[stop] - self.indptr[start]) * (1 if one else R.shape[1])
         pool.run(part, self._bounds(start, stop, work), self.threads)
@@ -180,19 +215,34 @@ class Csc:
         return out
 
     def _checked(self, J):
-        """J as an index array, negative numbers counted from the end; kernels do not check bounds."""
+        """J as an index array, negative numbers counted from the end; kernels do not check
+        bounds.
+        """
         J = np.ascontiguousarray(J, dtype=np.intp)
         if J.size and (J.min() < -self.p or J.max() >= self.p):
-            raise IndexError(f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design of {self.p} columns")
+            raise IndexError(
+                f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design "
+                f"of {self.p} columns"
+            )
         return np.where(J < 0, J + self.p, J)
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one; the mean is 0 unless `center`."""
+        """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one;
+        the mean is 0 unless `center`.
+        """
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         mean, second = np.empty(self.p), np.empty(self.p)
 
         def part(left, right):
-            _moments(self.data, self.indices, self.indptr[left : right + 1], weights, bool(center), mean[left:right], second[left:right])
+            _moments(
+                self.data,
+                self.indices,
+                self.indptr[left : right + 1],
+                weights,
+                bool(center),
+                mean[left:right],
+                second[left:right],
+            )
 
         pool.run(part, self._bounds(0, self.p, 4 * self.data.size), self.threads)
         return mean, second

@@ -1,4 +1,7 @@
-"""A NumPy matrix as a design: read in place by BLAS when it is float64, else cast tile by tile, so that no copy or cast of the whole matrix is ever made."""
+"""A NumPy matrix as a design: read in place by BLAS when it is float64, else cast tile by tile, so
+that no copy or cast of the whole matrix is ever made.
+"""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,7 +10,12 @@ from l0path.designs import kernels
 from l0path.designs import threads as pool
 from l0path.designs.checks import right_hand_sides
 
-TILE = 1 << 18  # entries of a tile cast before a product: 2 MB as float64, which stays in cache, far below the 64 MB allowed
+TILE = (
+    1 << 18
+    # entries of a tile cast before a product: 2 MB as float64, which stays in cache, far below the
+    # 64
+    # MB allowed
+)
 CACHED = 1 << 16  # entries of a tile that two passes read from cache
 SMALL = 1 << 14  # entries up to which a matrix is read on the calling thread
 COMPILED = 1 << 21  # entries from which on kernels are worth their compilation
@@ -17,7 +25,9 @@ SIDE = 1024  # entries of a tile along the direction in which memory is contiguo
 
 
 def tiles(X, start, stop, size):
-    """Rectangles (rows, columns) of at most about `size` entries that cover X[:, start:stop], long in the direction in which memory is contiguous."""
+    """Rectangles (rows, columns) of at most about `size` entries that cover X[:, start:stop], long
+    in the direction in which memory is contiguous.
+    """
     n, width = X.shape[0], stop - start
     by_column = abs(X.strides[0]) <= abs(X.strides[1])
     if by_column:
@@ -32,15 +42,21 @@ def tiles(X, start, stop, size):
 
 
 def _readable_by_blas(X):
-    """Whether BLAS can read X (n, p) where it lies: float64, aligned, unit stride in one direction and no overlap in the other."""
+    """Whether BLAS can read X (n, p) where it lies: float64, aligned, unit stride in one direction
+    and no overlap in the other.
+    """
     if X.dtype != np.float64 or not X.flags.aligned:
         return False
     (down, across), (n, p) = X.strides, X.shape
-    return (across == 8 and down >= 8 * p and down % 8 == 0) or (down == 8 and across >= 8 * n and across % 8 == 0)
+    return (across == 8 and down >= 8 * p and down % 8 == 0) or (
+        down == 8 and across >= 8 * n and across % 8 == 0
+    )
 
 
 def _product(A, R):
-    """A R for A (q, n), R (n, m): C order (q, m). One or two right-hand sides go one by one, because matrix-vector products are then faster."""
+    """A R for A (q, n), R (n, m): C order (q, m). One or two right-hand sides go one by one,
+    because matrix-vector products are then faster.
+    """
     if R.shape[1] > 2:
         return np.matmul(A, R)
     out = np.empty((A.shape[0], R.shape[1]))
@@ -50,14 +66,23 @@ def _product(A, R):
 
 
 def _readable_by_kernels(X):
-    """Whether kernels can read X: float32 or float64, as a whole one column, or one row, after another."""
-    return X.dtype in (np.dtype(np.float32), np.dtype(np.float64)) and X.dtype.isnative and X.flags.aligned and (X.flags.f_contiguous or X.flags.c_contiguous)
+    """Whether kernels can read X: float32 or float64, as a whole one column, or one row, after
+    another.
+    """
+    return (
+        X.dtype in (np.dtype(np.float32), np.dtype(np.float64))
+        and X.dtype.isnative
+        and X.flags.aligned
+        and (X.flags.f_contiguous or X.flags.c_contiguous)
+    )
 
 
 class Dense:
-    """Design over a two-dimensional array X (n, p), of any order, any strides and any real dtype; X is never changed, copied or cast as a whole.
+    """Design over a two-dimensional array X (n, p), of any order, any strides and any real dtype; X
+    is never changed, copied or cast as a whole.
 
-    compiled: entries from which on kernels multiply columns that lie one after another, and take the moments of columns or rows that do.
+    compiled: entries from which on kernels multiply columns that lie one after another, and take
+        the moments of columns or rows that do.
     """
 
     def __init__(self, X: np.ndarray, compiled: int = COMPILED) -> None:
@@ -88,7 +113,9 @@ class Dense:
         return Dense(part.astype(np.float64, copy=False))
 
     def _blocks(self, start, stop, size):
-        """Pairs of slices and the float64 tile they cut out; the tile may be overwritten at the next step."""
+        """Pairs of slices and the float64 tile they cut out; the tile may be overwritten at the
+        next step.
+        """
         scratch = None
         for rows, cols in tiles(self.X, start, stop, size):
             tile = self.X[rows, cols]
@@ -102,7 +129,9 @@ class Dense:
             yield rows, cols, tile
 
     def _in_parts(self, part, start, stop):
-        """part(left, right) for column ranges that cover start:stop, on our own threads, BLAS using one: same tiles, same sums for any number of threads."""
+        """part(left, right) for column ranges that cover start:stop, on our own threads, BLAS using
+        one: same tiles, same sums for any number of threads.
+        """
         if (stop - start) * self.n <= SMALL:
             return part(start, stop)
         width = min(max(TILE // self.n, 128), SIDE)
@@ -112,21 +141,29 @@ class Dense:
     def _by_kernel(self, A, start, stop, out):
         """out (m, stop - start) = A X[:, start:stop], out in C order."""
         X, A = self.X.T, np.ascontiguousarray(A)
-        pool.run(lambda left, right: kernels.products(X, A, left, right, start, out), [*range(start, stop, self._share(stop - start, 6)), stop])
+        pool.run(
+            lambda left, right: kernels.products(X, A, left, right, start, out),
+            [*range(start, stop, self._share(stop - start, 6)), stop],
+        )
 
     def _share(self, width, unit):
-        """Columns of a task of a kernel, a multiple of `unit`: how they are shared out never shows in a result."""
+        """Columns of a task of a kernel, a multiple of `unit`: how they are shared out never shows
+        in a result.
+        """
         return max(OWN // self.n, width // (TASKS * pool.count()), unit) // unit * unit
 
     @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read of X for all m."""
+        """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read
+        of X for all m.
+        """
         if self.by_column:
             out = np.empty((R.shape[1], stop - start))
             self._by_kernel(R.T, start, stop, out)
             return np.ascontiguousarray(out.T)
         if self.in_place:
-            # ranges of columns on our own threads, not one threaded product: a busy neighbour then delays one range, not every thread at every barrier
+            # ranges of columns on our own threads, not one threaded product: a busy neighbour then
+            # delays one range, not every thread at every barrier
             width = max(256, -(-(stop - start) // (4 * pool.count())))
             if (stop - start) * self.n <= SMALL or stop - start <= width:
                 return _product(self.X[:, start:stop].T, R)
@@ -148,7 +185,9 @@ class Dense:
         return out
 
     def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
-        """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
+        """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into
+        rows of a larger array.
+        """
         stop = start + out.shape[1]
         if self.by_column and out.flags.c_contiguous:
             self._by_kernel(A, start, stop, out)
@@ -158,17 +197,24 @@ class Dense:
             return
 
         def direct(left, right):
-            for rows in (range(A.shape[0]) if A.shape[0] <= 2 else [slice(None)]):
-                np.matmul(A[rows], self.X[:, left:right], out=out[rows, left - start : right - start])
+            for rows in range(A.shape[0]) if A.shape[0] <= 2 else [slice(None)]:
+                np.matmul(
+                    A[rows], self.X[:, left:right], out=out[rows, left - start : right - start]
+                )
 
         if (stop - start) * self.n <= SMALL:
             direct(start, stop)
             return
         with pool.one_blas_thread():
-            pool.run(direct, [*range(start, stop, max(256, -(-(stop - start) // (4 * pool.count())))), stop])
+            pool.run(
+                direct,
+                [*range(start, stop, max(256, -(-(stop - start) // (4 * pool.count())))), stop],
+            )
 
     def columns(self, J: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
+        """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if
+        given.
+        """
         J = np.asarray(J, dtype=np.intp)
         out = np.empty((self.n, J.size), order="F") if out is None else out
         if J.size > 1 and J[-1] - J[0] == J.size - 1 and J[0] >= 0 and (np.diff(J) == 1).all():
@@ -193,10 +239,12 @@ class Dense:
         return out
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one; the mean is 0 unless `center`.
+        """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one;
+        the mean is 0 unless `center`.
 
-        Two passes over a cached tile; tiles one above the other are merged as in Chan, Golub and LeVeque (1983), eq. 2.1, with means counted from the
-        mean of the first tile, so that the merge loses nothing when they are large. Rows of weight 0 take no part.
+        Two passes over a cached tile; tiles one above the other are merged as in Chan, Golub and
+        LeVeque (1983), eq. 2.1, with means counted from the mean of the first tile, so that the
+        merge loses nothing when they are large. Rows of weight 0 take no part.
         """
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         if self.compiled:
@@ -227,14 +275,18 @@ class Dense:
                 middle = w @ tile / total
                 if scratch.size < tile.size:
                     scratch = np.empty(tile.size)
-                gap = scratch[: tile.size].reshape(tile.shape, order="F" if abs(tile.strides[0]) <= abs(tile.strides[1]) else "C")
+                gap = scratch[: tile.size].reshape(
+                    tile.shape, order="F" if abs(tile.strides[0]) <= abs(tile.strides[1]) else "C"
+                )
                 np.subtract(tile, middle, out=gap)
                 shift = w @ gap / total  # what rounding left in `middle`
                 gap *= gap
                 if not mass[cols.start]:
                     pivot[cols] = middle
                 before, step = mass[cols], middle - pivot[cols] + shift - mean[cols]
-                second[cols] += w @ gap - total * shift**2 + step**2 * (before * total / (before + total))
+                second[cols] += (
+                    w @ gap - total * shift**2 + step**2 * (before * total / (before + total))
+                )
                 mean[cols] += step * (total / (before + total))
                 mass[cols] += total
 
@@ -245,15 +297,24 @@ class Dense:
         return mean, np.maximum(second, 0.0)
 
     def _moments_by_kernel(self, weights, center):
-        X, kernel = (self.X.T, kernels.moments_of_columns) if self.by_column else (self.X, kernels.moments_of_rows)
+        X, kernel = (
+            (self.X.T, kernels.moments_of_columns)
+            if self.by_column
+            else (self.X, kernels.moments_of_rows)
+        )
         mean, second = np.empty((2, self.p))
-        pool.run(lambda left, right: kernel(X, weights, center, left, right, mean, second), [*range(0, self.p, self._share(self.p, kernels.SIDE_BY_SIDE)), self.p])
+        pool.run(
+            lambda left, right: kernel(X, weights, center, left, right, mean, second),
+            [*range(0, self.p, self._share(self.p, kernels.SIDE_BY_SIDE)), self.p],
+        )
         if center and not self.by_column:
             self._flatten_constants(mean, second, weights)
         return mean, np.maximum(second, 0.0)
 
     def _flatten_constants(self, mean, second, weights):
-        """Set second to exactly 0, and the mean to the value, where all entries of positive weight are equal; only columns at rounding level are looked at."""
+        """Set second to exactly 0, and the mean to the value, where all entries of positive weight
+        are equal; only columns at rounding level are looked at.
+        """
         rows = np.flatnonzero(weights)
         for j in np.flatnonzero(second <= 1e-24 * mean**2):
             column = self.X[rows, j]
@@ -261,7 +322,9 @@ class Dense:
                 mean[j], second[j] = column[0], 0.0
 
     def nonfinite(self) -> np.ndarray:
-        """Number of NaN and infinite entries per column, (p,). A tile with a finite sum has none."""
+        """Number of NaN and infinite entries per column, (p,). A tile with a finite sum has
+        none.
+        """
         count = np.zeros(self.p, dtype=np.int64)
         if self.X.dtype.kind != "f":
             return count

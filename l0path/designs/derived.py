@@ -1,4 +1,7 @@
-"""What designs that make their features from the columns of X have in common: names that know how to make the features of new rows."""
+"""What designs that make their features from the columns of X have in common: names that know how
+to make the features of new rows.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,8 +14,10 @@ MOST = 2 * 10**8  # features beyond which the vectors of length p alone would ta
 
 
 class Derived(Sequence):
-    """Features of p0 columns; as a sequence: their names, made when asked for. base: p0 names, by_name: X was a DataFrame, `stored`: the arrays that make it again with these two,
-    `what`: what two of them can differ in."""
+    """Features of p0 columns; as a sequence: their names, made when asked for. base: p0 names,
+    by_name: X was a DataFrame, `stored`: the arrays that make it again with these two, `what`: what
+    two of them can differ in.
+    """
 
     stored: tuple[str, ...] = ()
     what = ""
@@ -23,12 +28,16 @@ class Derived(Sequence):
     def __eq__(self, other):
         if type(other) is not type(self):
             return NotImplemented
-        return self.base == other.base and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self.stored)
+        return self.base == other.base and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in self.stored
+        )
 
     __hash__ = None
 
     def repeated(self, second: np.ndarray) -> np.ndarray:
-        """Features that are combinations of columns of X and the intercept on rows where these have second moments (p,): none but for products."""
+        """Features that are combinations of columns of X and the intercept on rows where these have
+        second moments (p,): none but for products.
+        """
         return np.empty(0, dtype=np.int64)
 
     def base_places(self) -> dict[str, int]:
@@ -37,7 +46,9 @@ class Derived(Sequence):
 
 
 class DerivedDesign:
-    """Design of `names`, features of the columns of a base design (n, p0); `row_index`: that of the DataFrame they were made of."""
+    """Design of `names`, features of the columns of a base design (n, p0); `row_index`: that of the
+    DataFrame they were made of.
+    """
 
     row_index: Any = None
 

@@ -1,11 +1,14 @@
 """Names of columns: those that are made when asked for, and the repair of repeated ones."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 
 class Numbered(Sequence):
-    """The names x0, x1, ..., x{p - 1} of columns that have none; millions of them would take longer to write down than a read of X."""
+    """The names x0, x1, ..., x{p - 1} of columns that have none; millions of them would take longer
+    to write down than a read of X.
+    """
 
     def __init__(self, p: int) -> None:
         self.p = int(p)
@@ -23,13 +26,22 @@ class Numbered(Sequence):
     def __eq__(self, other):
         if isinstance(other, Numbered):
             return self.p == other.p
-        return len(other) == self.p and all(a == b for a, b in zip(self, other, strict=True)) if isinstance(other, list) else NotImplemented
+        return (
+            len(other) == self.p and all(a == b for a, b in zip(self, other, strict=True))
+            if isinstance(other, list)
+            else NotImplemented
+        )
 
     __hash__ = None
 
     def __contains__(self, name):
         digits = name[1:] if isinstance(name, str) and name[:1] == "x" else ""
-        return digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0") and int(digits) < self.p
+        return (
+            digits.isascii()
+            and digits.isdecimal()
+            and (digits == "0" or digits[0] != "0")
+            and int(digits) < self.p
+        )
 
     def index(self, name: str) -> int:
         """Position of a name; ValueError where there is none of that name."""
@@ -39,7 +51,9 @@ class Numbered(Sequence):
 
 
 def unique(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(names with repeats numbered a, a.1, a.2, the new names); a number that is taken is skipped."""
+    """(names with repeats numbered a, a.1, a.2, the new names); a number that is taken is
+    skipped.
+    """
     taken, seen, out, repeats = set(names), {}, [], []
     for name in names:
         count = seen.get(name, 0)

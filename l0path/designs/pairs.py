@@ -1,4 +1,7 @@
-"""Which products of columns a polynomial design has, their names, and how new rows are expanded: everything of a degree-2 expansion but the numbers."""
+"""Which products of columns a polynomial design has, their names, and how new rows are expanded:
+everything of a degree-2 expansion but the numbers.
+"""
+
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -10,18 +13,30 @@ from l0path.designs.derived import Derived
 
 
 class Pairs(Derived):
-    """The features x_j of p0 columns, then products (x_j - c_j)(x_k - c_k), k >= j, ordered by j, then k. As a sequence: their names, made when asked for.
+    """The features x_j of p0 columns, then products (x_j - c_j)(x_k - c_k), k >= j, ordered by j,
+    then k. As a sequence: their names, made when asked for.
 
-    base: p0 names. center (p0,): c. offsets (p0 + 1,): the products of column j are number offsets[j] to offsets[j + 1] - 1; partner: their k. by_name: X was a DataFrame.
+    base: p0 names. center (p0,): c. offsets (p0 + 1,): the products of column j are number
+        offsets[j] to offsets[j + 1] - 1; partner: their k. by_name: X was a DataFrame.
     """
 
     stored = ("center", "offsets", "partner")
     what = "products, or other centres,"
 
-    def __init__(self, base: list[str], center: np.ndarray, offsets: np.ndarray, partner: np.ndarray, by_name: bool = False) -> None:
+    def __init__(
+        self,
+        base: list[str],
+        center: np.ndarray,
+        offsets: np.ndarray,
+        partner: np.ndarray,
+        by_name: bool = False,
+    ) -> None:
         super().__init__(base, by_name)
         self.center = np.asarray(center, dtype=np.float64)
-        self.offsets, self.partner = np.asarray(offsets, dtype=np.int64), np.asarray(partner, dtype=np.int32)
+        self.offsets, self.partner = (
+            np.asarray(offsets, dtype=np.int64),
+            np.asarray(partner, dtype=np.int32),
+        )
 
     def __len__(self):
         return len(self.base) + self.partner.size
@@ -55,43 +70,71 @@ class Pairs(Derived):
         return place
 
     def ambiguous(self) -> str | None:
-        """The first name of a column that is also the name of a product; None where there is none."""
+        """The first name of a column that is also the name of a product; None where there is
+        none.
+        """
         at = self.base_places()
-        return next((name for name in self.base if (":" in name or name.endswith("^2")) and self._product(name, at) is not None), None)
+        return next(
+            (
+                name
+                for name in self.base
+                if (":" in name or name.endswith("^2")) and self._product(name, at) is not None
+            ),
+            None,
+        )
 
     def _product(self, name, at):
-        """Position of the product of this name, None if there is none; at: positions of the columns."""
+        """Position of the product of this name, None if there is none; at: positions of the
+        columns.
+        """
         if name.endswith("^2") and name[:-2] in at:
             pairs = [(at[name[:-2]],) * 2]
         else:
             cuts = [i for i, letter in enumerate(name) if letter == ":"]
-            pairs = [tuple(sorted((at[name[:i]], at[name[i + 1 :]]))) for i in cuts if name[:i] in at and name[i + 1 :] in at]
+            pairs = [
+                tuple(sorted((at[name[:i]], at[name[i + 1 :]])))
+                for i in cuts
+                if name[:i] in at and name[i + 1 :] in at
+            ]
         for j, k in pairs:
-            t = int(self.offsets[j] + np.searchsorted(self.partner[self.offsets[j] : self.offsets[j + 1]], k))
+            t = int(
+                self.offsets[j]
+                + np.searchsorted(self.partner[self.offsets[j] : self.offsets[j + 1]], k)
+            )
             if t < self.offsets[j + 1] and self.partner[t] == k:
                 return len(self.base) + t
         return None
 
     def repeated(self, second: np.ndarray) -> np.ndarray:
-        """Products of a column that is constant on the rows where the features have second moments (p,), as a rare one may be in a fold: multiples of their other factor, plus a constant."""
+        """Products of a column that is constant on the rows where the features have second moments
+        (p,), as a rare one may be in a fold: multiples of their other factor, plus a constant.
+        """
         p0 = len(self.base)
         constant = second[:p0] == 0
         if not constant.any():
             return np.empty(0, dtype=np.int64)
-        return p0 + np.flatnonzero(np.repeat(constant, np.diff(self.offsets)) | constant[self.partner])
+        return p0 + np.flatnonzero(
+            np.repeat(constant, np.diff(self.offsets)) | constant[self.partner]
+        )
 
     def parents(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(j, k) of the features J that are products, as arrays; both are the column itself where a feature is a column."""
+        """(j, k) of the features J that are products, as arrays; both are the column itself where a
+        feature is a column.
+        """
         J = np.asarray(J, dtype=np.int64)
         t = np.maximum(J - len(self.base), 0)
         product = len(self.base) <= J
         left = np.searchsorted(self.offsets, t, side="right") - 1
         right = self.partner[t] if self.partner.size else t
-        return np.where(product, left, J).astype(np.intp), np.where(product, right, J).astype(np.intp)
+        return np.where(product, left, J).astype(np.intp), np.where(product, right, J).astype(
+            np.intp
+        )
 
 
 def dense_pairs(p, squares, keep=None):
-    """(offsets, partner) of all pairs j < k of p columns, and of (j, j) where squares[j]; keep(j, K): bool, which partners K of j to list."""
+    """(offsets, partner) of all pairs j < k of p columns, and of (j, j) where squares[j]; keep(j,
+    K): bool, which partners K of j to list.
+    """
     offsets, parts = np.zeros(p + 1, dtype=np.int64), []
     for j in range(p):
         K = np.arange(j if squares[j] else j + 1, p, dtype=np.int32)
@@ -103,7 +146,9 @@ def dense_pairs(p, squares, keep=None):
 
 @njit
 def _count_pairs(indptr, indices, places, ends, across, least, offsets, partner, fill):
-    """offsets[j + 1] = number of k >= j that share at least `least` rows with j; with `fill` these k go to partner[offsets[j]:], in no order."""
+    """offsets[j + 1] = number of k >= j that share at least `least` rows with j; with `fill` these
+    k go to partner[offsets[j]:], in no order.
+    """
     p = indptr.size - 1
     shared, touched = np.zeros(p, np.int64), np.empty(p, np.int64)
     for j in range(p):
@@ -127,10 +172,19 @@ def _count_pairs(indptr, indices, places, ends, across, least, offsets, partner,
 
 
 def sparse_pairs(table, least, squares, keep=None):
-    """(offsets, partner) of the pairs of columns that are both nonzero in at least `least` rows of a sparse table (see `SparseTable`)."""
+    """(offsets, partner) of the pairs of columns that are both nonzero in at least `least` rows of
+    a sparse table (see `SparseTable`).
+    """
     p, none = table.base.p, np.empty(0, np.int32)
     offsets = np.zeros(p + 1, dtype=np.int64)
-    pattern = (table.base.indptr, table.base.indices, table.places, table.ends, table.across, int(least))
+    pattern = (
+        table.base.indptr,
+        table.base.indices,
+        table.places,
+        table.ends,
+        table.across,
+        int(least),
+    )
     _count_pairs(*pattern, offsets, none, False)
     offsets = np.cumsum(offsets)
     partner = np.empty(offsets[-1], dtype=np.int32)

@@ -1,4 +1,7 @@
-"""A file read at any place by any thread into our own buffers: pages of a memory map would count as memory of this process."""
+"""A file read at any place by any thread into our own buffers: pages of a memory map would count as
+memory of this process.
+"""
+
 import os
 import threading
 import weakref
@@ -11,7 +14,10 @@ class RawFile:
 
     def __init__(self, path):
         self.path = str(path)
-        self._descriptor, self._lock = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0)), threading.Lock()
+        self._descriptor, self._lock = (
+            os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0)),
+            threading.Lock(),
+        )
         weakref.finalize(self, os.close, self._descriptor)
 
     def __reduce__(self):
@@ -31,7 +37,10 @@ class RawFile:
                 got = len(data)
                 part[:got] = data
             if not got:
-                raise OSError(f"source {self.path} ended at byte {place + done}, {view.size - done} bytes early; it was cut short while it was read")
+                raise OSError(
+                    f"source {self.path} ended at byte {place + done}, {view.size - done} bytes "
+                    "early; it was cut short while it was read"
+                )
             done += got
 
     def ahead(self, place, length):

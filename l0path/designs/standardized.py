@@ -1,4 +1,7 @@
-"""Columns centred and scaled on the fly, over all rows or some of them, whatever design lies below."""
+"""Columns centred and scaled on the fly, over all rows or some of them, whatever design lies
+below.
+"""
+
 from __future__ import annotations
 
 import numpy as np
@@ -8,14 +11,18 @@ from l0path.designs.dense import Dense
 
 from .._types import Design
 
-FAR = 1e4  # columns with |center| beyond this many scales are centred before a product: the short formula would lose 4 digits or more
+# columns with |center| beyond this many scales are centred before a product: the short formula
+# would lose 4 digits or more
+FAR = 1e4
 BLOCK = 1 << 20  # entries of a block of centred columns: 8 MB
 LEVEL = 1e-12  # share of the sum of |r_i| up to which the sum of r_i is rounding
 READ = 1 << 22  # entries of X'R made at a time where they cannot be made in place: 32 MB
 
 
 class Reordered:
-    """The columns `places` of a design, for what predictions and refits ask of new rows: sums and copies of a few columns."""
+    """The columns `places` of a design, for what predictions and refits ask of new rows: sums and
+    copies of a few columns.
+    """
 
     def __init__(self, design: Design, places: list[int]) -> None:
         self.design, self.places = design, np.asarray(places, dtype=np.intp)
@@ -31,15 +38,22 @@ class Reordered:
 
 
 class Standardized:
-    """Design (X - 1 c') / s restricted to `rows`: c = center (p,), s = scale (p,), nonzero; rows a sorted index array, or None for all rows.
+    """Design (X - 1 c') / s restricted to `rows`: c = center (p,), s = scale (p,), nonzero; rows a
+    sorted index array, or None for all rows.
 
-    Products use (X - 1c')'R = X'R - c (1'R), so X is neither copied nor, when sparse, filled. That difference loses log10(|c| / s) digits; columns
-    with |c| > 1e4 s are therefore centred block by block before the product.
+    Products use (X - 1c')'R = X'R - c (1'R), so X is neither copied nor, when sparse, filled. That
+    difference loses log10(|c| / s) digits; columns with |c| > 1e4 s are therefore centred block by
+    block before the product.
     """
 
-    def __init__(self, design: Design, center: np.ndarray, scale: np.ndarray, rows: np.ndarray | None = None) -> None:
+    def __init__(
+        self, design: Design, center: np.ndarray, scale: np.ndarray, rows: np.ndarray | None = None
+    ) -> None:
         self.design = design
-        self.center, self.scale = np.asarray(center, dtype=np.float64), np.asarray(scale, dtype=np.float64)
+        self.center, self.scale = (
+            np.asarray(center, dtype=np.float64),
+            np.asarray(scale, dtype=np.float64),
+        )
         self.rows = None if rows is None else np.asarray(rows, dtype=np.intp)
         self.n, self.p = design.n if rows is None else self.rows.size, design.p
         self._far = np.abs(self.center) > FAR * self.scale
@@ -59,19 +73,32 @@ class Standardized:
         return full
 
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """((X - 1c')'R / s)[start:stop]: (stop - start, m) for R (n, m), (stop - start,) for R (n,)."""
+        """((X - 1c')'R / s)[start:stop]: (stop - start, m) for R (n, m), (stop - start,) for R
+        (n,).
+        """
         R = np.asarray(R, dtype=np.float64)
         if R.ndim == 1:
             return self.correlate(R[:, None], start, stop)[:, 0]
         return self._correlate(R, start, self.p if stop is None else stop, self.design.correlate)
 
-    def correlate_above(self, R: np.ndarray, least: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """`correlate` for R (n, m) where entries of at most least (m,) in size do not matter: they may come out smaller. Products of columns are then left out by a bound, if R sums to zero or columns
-        are not centred."""
+    def correlate_above(
+        self, R: np.ndarray, least: np.ndarray, start: int, stop: int
+    ) -> np.ndarray:
+        """`correlate` for R (n, m) where entries of at most least (m,) in size do not matter: they
+        may come out smaller. Products of columns are then left out by a bound, if R sums to zero or
+        columns are not centred.
+        """
         total, size = np.abs(R.sum(axis=0)), np.abs(R).sum(axis=0)
-        if not hasattr(self.design, "correlate_above") or (self.center[start:stop].any() and (total > LEVEL * size).any()):
+        if not hasattr(self.design, "correlate_above") or (
+            self.center[start:stop].any() and (total > LEVEL * size).any()
+        ):
             return self.correlate(R, start, stop)
-        return self._correlate(R, start, stop, lambda R, start, stop: self.design.correlate_above(R, least, self.scale, start, stop))
+        return self._correlate(
+            R,
+            start,
+            stop,
+            lambda R, start, stop: self.design.correlate_above(R, least, self.scale, start, stop),
+        )
 
     def _correlate(self, R, start, stop, products):
         """`correlate`, X'R by `products`."""
@@ -95,7 +122,9 @@ class Standardized:
         return out
 
     def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
-        """out (m, q) = A ((X - 1c') / s)[:, start:start + q] for A (m, n): `correlate` transposed, straight into rows of a larger array."""
+        """out (m, q) = A ((X - 1c') / s)[:, start:start + q] for A (m, n): `correlate` transposed,
+        straight into rows of a larger array.
+        """
         here = slice(start, start + out.shape[1])
         if not getattr(self.design, "direct", False) or self._far[here].any():
             step = max(256, READ // max(A.shape[0], 1))
@@ -103,7 +132,9 @@ class Standardized:
                 right = min(left + step, out.shape[1])
                 out[:, left:right] = self.correlate(A.T, start + left, start + right).T
             return
-        self.design.correlate_into(A if self.rows is None else np.ascontiguousarray(self._scatter(A.T).T), out, start)
+        self.design.correlate_into(
+            A if self.rows is None else np.ascontiguousarray(self._scatter(A.T).T), out, start
+        )
         center, scale, total = self.center[here], self.scale[here], A.sum(axis=1)
 
         def finish(i, _):
@@ -113,19 +144,31 @@ class Standardized:
         pool.run(finish, range(A.shape[0] + 1), None if out.size > BLOCK else 1)
 
     def stored(self) -> tuple:
-        """(X' (p, n), center, scale) for kernels that read whole columns where they lie, of all rows; () where they cannot."""
-        return (self.design.X.T, self.center, self.scale) if self.rows is None and getattr(self.design, "by_column", False) else ()
+        """(X' (p, n), center, scale) for kernels that read whole columns where they lie, of all
+        rows; () where they cannot.
+        """
+        return (
+            (self.design.X.T, self.center, self.scale)
+            if self.rows is None and getattr(self.design, "by_column", False)
+            else ()
+        )
 
     def products(self, weights: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Z'(w y), (p,), Z the standardised columns."""
         return self.correlate(weights * y)
 
-    def gram_rows(self, J: np.ndarray, weights: np.ndarray, out: np.ndarray, columns: np.ndarray | None = None) -> None:
-        """Fill out (len(J), p) with Z'diag(w) z_u for u in J; columns (len(J), n): the z_u, one a row, where they are at hand."""
+    def gram_rows(
+        self, J: np.ndarray, weights: np.ndarray, out: np.ndarray, columns: np.ndarray | None = None
+    ) -> None:
+        """Fill out (len(J), p) with Z'diag(w) z_u for u in J; columns (len(J), n): the z_u, one a
+        row, where they are at hand.
+        """
         self.correlate_into((self.columns(J).T if columns is None else columns) * weights, out)
 
     def columns(self, J: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """((X_J - 1 c_J') / s_J)[rows] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if given."""
+        """((X_J - 1 c_J') / s_J)[rows] as a float64 copy (n, len(J)) in Fortran order; `out` of
+        this kind is filled, if given.
+        """
         J = np.asarray(J, dtype=np.intp)
         if out is not None and self.rows is None and isinstance(self.design, Dense):
             width = max(1, BLOCK // (8 * max(self.n, 1)))
@@ -166,8 +209,12 @@ class Standardized:
         return out
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted mean (0 unless `center`) and second moment about it of the standardised columns, each (p,); weights (n,) sum to one."""
-        mean, second = self.design.moments(self._scatter(np.asarray(weights, dtype=np.float64)), True)
+        """Weighted mean (0 unless `center`) and second moment about it of the standardised columns,
+        each (p,); weights (n,) sum to one.
+        """
+        mean, second = self.design.moments(
+            self._scatter(np.asarray(weights, dtype=np.float64)), True
+        )
         away = (mean - self.center) / self.scale
         second = second / self.scale**2
         return (away, second) if center else (np.zeros(self.p), second + away**2)

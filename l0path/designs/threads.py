@@ -1,4 +1,7 @@
-"""One pool of threads for work that releases the interpreter lock. How columns are split over it never changes a result: every column belongs to one task."""
+"""One pool of threads for work that releases the interpreter lock. How columns are split over it
+never changes a result: every column belongs to one task.
+"""
+
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,18 +18,24 @@ _blas = {"controller": None, "users": 0, "limit": None}
 
 
 def count():
-    """Threads to use, at most 32: OMP_NUM_THREADS if it is a whole number, so that one variable rules BLAS too, else the processors this process may use."""
+    """Threads to use, at most 32: OMP_NUM_THREADS if it is a whole number, so that one variable
+    rules BLAS too, else the processors this process may use.
+    """
     if getattr(_own, "count", None):
         return _own.count
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted) > 0:
         return min(int(wanted), 32)
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    usable = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return min(usable, 32)
 
 
 def run(task, bounds, threads=None):
-    """Call task(bounds[i], bounds[i + 1]) for every i, on `threads` threads (default `count()`); the first error is raised here."""
+    """Call task(bounds[i], bounds[i + 1]) for every i, on `threads` threads (default `count()`);
+    the first error is raised here.
+    """
     threads = count() if threads is None else threads
     if threads == 1 or len(bounds) <= 2:
         for left, right in pairwise(bounds):
@@ -47,9 +56,11 @@ def run_each(task, number):
 
 @contextmanager
 def one_blas_thread():
-    """BLAS on one thread inside, for small products: threads of BLAS wait for each other after each, which a busy neighbour makes many times slower.
+    """BLAS on one thread inside, for small products: threads of BLAS wait for each other after
+    each, which a busy neighbour makes many times slower.
 
-    The limit holds for the whole process, so users are counted: the first sets it, the last lifts it.
+    The limit holds for the whole process, so users are counted: the first sets it, the last lifts
+    it.
     """
     with _lock:
         if _blas["users"] == 0:
@@ -69,7 +80,9 @@ def one_blas_thread():
 
 
 def _take_control():
-    """Let this Python thread set limits: threadpoolctl lets the first that did keep the right while it lives, and ignores others."""
+    """Let this Python thread set limits: threadpoolctl lets the first that did keep the right while
+    it lives, and ignores others.
+    """
     for library in _blas["controller"].lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
@@ -77,7 +90,9 @@ def _take_control():
 
 @contextmanager
 def limited(n_jobs):
-    """At most n_jobs threads for the work started inside by this Python thread (None: no limit of ours, -1: all); one thread binds BLAS too."""
+    """At most n_jobs threads for the work started inside by this Python thread (None: no limit of
+    ours, -1: all); one thread binds BLAS too.
+    """
     if n_jobs is None or n_jobs == -1:
         yield
         return
@@ -95,7 +110,9 @@ def limited(n_jobs):
 
 
 def _forget():
-    """A forked child has no threads of its parent: drop the pools, the lock, and a limit that another thread of the parent had set."""
+    """A forked child has no threads of its parent: drop the pools, the lock, and a limit that
+    another thread of the parent had set.
+    """
     global _lock
     _lock = Lock()
     _pools.clear()

@@ -11,22 +11,39 @@
     smoothed_hinge     q + gamma q^2 / 2                                         -1 <= q <= 0
     hinge              q                                                         -1 <= q <= 0
 
-Sources: Liu et al. (ICML 2017), Table 1 (there the squared loss lacks our 1/2); Ren & Qian (Dynamic Incremental Optimization for Best Subset Selection), appendix E,
-whose logistic projection and smoothed-hinge domain are misprinted: the domains are the ones above. An offset adds -o r, and the weight w of a row gives w l*(y, a / w).
+Sources: Liu et al. (ICML 2017), Table 1 (there the squared loss lacks our 1/2); Ren & Qian (Dynamic
+    Incremental Optimization for Best Subset Selection), appendix E,
+whose logistic projection and smoothed-hinge domain are misprinted: the domains are the ones above.
+An offset adds -o r, and the weight w of a row gives w l*(y, a / w).
 """
+
 from functools import singledispatch
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from ..losses import Hinge, Huber, Logistic, Poisson, SmoothedHinge, Squared, SquaredHinge, derivatives, smoothness
+from ..losses import (
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    SmoothedHinge,
+    Squared,
+    SquaredHinge,
+    derivatives,
+    smoothness,
+)
 
 NEWTON_STEPS = 60
-INSIDE = 1e-12  # logistic: how far from the ends of its domain a slope is taken, so that it is finite
+INSIDE = (
+    1e-12  # logistic: how far from the ends of its domain a slope is taken, so that it is finite
+)
 
 
 def smooth(loss):
-    """The loss whose slopes serve: for the hinge the smoothed hinge of its width, which has the same dual domain and lies below it by at most half that width; any other loss itself."""
+    """The loss whose slopes serve: for the hinge the smoothed hinge of its width, which has the
+    same dual domain and lies below it by at most half that width; any other loss itself.
+    """
     return SmoothedHinge(loss.width) if isinstance(loss, Hinge) else loss
 
 
@@ -104,7 +121,9 @@ def _(loss, y):
 
 @singledispatch
 def conjugate_slope(loss, y, r):
-    """Derivative of l*(y, r) in r: the predictor whose slope r is; kept finite at the ends of the domain."""
+    """Derivative of l*(y, r) in r: the predictor whose slope r is; kept finite at the ends of the
+    domain.
+    """
     raise TypeError(f"no slope of a conjugate for {type(loss).__name__}")
 
 
@@ -131,15 +150,20 @@ def _(loss, y, r):
 
 
 def convexity(loss):
-    """Least second derivative of l*(y, .) on its domain, 1 / the largest curvature of the loss: the only value it takes, but for the logistic (and poisson, 0), where it has no upper bound."""
+    """Least second derivative of l*(y, .) on its domain, 1 / the largest curvature of the loss: the
+    only value it takes, but for the logistic (and poisson, 0), where it has no upper bound.
+    """
     return 1.0 / smoothness(loss)
 
 
 def feasible(loss, y, weights, intercept, a):
-    """The dual points a (n, m) moved into the domain, a_i / w_i in `interval`, and to column sums of zero where the model has a free intercept; a new array.
+    """The dual points a (n, m) moved into the domain, a_i / w_i in `interval`, and to column sums
+    of zero where the model has a free intercept; a new array.
 
-    r = clip(a / w + t, low, high), t the root of sum w r = 0: the nearest feasible point in the norm sum w r^2, and for the squared loss the best shift. What rounding
-    leaves of the sum is taken off by shrinking the heavier sign, which moves every a_i towards 0 and so stays within the domain.
+    r = clip(a / w + t, low, high), t the root of sum w r = 0: the nearest feasible point in the
+    norm sum w r^2, and for the squared loss the best shift. What rounding leaves of the sum is
+    taken off by shrinking the heavier sign, which moves every a_i towards 0 and so stays within the
+    domain.
     """
     low, high = (bound[:, None] for bound in interval(loss, y))
     w = weights[:, None]
@@ -148,21 +172,29 @@ def feasible(loss, y, weights, intercept, a):
         return np.asfortranarray(w * r)
     if isinstance(loss, Squared):
         return np.asfortranarray(w * (r - (w * r).sum(axis=0)))
-    if np.abs((w * r).sum(axis=0)).max(initial=0.0) > 1e-9 * (w * np.abs(r)).sum(axis=0).max(initial=0.0):
+    if np.abs((w * r).sum(axis=0)).max(initial=0.0) > 1e-9 * (w * np.abs(r)).sum(axis=0).max(
+        initial=0.0
+    ):
         r = _centred(a / w, w, low, high)
     return balanced(w * r)
 
 
 def balanced(a):
-    """Dual points a (n, m) with column sums of zero up to rounding: the heavier sign is multiplied by the ratio of the sums of the two signs."""
+    """Dual points a (n, m) with column sums of zero up to rounding: the heavier sign is multiplied
+    by the ratio of the sums of the two signs.
+    """
     up, down = np.maximum(a, 0.0).sum(axis=0), np.maximum(-a, 0.0).sum(axis=0)
     least = np.minimum(up, down)
-    ratio = np.where(a > 0, least / np.where(up > 0, up, 1.0), least / np.where(down > 0, down, 1.0))
+    ratio = np.where(
+        a > 0, least / np.where(up > 0, up, 1.0), least / np.where(down > 0, down, 1.0)
+    )
     return np.asfortranarray(a * ratio)
 
 
 def _centred(r, w, low, high):
-    """clip(r + t, low, high) with t (m,) such that sum w clip(r + t) = 0: safeguarded Newton on a monotone piecewise linear function."""
+    """clip(r + t, low, high) with t (m,) such that sum w clip(r + t) = 0: safeguarded Newton on a
+    monotone piecewise linear function.
+    """
     left, right = np.full(r.shape[1], -np.inf), np.full(r.shape[1], np.inf)
     t = np.zeros(r.shape[1])
     reach = 2 * np.abs(r).max(axis=0, initial=0.0) + 1.0
@@ -175,23 +207,36 @@ def _centred(r, w, low, high):
         after = t + step
         outside = (after <= left) | (after >= right)
         bounded = np.isfinite(left) & np.isfinite(right)
-        after = np.where(outside & bounded, 0.5 * (np.where(bounded, left, 0.0) + np.where(bounded, right, 0.0)), after)
+        after = np.where(
+            outside & bounded,
+            0.5 * (np.where(bounded, left, 0.0) + np.where(bounded, right, 0.0)),
+            after,
+        )
         after = np.where(total == 0, t, after)
-        if np.abs(total).max() <= 1e-15 * (w * np.abs(moved)).sum(axis=0).max() or (after == t).all():
+        if (
+            np.abs(total).max() <= 1e-15 * (w * np.abs(moved)).sum(axis=0).max()
+            or (after == t).all()
+        ):
             break
         t = after
     return np.clip(r + t, low, high)
 
 
 def tangents(loss, y, weights, eta, intercept, shift):
-    """(a (n, m), loss (m,), shift (m,)): the slopes a_i = w_i l'(y_i, eta_i + shift) of predictors eta (n, m), offset included, at the shift that makes them sum to zero.
+    """(a (n, m), loss (m,), shift (m,)): the slopes a_i = w_i l'(y_i, eta_i + shift) of predictors
+    eta (n, m), offset included, at the shift that makes them sum to zero.
 
-    These dual points are within the domain (their sum is zero to 1e-14 of its terms: `feasible` does the rest), and tangent: sum_i w_i l*(y_i, a_i / w_i) = sum_i a_i (eta_i + shift) - loss.
-    shift (m,): where the search for the free intercept starts; without one it stays as it is. A Poisson rate beyond all numbers has an infinite loss.
-    The hinge's are those of `smooth`.
+    These dual points are within the domain (their sum is zero to 1e-14 of its terms: `feasible`
+    does the rest), and tangent: sum_i w_i l*(y_i, a_i / w_i) = sum_i a_i (eta_i + shift) - loss.
+    shift (m,): where the search for the free intercept starts; without one it stays as it is. A
+    Poisson rate beyond all numbers has an infinite loss. The hinge's are those of `smooth`.
     """
     loss = smooth(loss)
-    a, total, shift = np.empty(eta.shape, order="F"), np.empty(eta.shape[1]), np.array(shift, dtype=float)
+    a, total, shift = (
+        np.empty(eta.shape, order="F"),
+        np.empty(eta.shape[1]),
+        np.array(shift, dtype=float),
+    )
     if isinstance(loss, Squared):
         r = eta - y[:, None]
         if intercept:

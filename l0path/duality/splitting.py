@@ -1,17 +1,24 @@
-"""A ridge out of the Gram matrix: for more rows than columns a squared loss has bounds without ridge and without box."""
+"""A ridge out of the Gram matrix: for more rows than columns a squared loss has bounds without
+ridge and without box.
+"""
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigvalsh, solve_triangular
 
-SAFETY = 0.98  # share of the largest multiple that is taken: what is left keeps rounding out of the tangents
+# share of the largest multiple that is taken: what is left keeps rounding out of the tangents
+SAFETY = 0.98
 LARGEST = 4000  # columns up to which the Gram matrix is factorised
 
 
 def split(problem, largest=LARGEST):
-    """d (p,) > 0 on usable columns with G - diag(d) positive definite, G = Z'diag(w)Z; None where there is none, or not safely: p >= n, a singular G, another loss, more than `largest` columns.
+    """d (p,) > 0 on usable columns with G - diag(d) positive definite, G = Z'diag(w)Z; None where
+    there is none, or not safely: p >= n, a singular G, another loss, more than `largest` columns.
 
-    ||y - Zb||^2 / 2 = sum d b^2 / 2 + a convex function, so d / 2 joins the ridge and the perspective of the sum is tighter (Frangioni & Gentile 2007; Zheng, Sun & Li 2014).
-    d = t / diag(inv(G)), t the least eigenvalue of G scaled by these: of the diagonals tried it gave the best bounds, ahead of lambda_min(G) for all columns, and of the largest
-    sum of d, by a barrier method, which leaves some columns nothing.
+    ||y - Zb||^2 / 2 = sum d b^2 / 2 + a convex function, so d / 2 joins the ridge and the
+    perspective of the sum is tighter (Frangioni & Gentile 2007; Zheng, Sun & Li 2014). d = t /
+    diag(inv(G)), t the least eigenvalue of G scaled by these: of the diagonals tried it gave the
+    best bounds, ahead of lambda_min(G) for all columns, and of the largest sum of d, by a barrier
+    method, which leaves some columns nothing.
     """
     J = np.flatnonzero(problem.usable)
     if not problem.quadratic or not 0 < J.size < problem.X.n or J.size > largest:
@@ -33,9 +40,11 @@ def split(problem, largest=LARGEST):
 
 
 def least_squares(problem, lambda2=0.0):
-    """(columns, b): the fit of a squared loss + lambda2 ||b||^2 on all usable columns, whose Gram matrix must be positive definite, as it is where there is a `split`.
+    """(columns, b): the fit of a squared loss + lambda2 ||b||^2 on all usable columns, whose Gram
+    matrix must be positive definite, as it is where there is a `split`.
 
-    A dual point to start from: its bound for k = p is the optimum, and no size's bound need be below that.
+    A dual point to start from: its bound for k = p is the optimum, and no size's bound need be
+    below that.
     """
     J = np.flatnonzero(problem.usable)
     Z = problem.X.columns(J)

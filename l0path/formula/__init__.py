@@ -1,7 +1,10 @@
-"""Formulas, "y ~ a + C(b) + bs(c, df=4)": from a DataFrame to the columns of X, their groups and the response, and the same encoding of new rows.
+"""Formulas, "y ~ a + C(b) + bs(c, df=4)": from a DataFrame to the columns of X, their groups and
+the response, and the same encoding of new rows.
 
-formulaic parses, codes and remembers; nothing else in the package knows it, and it is loaded when a formula is first used. Path files get text and numbers only.
+formulaic parses, codes and remembers; nothing else in the package knows it, and it is loaded when a
+formula is first used. Path files get text and numbers only.
 """
+
 from .encoding import Encoded, Formula
 from .opening import notes, opened
 

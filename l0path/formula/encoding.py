@@ -1,4 +1,7 @@
-"""`Formula`: a formula as it was fitted; new rows are encoded by the levels, knots and centres of the fit."""
+"""`Formula`: a formula as it was fitted; new rows are encoded by the levels, knots and centres of
+the fit.
+"""
+
 import builtins
 import copy
 import warnings
@@ -8,16 +11,31 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from .expressions import calm, column_of, foreign, names_and_terms, names_in, parse, right_side, wild
+from .expressions import (
+    calm,
+    column_of,
+    foreign,
+    names_and_terms,
+    names_in,
+    parse,
+    right_side,
+    wild,
+)
 from .frames import complete, packed, present, readied, text_named, unpacked, without_contrasts
 
 SPARSE = 100  # levels of all factors together beyond which X is made as a sparse matrix
-QUIET = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}  # what is not finite is refused by name
+QUIET = {
+    "over": "ignore",
+    "invalid": "ignore",
+    "divide": "ignore",
+}  # what is not finite is refused by name
 ARITHMETIC = ("abs", "round", "min", "max")
 
 
 class Encoded(NamedTuple):
-    """What a formula makes of rows: X (n, p) DataFrame, or sparse matrix where there are many levels, without the intercept; `index` labels its rows."""
+    """What a formula makes of rows: X (n, p) DataFrame, or sparse matrix where there are many
+    levels, without the intercept; `index` labels its rows.
+    """
 
     X: Any
     formula: Any
@@ -25,13 +43,35 @@ class Encoded(NamedTuple):
 
 
 class Formula:
-    """A formula as it was fitted: `text`, `left` (the response), `intercept`, `names` (p columns of X), `terms` [(term, numbers of its columns)], `n_dropped`; encodes new rows by `encode`.
+    """A formula as it was fitted: `text`, `left` (the response), `intercept`, `names` (p columns of
+    X), `terms` [(term, numbers of its columns)], `n_dropped`; encodes new rows by `encode`.
 
-    `state` holds what was learned from the rows: levels, knots, centres. `own`: functions and values of the session that the formula uses; neither files nor pickles hold them.
+    `state` holds what was learned from the rows: levels, knots, centres. `own`: functions and
+    values of the session that the formula uses; neither files nor pickles hold them.
     """
 
-    def __init__(self, text, columns, *, own=None, state=None, names=(), n_dropped=0, index=None, output="pandas"):
-        self.text, self.columns, self.own, self.state, self.names, self.n_dropped, self.index, self.output = text, list(columns), own, state, list(names), n_dropped, index, output
+    def __init__(
+        self,
+        text,
+        columns,
+        *,
+        own=None,
+        state=None,
+        names=(),
+        n_dropped=0,
+        index=None,
+        output="pandas",
+    ):
+        (
+            self.text,
+            self.columns,
+            self.own,
+            self.state,
+            self.names,
+            self.n_dropped,
+            self.index,
+            self.output,
+        ) = text, list(columns), own, state, list(names), n_dropped, index, output
         self.terms, self._parsed, self._spec = [], None, None
 
     def __getstate__(self):
@@ -40,64 +80,121 @@ class Formula:
     def __repr__(self):
         return f"<l0path.Formula: {self.text}>"
 
-    # ------------------------------------------------------------------------------------------------------------ what it says
+    # -------------------- what it says
 
     def parsed(self):
-        """(response's expression, terms of the right side, intercept: bool), checked; `.` stands for the columns that the left side does not use."""
+        """(response's expression, terms of the right side, intercept: bool), checked; `.` stands
+        for the columns that the left side does not use.
+        """
         if self._parsed is None:
             self._parsed = parse(self.text, self.columns)
         return self._parsed
 
     left = property(lambda self: self.parsed()[0], doc="The response's expression.")
-    intercept = property(lambda self: self.parsed()[2], doc="Whether the right side has an intercept.")
+    intercept = property(
+        lambda self: self.parsed()[2], doc="Whether the right side has an intercept."
+    )
 
     def _factors(self):
         """Factors of the right side: expressions, and names of columns as (name,)."""
-        return [f.expr if f.eval_method.value == "python" else (f.expr,) for term in self.parsed()[1] for f in term.factors if f.eval_method.value != "literal"]
+        return [
+            f.expr if f.eval_method.value == "python" else (f.expr,)
+            for term in self.parsed()[1]
+            for f in term.factors
+            if f.eval_method.value != "literal"
+        ]
 
     def used(self, left=False):
-        """Names of the columns that the right side (left=True: the left side) uses, in their order."""
+        """Names of the columns that the right side (left=True: the left side) uses, in their
+        order.
+        """
         if left and self.left in self.columns:
             return [self.left]
-        names = names_in(self.left) if left else {name for factor in self._factors() for name in (factor if isinstance(factor, tuple) else names_in(factor))}
+        names = (
+            names_in(self.left)
+            if left
+            else {
+                name
+                for factor in self._factors()
+                for name in (factor if isinstance(factor, tuple) else names_in(factor))
+            }
+        )
         return [name for name in self.columns if name in names]
 
     def _expressions(self):
         """Python expressions on either side."""
-        return [*([] if self.left in self.columns else [self.left]), *(factor for factor in self._factors() if isinstance(factor, str))]
+        return [
+            *([] if self.left in self.columns else [self.left]),
+            *(factor for factor in self._factors() if isinstance(factor, str)),
+        ]
 
     def _direct(self):
-        """Names of the columns where every term is one, so that, if they hold numbers, nothing is to be encoded; else None."""
+        """Names of the columns where every term is one, so that, if they hold numbers, nothing is
+        to be encoded; else None.
+        """
         factors = self._factors()
-        return [factor[0] for factor in factors] if len(factors) == len(self.parsed()[1]) and all(isinstance(factor, tuple) for factor in factors) else None
+        return (
+            [factor[0] for factor in factors]
+            if len(factors) == len(self.parsed()[1])
+            and all(isinstance(factor, tuple) for factor in factors)
+            else None
+        )
 
     def _environment(self, frame):
-        """{name: value} of the session for the names that are neither columns nor transforms; ValueError for those that are nowhere."""
+        """{name: value} of the session for the names that are neither columns nor transforms;
+        ValueError for those that are nowhere.
+        """
         from formulaic.transforms import TRANSFORMS
 
-        plain, columns = {name: None for factor in self._factors() if isinstance(factor, tuple) for name in factor}, set(self.columns)
+        plain, columns = (
+            {
+                name: None
+                for factor in self._factors()
+                if isinstance(factor, tuple)
+                for name in factor
+            },
+            set(self.columns),
+        )
         inside = [name for expr in self._expressions() for name in names_in(expr)]
         out = {}
         for name in dict.fromkeys([*plain, *inside]):
-            if name in columns or (name not in plain and (name in TRANSFORMS or hasattr(builtins, name))):
+            if name in columns or (
+                name not in plain and (name in TRANSFORMS or hasattr(builtins, name))
+            ):
                 continue
             if name in plain or (name not in frame.f_locals and name not in frame.f_globals):
                 shown = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
-                raise ValueError(f"formula {self.text!r}: data has no column {name!r}; the columns are {shown} (a name with spaces or signs is written in backticks)")
+                raise ValueError(
+                    f"formula {self.text!r}: data has no column {name!r}; the columns are {shown} "
+                    "(a name with spaces or signs is written in backticks)"
+                )
             out[name] = frame.f_locals.get(name, frame.f_globals.get(name))
         return out
 
-    # ------------------------------------------------------------------------------------------------------------ rows
+    # -------------------- rows
 
     def learn(self, data):
         """`Encoded` of complete rows, from which levels, knots and centres are taken."""
         from formulaic import ModelSpec
 
         rows = present(readied(data, self.used()))
-        coded = {name for f in self._factors() if isinstance(f, str) and "C(" in f for name in names_in(f)}
-        levels = sum(rows[name].nunique() for name, dtype in rows.dtypes.items() if name in coded or pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype))
+        coded = {
+            name
+            for f in self._factors()
+            if isinstance(f, str) and "C(" in f
+            for name in names_in(f)
+        }
+        levels = sum(
+            rows[name].nunique()
+            for name, dtype in rows.dtypes.items()
+            if name in coded
+            or pd.api.types.is_object_dtype(dtype)
+            or isinstance(dtype, pd.CategoricalDtype)
+        )
         direct = self._direct()
-        if direct is not None and all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in rows.dtypes):
+        if direct is not None and all(
+            isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in rows.dtypes
+        ):
             self.names, self.terms = direct, [(name, [j]) for j, name in enumerate(direct)]
             self.state = {"transforms": {}, "levels": {name: ("numerical", {}) for name in direct}}
             return Encoded(rows[direct], self, data.index)
@@ -107,26 +204,49 @@ class Formula:
         self._spec = matrix.model_spec
         self.names, self.terms = names_and_terms(self._spec)
         if not self.names:
-            raise ValueError(f"formula {self.text!r} makes no column: its factors have one level only")
-        self.state = {"transforms": copy.deepcopy(self._spec.transform_state), "levels": {expr: (kind.value, without_contrasts(state)) for expr, (kind, state) in self._spec.encoder_state.items()}}
+            raise ValueError(
+                f"formula {self.text!r} makes no column: its factors have one level only"
+            )
+        self.state = {
+            "transforms": copy.deepcopy(self._spec.transform_state),
+            "levels": {
+                expr: (kind.value, without_contrasts(state))
+                for expr, (kind, state) in self._spec.encoder_state.items()
+            },
+        }
         return self._encoded(matrix, data.index)
 
     def encode(self, data):
-        """`Encoded` of new rows: levels, knots and centres are those of the fit. ValueError for missing columns and values, and for levels that the fit did not know."""
+        """`Encoded` of new rows: levels, knots and centres are those of the fit. ValueError for
+        missing columns and values, and for levels that the fit did not know.
+        """
         used = self.used()
         if not isinstance(data, pd.DataFrame):
-            raise TypeError(f"X is a {type(data).__name__}; the path was fitted by the formula {self.text!r}: pass a DataFrame with the columns {', '.join(used[:12])}")
+            raise TypeError(
+                f"X is a {type(data).__name__}; the path was fitted by the formula {self.text!r}: "
+                f"pass a DataFrame with the columns {', '.join(used[:12])}"
+            )
         data = text_named(data)
         absent = [name for name in used if name not in data.columns]
         if absent:
-            raise ValueError(f"X lacks {len(absent)} of the columns of the formula: {', '.join(absent[:5])}{' ...' if len(absent) > 5 else ''}")
+            raise ValueError(
+                f"X lacks {len(absent)} of the columns of the formula: "
+                f"{', '.join(absent[:5])}{' ...' if len(absent) > 5 else ''}"
+            )
         empty = data[used].isna()
         if empty.to_numpy().any():
             bad = [f"{name} ({count})" for name, count in empty.sum().items() if count]
-            raise ValueError(f"X has missing values in {int(empty.any(axis=1).sum())} of {len(data)} rows: {', '.join(bad[:5])}{' ...' if len(bad) > 5 else ''}; drop or impute those rows")
+            raise ValueError(
+                f"X has missing values in {int(empty.any(axis=1).sum())} of {len(data)} rows: "
+                f"{', '.join(bad[:5])}{' ...' if len(bad) > 5 else ''}; drop or impute those rows"
+            )
         self._session()
         if self.state is None:
-            raise ValueError(f"the levels of the formula {self.text!r} are neither text nor numbers, so the path file does not hold them; fit again, or pass predict the encoded columns as an array")
+            raise ValueError(
+                f"the levels of the formula {self.text!r} are neither text nor numbers, so the "
+                "path file does not hold them; fit again, or pass predict the encoded columns as "
+                "an array"
+            )
         rows = readied(data, used)
         self._known_levels(rows)
         if self._direct() == self.names:
@@ -136,7 +256,10 @@ class Formula:
         matrix = self._matrix(self._spec, present(rows))
         names, _ = names_and_terms(matrix.model_spec)
         if names != self.names:
-            raise ValueError(f"the columns that the formula {self.text!r} makes of X are not those of the fit; fit again with this version of formulaic")
+            raise ValueError(
+                f"the columns that the formula {self.text!r} makes of X are not those of the fit; "
+                "fit again with this version of formulaic"
+            )
         return self._encoded(matrix, data.index)
 
     def response(self, data):
@@ -146,22 +269,45 @@ class Formula:
 
         if self.left in data.columns:
             return data[self.left]
-        learned, session = self.state.setdefault("left", {}) if self.state else {}, self._session(left=True)
+        learned, session = (
+            self.state.setdefault("left", {}) if self.state else {},
+            self._session(left=True),
+        )
         try:
             with np.errstate(**QUIET):
-                value = stateful_eval(self.left, {**TRANSFORMS, **session, **readied(data, self.used(left=True))}, {}, learned, None)
+                value = stateful_eval(
+                    self.left,
+                    {**TRANSFORMS, **session, **readied(data, self.used(left=True))},
+                    {},
+                    learned,
+                    None,
+                )
             value = np.asarray(getattr(value, "__wrapped__", value))
-            return pd.Series(np.broadcast_to(value, len(data)) if value.ndim == 0 else value, index=data.index, name=self.left)
+            return pd.Series(
+                np.broadcast_to(value, len(data)) if value.ndim == 0 else value,
+                index=data.index,
+                name=self.left,
+            )
         except Exception as error:  # whatever the expression raises
-            raise ValueError(f"formula {self.text!r}: the left side {self.left!r} cannot be computed ({type(error).__name__}: {error})") from error
+            raise ValueError(
+                f"formula {self.text!r}: the left side {self.left!r} cannot be computed "
+                f"({type(error).__name__}: {error})"
+            ) from error
 
     def rows(self, data, y=None, **by_row):
-        """(Encoded, y, by_row) of rows for scores and refits. y None: the left side of `data`, and incomplete rows are left out as in the fit."""
+        """(Encoded, y, by_row) of rows for scores and refits. y None: the left side of `data`, and
+        incomplete rows are left out as in the fit.
+        """
         if y is None:
             data = text_named(data) if isinstance(data, pd.DataFrame) else data
             used = [*self.used(), *self.used(left=True)]
-            if not isinstance(data, pd.DataFrame) or not set(self.used(left=True)) <= set(data.columns):
-                raise ValueError(f"y is missing: pass y=, or a DataFrame with the columns of the left side, {self.left!r}")
+            if not isinstance(data, pd.DataFrame) or not set(self.used(left=True)) <= set(
+                data.columns
+            ):
+                raise ValueError(
+                    "y is missing: pass y=, or a DataFrame with the columns of the left side, "
+                    f"{self.left!r}"
+                )
             keep, by_row = complete(data, [name for name in used if name in data.columns], by_row)
             data = data[keep]
             y = self.response(data)
@@ -174,65 +320,133 @@ class Formula:
         session, types = self._session(), pd.api.types
         plain = {name for factor in self._factors() if isinstance(factor, tuple) for name in factor}
         for name, dtype in rows.dtypes.items():
-            if name in plain and (not (types.is_numeric_dtype(dtype) or types.is_object_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype)) or types.is_complex_dtype(dtype)):
-                raise TypeError(f"formula {self.text!r}: column {name} has dtype {dtype}; convert it to numbers, or write C({name}) for categories")
+            if name in plain and (
+                not (
+                    types.is_numeric_dtype(dtype)
+                    or types.is_object_dtype(dtype)
+                    or isinstance(dtype, pd.CategoricalDtype)
+                )
+                or types.is_complex_dtype(dtype)
+            ):
+                raise TypeError(
+                    f"formula {self.text!r}: column {name} has dtype {dtype}; convert it to "
+                    f"numbers, or write C({name}) for categories"
+                )
         try:
             with np.errstate(**QUIET), warnings.catch_warnings():
                 warnings.simplefilter("error", category=DataMismatchWarning)
                 matrix = spec.get_model_matrix(rows.reset_index(drop=True), context=session)
         except Exception as error:  # formulaic's own, and whatever an expression raises
-            hint = "; its columns are complete there, so the expression makes them: change it, or drop those rows of data" if "contains null values" in str(error) else ""
+            hint = (
+                "; its columns are complete there, so the expression makes them: change it, or "
+                "drop those rows of data"
+                if "contains null values" in str(error)
+                else ""
+            )
             raise ValueError(f"formula {self.text!r}: {calm(error)}{hint}") from error
         return matrix
 
     def _encoded(self, matrix, index):
         """The matrix without its intercept."""
         kept = [j for j, name in enumerate(matrix.model_spec.column_names) if name != "Intercept"]
-        X = sp.csc_array(matrix.__wrapped__)[:, kept] if self.output == "sparse" else matrix.__wrapped__.iloc[:, kept].set_axis(index)
+        X = (
+            sp.csc_array(matrix.__wrapped__)[:, kept]
+            if self.output == "sparse"
+            else matrix.__wrapped__.iloc[:, kept].set_axis(index)
+        )
         return Encoded(X, self, index)
 
     def _known_levels(self, rows):
         """Refuse levels that the fit did not know, and text where it had numbers, by column."""
         for expr, (kind, state) in self.state["levels"].items():
-            if kind == "numerical" and expr in rows.columns and not pd.api.types.is_numeric_dtype(rows[expr].dtype):
-                raise ValueError(f"column {expr} has dtype {rows[expr].dtype}, in the fit it held numbers; convert it")
+            if (
+                kind == "numerical"
+                and expr in rows.columns
+                and not pd.api.types.is_numeric_dtype(rows[expr].dtype)
+            ):
+                raise ValueError(
+                    f"column {expr} has dtype {rows[expr].dtype}, in the fit it held numbers; "
+                    "convert it"
+                )
             known, column = state.get("categories"), column_of(expr, rows.columns)
-            new = [] if known is None or column is None else sorted(set(rows[column].unique()) - set(known), key=str)
+            new = (
+                []
+                if known is None or column is None
+                else sorted(set(rows[column].unique()) - set(known), key=str)
+            )
             if new:
                 first = new[0].item() if isinstance(new[0], np.generic) else new[0]
-                raise ValueError(f"column {column} has the level {first!r}, which the fit did not know (it knew {', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "
-                                 "drop these rows, or fit again with rows of that level")
+                raise ValueError(
+                    f"column {column} has the level {first!r}, which the fit did not know (it knew "
+                    f"{', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "
+                    "drop these rows, or fit again with rows of that level"
+                )
 
     def _session(self, left=False):
-        """Functions and values of the session that fitted the formula, for its right (left) side; ValueError where they are needed and not known any more."""
+        """Functions and values of the session that fitted the formula, for its right (left) side;
+        ValueError where they are needed and not known any more.
+        """
         if self.own is not None:
             return self.own
-        plain, needed = {*self.columns, *ARITHMETIC}, [expr for expr in self._expressions() if (expr == self.left) == left]
+        plain, needed = (
+            {*self.columns, *ARITHMETIC},
+            [expr for expr in self._expressions() if (expr == self.left) == left],
+        )
         bad = next((bit for expr in needed for bit in foreign(expr, plain)), None)
         if bad:
-            raise ValueError(f"the formula {self.text!r} uses {bad!r} of the session that fitted it, which path files and pickles do not hold; fit again, or pass predict the "
-                             f"{len(self.names)} encoded columns as an array")
+            raise ValueError(
+                f"the formula {self.text!r} uses {bad!r} of the session that fitted it, which path "
+                "files and pickles do not hold; fit again, or pass predict the "
+                f"{len(self.names)} encoded columns as an array"
+            )
         return {}
 
-    # ------------------------------------------------------------------------------------------------------------ storage
+    # -------------------- storage
 
     def stored(self):
-        """What a path file holds, for JSON; `state` None where levels are not text, numbers or bools."""
+        """What a path file holds, for JSON; `state` None where levels are not text, numbers or
+        bools.
+        """
         columns = self.columns if wild(self.text) else [*self.used(left=True), *self.used()]
         try:
             state = packed(self.state)
         except TypeError:
             state = None
-        return {"text": self.text, "columns": columns, "state": state, "names": self.names, "n_dropped": self.n_dropped, "output": self.output}
+        return {
+            "text": self.text,
+            "columns": columns,
+            "state": state,
+            "names": self.names,
+            "n_dropped": self.n_dropped,
+            "output": self.output,
+        }
 
     @classmethod
     def restored(cls, stored):
-        """A Formula from what `stored` gave. Nothing of it is evaluated before rows are encoded, and then only arithmetic, NumPy's functions of numbers and formulaic's transforms."""
-        return cls(stored["text"], stored["columns"], state=unpacked(stored["state"]), names=stored["names"], n_dropped=int(stored["n_dropped"]), output=stored["output"])
+        """A Formula from what `stored` gave. Nothing of it is evaluated before rows are encoded,
+        and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
+        """
+        return cls(
+            stored["text"],
+            stored["columns"],
+            state=unpacked(stored["state"]),
+            names=stored["names"],
+            n_dropped=int(stored["n_dropped"]),
+            output=stored["output"],
+        )
 
     def _restore(self):
         from formulaic import ModelSpec
         from formulaic.parser.types import Factor
 
-        levels = {expr: (Factor.Kind(kind), copy.deepcopy(state)) for expr, (kind, state) in self.state["levels"].items()}
-        self._spec = ModelSpec.from_spec(right_side(self), output=self.output, na_action="raise", transform_state=copy.deepcopy(self.state["transforms"]), encoder_state=levels)
+        levels = {
+            expr: (Factor.Kind(kind), copy.deepcopy(state))
+            for expr, (kind, state) in self.state["levels"].items()
+        }
+        self._spec = ModelSpec.from_spec(
+            right_side(self),
+            output=self.output,
+            na_action="raise",
+            transform_state=copy.deepcopy(self.state["transforms"]),
+            encoder_state=levels,
+        )

@@ -1,45 +1,96 @@
 """The text of formulas: what is on either side, and what Python expressions in it use."""
+
 import ast
 import re
 
 import numpy as np
 
-PLAIN = (ast.Expression, ast.Call, ast.keyword, ast.Name, ast.Attribute, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.List, ast.Tuple, ast.Dict, ast.operator, ast.unaryop,
-         ast.cmpop, ast.boolop, ast.expr_context)  # all that a formula read from a file may be made of
+PLAIN = (
+    ast.Expression,
+    ast.Call,
+    ast.keyword,
+    ast.Name,
+    ast.Attribute,
+    ast.Constant,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.BoolOp,
+    ast.List,
+    ast.Tuple,
+    ast.Dict,
+    ast.operator,
+    ast.unaryop,
+    ast.cmpop,
+    ast.boolop,
+    ast.expr_context,
+)  # all that a formula read from a file may be made of
 
 
 def parse(text, columns):
-    """(left expression, terms of the right side without the intercept, whether there is one) of a formula."""
+    """(left expression, terms of the right side without the intercept, whether there is one) of a
+    formula.
+    """
     from formulaic import Formula as Parser
     from formulaic.formula import SimpleFormula, StructuredFormula
 
     try:
-        formula = Parser.from_spec(text, context={"__formulaic_variables_available__": list(columns)})
+        formula = Parser.from_spec(
+            text, context={"__formulaic_variables_available__": list(columns)}
+        )
     except Exception as error:  # the parser has many
         raise ValueError(f"formula {text!r} cannot be read: {calm(error)}") from error
     if not isinstance(formula, StructuredFormula) or not hasattr(formula, "lhs"):
         raise ValueError(f'formula {text!r} has no response; write "y ~ a + b"')
-    if not isinstance(formula.lhs, SimpleFormula) or len(formula.lhs) != 1 or len(next(iter(formula.lhs)).factors) != 1:
-        raise ValueError(f'formula {text!r} needs one response on the left; write an expression in braces or a function, "{{a + b}} ~ c" or "np.log(a) ~ c"')
+    if (
+        not isinstance(formula.lhs, SimpleFormula)
+        or len(formula.lhs) != 1
+        or len(next(iter(formula.lhs)).factors) != 1
+    ):
+        raise ValueError(
+            f"formula {text!r} needs one response on the left; write an expression in braces or a "
+            f'function, "{{a + b}} ~ c" or "np.log(a) ~ c"'
+        )
     if not isinstance(formula.rhs, SimpleFormula):
         raise ValueError(f"formula {text!r} has several parts on the right; this model takes one")
     left = next(iter(next(iter(formula.lhs)).factors)).expr
     terms = [term for term in formula.rhs if str(term) != "1"]
     if not terms:
-        raise ValueError(f'formula {text!r} names no column on the right side; write "y ~ a + b", or "y ~ ." for all columns')
+        raise ValueError(
+            f'formula {text!r} names no column on the right side; write "y ~ a + b", or "y ~ ." '
+            "for all columns"
+        )
     left_names = names_in(left) if left not in columns else {left}
-    right = {name for term in terms for f in term.factors for name in ([f.expr] if f.eval_method.value == "lookup" else names_in(f.expr) if f.eval_method.value == "python" else [])}
+    right = {
+        name
+        for term in terms
+        for f in term.factors
+        for name in (
+            [f.expr]
+            if f.eval_method.value == "lookup"
+            else names_in(f.expr)
+            if f.eval_method.value == "python"
+            else []
+        )
+    }
     shared = left_names & set(columns)
     if shared and shared <= right:
-        raise ValueError(f"formula {text!r}: the response {', '.join(sorted(shared))} is also on the right side; take it out")
+        raise ValueError(
+            f"formula {text!r}: the response {', '.join(sorted(shared))} is also on the right "
+            "side; take it out"
+        )
     return left, terms, len(terms) < len(formula.rhs)
 
 
 def right_side(formula):
-    """formulaic's formula of the right side, the intercept with it: categories are then coded against their first level."""
+    """formulaic's formula of the right side, the intercept with it: categories are then coded
+    against their first level.
+    """
     from formulaic import Formula as Parser
 
-    return Parser.from_spec(formula.text, context={"__formulaic_variables_available__": list(formula.columns)}).rhs
+    return Parser.from_spec(
+        formula.text, context={"__formulaic_variables_available__": list(formula.columns)}
+    ).rhs
 
 
 def names_and_terms(spec):
@@ -59,15 +110,27 @@ def names_in(expression):
 
     aliases = {}
     try:
-        nodes = list(ast.walk(ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval")))
+        nodes = list(
+            ast.walk(ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval"))
+        )
     except SyntaxError:
         return {expression}
-    quoted = {node.args[0].value for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Q" and node.args and isinstance(node.args[0], ast.Constant)}
+    quoted = {
+        node.args[0].value
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "Q"
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    }
     return {aliases.get(node.id, node.id) for node in nodes if isinstance(node, ast.Name)} | quoted
 
 
 def foreign(expression, plain):
-    """What is in an expression beyond arithmetic, NumPy's functions of numbers, formulaic's transforms and the names in `plain`: bits of its text."""
+    """What is in an expression beyond arithmetic, NumPy's functions of numbers, formulaic's
+    transforms and the names in `plain`: bits of its text.
+    """
     from formulaic.transforms import TRANSFORMS
     from formulaic.utils.code import sanitize_variable_names
 
@@ -76,8 +139,16 @@ def foreign(expression, plain):
     aliases, out = {}, []
     for node in ast.walk(ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval")):
         if isinstance(node, ast.Attribute):
-            numpy = isinstance(node.value, ast.Name) and node.value.id == "np" and isinstance(getattr(np, node.attr, None), np.ufunc)
-            sound = numpy or (isinstance(node.value, ast.Name) and node.value.id == "contr" and not node.attr.startswith("_"))
+            numpy = (
+                isinstance(node.value, ast.Name)
+                and node.value.id == "np"
+                and isinstance(getattr(np, node.attr, None), np.ufunc)
+            )
+            sound = numpy or (
+                isinstance(node.value, ast.Name)
+                and node.value.id == "contr"
+                and not node.attr.startswith("_")
+            )
         elif isinstance(node, ast.Name):
             sound = aliases.get(node.id, node.id) in plain or node.id in TRANSFORMS
         else:
@@ -88,14 +159,22 @@ def foreign(expression, plain):
 
 
 def column_of(expression, columns):
-    """The column whose levels an expression codes: the column itself or C(column, ...), else None."""
+    """The column whose levels an expression codes: the column itself or C(column, ...), else
+    None.
+    """
     from formulaic.utils.code import sanitize_variable_names
 
     if expression in columns:
         return expression
     aliases = {}
     node = ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval").body
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "C" and node.args and isinstance(node.args[0], ast.Name):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "C"
+        and node.args
+        and isinstance(node.args[0], ast.Name)
+    ):
         name = aliases.get(node.args[0].id, node.args[0].id)
         return name if name in columns else None
     return None
@@ -114,4 +193,7 @@ def tight(text):
 def calm(error):
     """An error's text in one line, without colours."""
     text = str(error).split("\n\n")[0].replace("\x1b[1;31m", "").replace("\x1b[0m", "")
-    return " ".join(text.replace("⧛[1;31m", "").replace("⧛[0m⧚", "").replace("⧚", "").split()) or type(error).__name__
+    return (
+        " ".join(text.replace("⧛[1;31m", "").replace("⧛[0m⧚", "").replace("⧚", "").split())
+        or type(error).__name__
+    )

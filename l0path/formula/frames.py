@@ -1,4 +1,7 @@
-"""Rows and columns of a DataFrame for a formula: complete rows and what goes with them, plain dtypes, and what was learned as JSON."""
+"""Rows and columns of a DataFrame for a formula: complete rows and what goes with them, plain
+dtypes, and what was learned as JSON.
+"""
+
 import numpy as np
 import pandas as pd
 
@@ -6,25 +9,44 @@ FOLDS = ("cv", "outer")
 
 
 def complete(data, used, by_row):
-    """(keep (n,) bool, by_row): rows without missing values in the columns used; what belongs to rows, at these; text names a column."""
+    """(keep (n,) bool, by_row): rows without missing values in the columns used; what belongs to
+    rows, at these; text names a column.
+    """
     keep = ~data[used].isna().to_numpy().any(axis=1)
     if not keep.any():
         worst = data[used].isna().sum().idxmax()
-        raise ValueError(f"every row of data has a missing value in a column that is used (most in {worst}); leave that column out of the formula, or impute it" if len(keep) else "data has no rows")
+        raise ValueError(
+            f"every row of data has a missing value in a column that is used (most in {worst}); "
+            "leave that column out of the formula, or impute it"
+            if len(keep)
+            else "data has no rows"
+        )
     return keep, {name: _at_rows(value, keep, name, data) for name, value in by_row.items()}
 
 
 def _at_rows(value, keep, name, data):
-    """What belongs to the rows of data, at those that are kept: a column's name, an array, a Series of the same index, fold ids or (train, test) pairs; what is not by row as it is."""
+    """What belongs to the rows of data, at those that are kept: a column's name, an array, a Series
+    of the same index, fold ids or (train, test) pairs; what is not by row as it is.
+    """
     if isinstance(value, str):
         return data.loc[keep, value].to_numpy()
     if isinstance(value, (pd.Series, pd.DataFrame)) and not value.index.equals(data.index):
-        raise ValueError(f"data and {name} have different indexes; align them first (for example {name} = {name}.loc[data.index]) or pass {name}.to_numpy()")
+        raise ValueError(
+            f"data and {name} have different indexes; align them first (for example {name} = "
+            f"{name}.loc[data.index]) or pass {name}.to_numpy()"
+        )
     if name in FOLDS:
-        return value if not hasattr(value, "__iter__") or hasattr(value, "split") else _folds(value, keep)
+        return (
+            value
+            if not hasattr(value, "__iter__") or hasattr(value, "split")
+            else _folds(value, keep)
+        )
     value = value.to_numpy() if isinstance(value, (pd.Series, pd.DataFrame)) else np.asarray(value)
     if value.ndim and value.shape[0] != keep.size:
-        raise ValueError(f"{name} has {value.shape[0]} values, data has {keep.size} rows: pass one per row of data, before rows with missing values are dropped")
+        raise ValueError(
+            f"{name} has {value.shape[0]} values, data has {keep.size} rows: pass one per row of "
+            "data, before rows with missing values are dropped"
+        )
     return value[keep] if value.ndim else value.item()
 
 
@@ -33,15 +55,25 @@ def _folds(value, keep):
     items = list(value)
     if items and all(pd.api.types.is_scalar(item) for item in items):
         if len(items) != keep.size:
-            raise ValueError(f"cv (fold ids) has {len(items)} labels, data has {keep.size} rows: pass one per row of data")
+            raise ValueError(
+                f"cv (fold ids) has {len(items)} labels, data has {keep.size} rows: pass one per "
+                "row of data"
+            )
         return np.array(items)[keep]
     place = np.cumsum(keep) - 1
 
     def moved(rows):
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == keep.shape else rows
-        if rows.dtype.kind not in "iu" or rows.ndim != 1 or (rows.size and not -keep.size <= rows.min() <= rows.max() < keep.size):
-            raise ValueError(f"cv: (train, test) must be indices of the {keep.size} rows of data, or masks of that length")
+        if (
+            rows.dtype.kind not in "iu"
+            or rows.ndim != 1
+            or (rows.size and not -keep.size <= rows.min() <= rows.max() < keep.size)
+        ):
+            raise ValueError(
+                f"cv: (train, test) must be indices of the {keep.size} rows of data, or masks of "
+                "that length"
+            )
         return place[rows[keep[rows]]]
 
     return [tuple(moved(part) for part in pair) for pair in items]
@@ -53,7 +85,9 @@ def text_named(data):
 
 
 def readied(data, used):
-    """Columns as formulaic understands them: nullable numbers and bools as NumPy's, text as objects, objects that are all numbers as numbers."""
+    """Columns as formulaic understands them: nullable numbers and bools as NumPy's, text as
+    objects, objects that are all numbers as numbers.
+    """
     rows, out = data[list(dict.fromkeys(used))], {}
     for name, dtype in rows.dtypes.items():
         if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
@@ -61,7 +95,11 @@ def readied(data, used):
         column, types = rows[name], pd.api.types
         if types.is_object_dtype(column.dtype):
             column = column.infer_objects()
-        if isinstance(column.dtype, pd.CategoricalDtype) or types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
+        if (
+            isinstance(column.dtype, pd.CategoricalDtype)
+            or types.is_datetime64_any_dtype(column.dtype)
+            or types.is_timedelta64_dtype(column.dtype)
+        ):
             pass
         elif types.is_bool_dtype(column.dtype):
             column = column.astype(bool)
@@ -74,13 +112,25 @@ def readied(data, used):
 
 
 def present(rows):
-    """Rows whose categories are those that occur: a level without rows would be a column of zeros, and new rows of it would pass for the first level."""
-    return rows.assign(**{name: column.cat.remove_unused_categories() for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)})
+    """Rows whose categories are those that occur: a level without rows would be a column of zeros,
+    and new rows of it would pass for the first level.
+    """
+    return rows.assign(
+        **{
+            name: column.cat.remove_unused_categories()
+            for name, column in rows.items()
+            if isinstance(column.dtype, pd.CategoricalDtype)
+        }
+    )
 
 
 def without_contrasts(state):
     """An encoder's state less what formulaic keeps for show."""
-    return {key: without_contrasts(value) if isinstance(value, dict) else value for key, value in state.items() if key != "contrasts"}
+    return {
+        key: without_contrasts(value) if isinstance(value, dict) else value
+        for key, value in state.items()
+        if key != "contrasts"
+    }
 
 
 def packed(value):
@@ -100,5 +150,9 @@ def packed(value):
 def unpacked(value):
     """What `packed` was given."""
     if isinstance(value, dict):
-        return np.array(value["array"]) if "array" in value else {unpacked(key): unpacked(v) for key, v in value["dict"]}
+        return (
+            np.array(value["array"])
+            if "array" in value
+            else {unpacked(key): unpacked(v) for key, v in value["dict"]}
+        )
     return [unpacked(v) for v in value] if isinstance(value, list) else value

@@ -1,4 +1,7 @@
-"""fit("y ~ a + C(b)", data, ...): arguments that go with a formula, turned into those that go with arrays."""
+"""fit("y ~ a + C(b)", data, ...): arguments that go with a formula, turned into those that go with
+arrays.
+"""
+
 import sys
 from collections import Counter
 
@@ -13,22 +16,38 @@ BY_ROW = ("sample_weight", "offset", "groups_cv")
 
 
 def opened(text, data, arguments):
-    """(Encoded, y, arguments) of fit(text, data, **arguments): the formula's rows, with arguments by row, by column name and by term turned into those of arrays."""
+    """(Encoded, y, arguments) of fit(text, data, **arguments): the formula's rows, with arguments
+    by row, by column name and by term turned into those of arrays.
+    """
     arguments = dict(arguments)
     data = arguments.pop("data", None) if data is None else data
     if not isinstance(data, pd.DataFrame):
-        raise TypeError(f"data is {'missing' if data is None else 'a ' + type(data).__name__}: with a formula pass a pandas DataFrame, l0path.fit({text!r}, data)")
+        raise TypeError(
+            f"data is {'missing' if data is None else 'a ' + type(data).__name__}: with a formula "
+            f"pass a pandas DataFrame, l0path.fit({text!r}, data)"
+        )
     if arguments.get("feature_names") is not None:
         raise ValueError("feature_names= names the columns of an array; a formula names its own")
     data = text_named(data)
-    by_row = {name: arguments[name] for name in (*BY_ROW, *FOLDS) if arguments.get(name) is not None}
+    by_row = {
+        name: arguments[name] for name in (*BY_ROW, *FOLDS) if arguments.get(name) is not None
+    }
     named = {name: value for name, value in by_row.items() if isinstance(value, str)}
     for name, column in named.items():
         if column not in data.columns:
-            raise ValueError(f"{name}={column!r} is not a column of data; pass the name of one, or one value per row")
-    formula = Formula(text, [name for name in data.columns if not (wild(text) and name in named.values())])  # "." does not stand for weights and the like
+            raise ValueError(
+                f"{name}={column!r} is not a column of data; pass the name of one, or one value "
+                "per row"
+            )
+    formula = Formula(
+        text, [name for name in data.columns if not (wild(text) and name in named.values())]
+    )  # "." does not stand for weights and the like
     formula.own = formula._environment(_caller())
-    twice = [name for name, count in Counter(data.columns).items() if count > 1 and name in {*formula.used(), *formula.used(left=True), *named.values()}]
+    twice = [
+        name
+        for name, count in Counter(data.columns).items()
+        if count > 1 and name in {*formula.used(), *formula.used(left=True), *named.values()}
+    ]
     if twice:
         raise ValueError(f"data has the column {twice[0]!r} more than once; rename one")
     _fit_intercept(formula, arguments)
@@ -44,19 +63,32 @@ def opened(text, data, arguments):
 def notes(formula):
     """What a path should say about the rows; formula: a `Formula` or None."""
     dropped = 0 if formula is None else formula.n_dropped
-    return [f"{dropped} row{'s' if dropped > 1 else ''} with missing values dropped"] if dropped else []
+    return (
+        [f"{dropped} row{'s' if dropped > 1 else ''} with missing values dropped"]
+        if dropped
+        else []
+    )
 
 
 def _fit_intercept(formula, arguments):
     given = arguments.get("fit_intercept")
     if given is not None and bool(given) != formula.intercept:
-        remedy = 'write "- 1" into the formula' if formula.intercept else 'take "- 1" or "+ 0" out of the formula'
-        raise ValueError(f"fit_intercept={given!r} contradicts the formula {formula.text!r}, which has {'an' if formula.intercept else 'no'} intercept; leave fit_intercept out, or {remedy}")
+        remedy = (
+            'write "- 1" into the formula'
+            if formula.intercept
+            else 'take "- 1" or "+ 0" out of the formula'
+        )
+        raise ValueError(
+            f"fit_intercept={given!r} contradicts the formula {formula.text!r}, which has "
+            f"{'an' if formula.intercept else 'no'} intercept; leave fit_intercept out, or {remedy}"
+        )
     arguments["fit_intercept"] = formula.intercept
 
 
 def _by_term(formula, arguments):
-    """Arguments about columns with terms replaced by their columns, and groups: a term of several columns is one, unless groups=False or groups of other kinds are given."""
+    """Arguments about columns with terms replaced by their columns, and groups: a term of several
+    columns is one, unless groups=False or groups of other kinds are given.
+    """
     columns = {term: [formula.names[j] for j in at] for term, at in formula.terms}
     by_text = {tight(term): names for term, names in columns.items()}
     groups, out = arguments.get("groups"), {"feature_names": formula.names}
@@ -68,22 +100,40 @@ def _by_term(formula, arguments):
         return by_text.get(tight(entry), [entry])
 
     def columns_of(members):
-        return [column for entry in ([members] if isinstance(members, (str, int, np.integer)) else members) for column in names_of(entry)]
+        return [
+            column
+            for entry in ([members] if isinstance(members, (str, int, np.integer)) else members)
+            for column in names_of(entry)
+        ]
 
     for name in ("always_include", "exclude"):
         value = arguments.get(name)
-        if isinstance(value, str) or (isinstance(value, (list, tuple, set)) and any(isinstance(v, str) for v in value)):
-            out[name] = [column for entry in ([value] if isinstance(value, str) else value) for column in names_of(entry)]
+        if isinstance(value, str) or (
+            isinstance(value, (list, tuple, set)) and any(isinstance(v, str) for v in value)
+        ):
+            out[name] = [
+                column
+                for entry in ([value] if isinstance(value, str) else value)
+                for column in names_of(entry)
+            ]
     for name in ("lower", "upper", "penalty_factor"):
         value = arguments.get(name)
-        if isinstance(value, dict) or (isinstance(value, pd.Series) and not pd.api.types.is_integer_dtype(value.index)):
-            out[name] = {column: v for entry, v in dict(value).items() for column in names_of(entry)}
+        if isinstance(value, dict) or (
+            isinstance(value, pd.Series) and not pd.api.types.is_integer_dtype(value.index)
+        ):
+            out[name] = {
+                column: v for entry, v in dict(value).items() for column in names_of(entry)
+            }
     if groups is None or groups is True or groups is False:
         wide = groups is not False and any(len(names) > 1 for names in columns.values())
         out["groups"] = [term for term, at in formula.terms for _ in at] if wide else None
     elif isinstance(groups, dict):
         out["groups"] = {label: columns_of(members) for label, members in groups.items()}
-    elif isinstance(groups, (list, tuple)) and groups and all(isinstance(members, (list, tuple, set)) for members in groups):
+    elif (
+        isinstance(groups, (list, tuple))
+        and groups
+        and all(isinstance(members, (list, tuple, set)) for members in groups)
+    ):
         out["groups"] = [columns_of(members) for members in groups]
     return out
 
@@ -91,6 +141,9 @@ def _by_term(formula, arguments):
 def _caller():
     """The frame outside this package that called into it."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]
+    ):
         frame = frame.f_back
     return frame

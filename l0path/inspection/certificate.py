@@ -1,4 +1,7 @@
-"""`Path.certify`, `Model.certify`: how far one solution can be from the best of its size or lambda0."""
+"""`Path.certify`, `Model.certify`: how far one solution can be from the best of its size or
+lambda0.
+"""
+
 from __future__ import annotations
 
 import math
@@ -26,12 +29,18 @@ from .neighbours import fit_data
 class Certificate:
     """What is proved about one solution.
 
-    model: the `Model`, of `.path`; incumbent: its objective; lower_bound: of the objective of every model of at most k unforced columns (on a lambda0 grid: of every model), NaN where nothing is known
-    gap: (incumbent - lower_bound) / max(|incumbent|, 1e-12), inf where nothing is known; proven: the gap is at most 1e-6 (of n_best models: each) and no box was assumed
-    deviance_ratio_bound: no best model has a larger deviance ratio; best: the n_best best models, [model] for one; nodes: of the search, 0 where none was needed; seconds
-    status: "optimal" (to the gap asked for, 1e-6), "time_limit", "node_limit", "interrupted", "gap_not_closed" (where nothing can be branched on)
+    model: the `Model`, of `.path`; incumbent: its objective; lower_bound: of the objective of every
+        model of at most k unforced columns (on a lambda0 grid: of every model), NaN where nothing
+        is known
+    gap: (incumbent - lower_bound) / max(|incumbent|, 1e-12), inf where nothing is known; proven:
+        the gap is at most 1e-6 (of n_best models: each) and no box was assumed
+    deviance_ratio_bound: no best model has a larger deviance ratio; best: the n_best best models,
+        [model] for one; nodes: of the search, 0 where none was needed; seconds
+    status: "optimal" (to the gap asked for, 1e-6), "time_limit", "node_limit", "interrupted",
+        "gap_not_closed" (where nothing can be branched on)
     assumptions: what holds only under an assumption, and what the statement is about, as text
-    fixed_in, fixed_out: indices of the unforced columns that every best model has, and that none has; path: a new path with the row bounded
+    fixed_in, fixed_out: indices of the unforced columns that every best model has, and that none
+        has; path: a new path with the row bounded
     """
 
     model: Model
@@ -50,37 +59,79 @@ class Certificate:
     path: Path = field(repr=False)
 
     def _verdict(self):
-        return "proven optimal" if self.proven else "within the gap asked for" if self.status == "optimal" else self.status.replace("_", " ")
+        return (
+            "proven optimal"
+            if self.proven
+            else "within the gap asked for"
+            if self.status == "optimal"
+            else self.status.replace("_", " ")
+        )
 
     def __repr__(self):
         m = self.model
         what = f"lambda0 = {m.lambda0:.4g}, k = {m.k}" if math.isfinite(m.lambda0) else f"k = {m.k}"
-        bound = f"bound {self.lower_bound:.6g}, gap {self.gap:.2g}" if math.isfinite(self.gap) else "no bound"
+        bound = (
+            f"bound {self.lower_bound:.6g}, gap {self.gap:.2g}"
+            if math.isfinite(self.gap)
+            else "no bound"
+        )
         names = [self.model.path.meta.names[j] for j in self.fixed_in]
         inside = f": {', '.join(names[:6])}{', ...' if len(names) > 6 else ''}" if names else ""
-        lines = [f"<l0path.Certificate: {what}, {self._verdict()}",
-                 f"  objective {self.incumbent:.6g}, {bound}; deviance ratio {m.deviance_ratio:.4f}, no best model above {self.deviance_ratio_bound:.4f}",
-                 f"  {len(names)} columns in every best model{inside}; {len(self.fixed_out)} in none; {self.nodes} nodes, {self.seconds:.2g} s", *(f"  {text}" for text in self.assumptions)]
+        lines = [
+            f"<l0path.Certificate: {what}, {self._verdict()}",
+            f"  objective {self.incumbent:.6g}, {bound}; deviance ratio {m.deviance_ratio:.4f}, no "
+            f"best model above {self.deviance_ratio_bound:.4f}",
+            f"  {len(names)} columns in every best model{inside}; {len(self.fixed_out)} in none; "
+            f"{self.nodes} nodes, {self.seconds:.2g} s",
+            *(f"  {text}" for text in self.assumptions),
+        ]
         return "\n".join(lines) + ">"
 
 
-def certify(self: Path, rule: str | Callable[[Path], int] | None = None, *, time_limit: float = 30, n_best: int = 1, gap: float = CLOSED, node_limit: int | None = None, box: float | str | None = None,
-            algorithm: Settings | None = None, progress: bool = False, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> Certificate:
-    """`Certificate` of one solution: a lower bound of the objective of every model of its size (on a lambda0 grid: of every model), and the columns that every best model, or none, has.
+def certify(
+    self: Path,
+    rule: str | Callable[[Path], int] | None = None,
+    *,
+    time_limit: float = 30,
+    n_best: int = 1,
+    gap: float = CLOSED,
+    node_limit: int | None = None,
+    box: float | str | None = None,
+    algorithm: Settings | None = None,
+    progress: bool = False,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    **selector: Unpack[Selector],
+) -> Certificate:
+    """`Certificate` of one solution: a lower bound of the objective of every model of its size (on
+    a lambda0 grid: of every model), and the columns that every best model, or none, has.
 
-    First rounds of better dual points, as many as gain something, and of safe rules that fix columns; fixed columns leave the problem, which tightens the next round's bounds. Then branch and bound on
-    what is left, until the gap is closed or time_limit or node_limit is met; Ctrl-C ends it too. Whatever ends it, the certificate holds the best model met and the bound reached.
+    First rounds of better dual points, as many as gain something, and of safe rules that fix
+    columns; fixed columns leave the problem, which tightens the next round's bounds. Then branch
+    and bound on what is left, until the gap is closed or time_limit or node_limit is met; Ctrl-C
+    ends it too. Whatever ends it, the certificate holds the best model met and the bound reached.
 
-    time_limit: seconds, None for no limit. node_limit: nodes of the search, None for no limit. gap: relative gap at which the search ends, 1e-6. n_best: how many of the best supports are wanted,
-    all of the size of the solution (`leaps::regsubsets(nbest=)` of R); `certificate.best` lists them, and "optimal" then says that no other support is better than the last of them.
-    algorithm: `BranchAndBound` (gap=, node_limit=) or `IntegralityGeneration` of `l0path.solvers`, None for the first with the gap and node_limit given here.
-    progress: a line on stderr (in a notebook below the cell) with seconds, objective, bound, gap and nodes.
-    X, y: those of the fit, for a path read from a file. A selector as in `Path.model`. `path` does not change: `certificate.path` is a
-    copy with the row bounded and, where a better subset was found, replaced; where the gap is closed to 1e-6 its optimality is "global".
-    box: M > 0, a bound on |b_j| in standardised units, for problems with lambda2 = 0 that have no other bound (a squared loss with more rows than columns has); "auto" takes twice the largest |b_j| of
-    the solution (as Bertsimas, King & Mazumder, Annals of Statistics 44, 2016, do in practice). It is assumed, not proved: stated in `assumptions`, and nothing is called proven under it.
+    time_limit: seconds, None for no limit. node_limit: nodes of the search, None for no limit. gap:
+        relative gap at which the search ends, 1e-6. n_best: how many of the best supports are
+        wanted,
+    all of the size of the solution (`leaps::regsubsets(nbest=)` of R); `certificate.best` lists
+    them, and "optimal" then says that no other support is better than the last of them.
+    algorithm: `BranchAndBound` (gap=, node_limit=) or `IntegralityGeneration` of `l0path.solvers`,
+        None for the first with the gap and node_limit given here.
+    progress: a line on stderr (in a notebook below the cell) with seconds, objective, bound, gap
+        and nodes.
+    X, y: those of the fit, for a path read from a file. A selector as in `Path.model`. `path` does
+        not change: `certificate.path` is a
+    copy with the row bounded and, where a better subset was found, replaced; where the gap is
+    closed to 1e-6 its optimality is "global".
+    box: M > 0, a bound on |b_j| in standardised units, for problems with lambda2 = 0 that have no
+        other bound (a squared loss with more rows than columns has); "auto" takes twice the largest
+        |b_j| of
+    the solution (as Bertsimas, King & Mazumder, Annals of Statistics 44, 2016, do in practice). It
+    is assumed, not proved: stated in `assumptions`, and nothing is called proven under it.
 
-    Raises ValueError for limits, n_best or a gap out of range and a box that is not positive or leaves the solution out, TypeError and LookupError for selectors.
+    Raises ValueError for limits, n_best or a gap out of range and a box that is not positive or
+    leaves the solution out, TypeError and LookupError for selectors.
 
     Examples
     --------
@@ -94,23 +145,49 @@ def certify(self: Path, rule: str | Callable[[Path], int] | None = None, *, time
     """
     began = time.perf_counter()
     if isinstance(n_best, bool) or not isinstance(n_best, (int, np.integer)) or n_best < 1:
-        raise ValueError(f"n_best={n_best!r} must be a whole number >= 1: how many of the best supports are wanted")
-    if time_limit is not None and (isinstance(time_limit, bool) or not isinstance(time_limit, (int, float, np.number)) or not time_limit > 0):
+        raise ValueError(
+            f"n_best={n_best!r} must be a whole number >= 1: how many of the best supports are "
+            "wanted"
+        )
+    if time_limit is not None and (
+        isinstance(time_limit, bool)
+        or not isinstance(time_limit, (int, float, np.number))
+        or not time_limit > 0
+    ):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
     if self.meta.groups is not None:
-        raise ValueError("certify searches among models of k columns, but the path has groups=: fit(certify=True, lambda2=...) gives bounds for numbers of groups; "
-                         "fit without groups (with a formula: groups=False) to search")
+        raise ValueError(
+            "certify searches among models of k columns, but the path has groups=: "
+            "fit(certify=True, lambda2=...) gives bounds for numbers of groups; "
+            "fit without groups (with a formula: groups=False) to search"
+        )
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
-        raise TypeError(f"algorithm={algorithm!r} must be None, or BranchAndBound(...) or IntegralityGeneration(...) of l0path.solvers")
+        raise TypeError(
+            f"algorithm={algorithm!r} must be None, or BranchAndBound(...) or "
+            "IntegralityGeneration(...) of l0path.solvers"
+        )
     if n_best > 1 and isinstance(settings, IntegralityGeneration):
-        raise ValueError(f"n_best={n_best} needs branch and bound: integrality generation finds one model; leave algorithm=None")
+        raise ValueError(
+            f"n_best={n_best} needs branch and bound: integrality generation finds one model; "
+            "leave algorithm=None"
+        )
     index, clock = self.index(rule, **selector), Clock(time_limit)
     with deferred_interrupts(clock):
         data = fit_data(self, X, y)
         data = replace(data, excluded=data.excluded | self.meta.excluded)
         with Bar(progress, "l0path certify") as bar:
-            proof = Proof(pose(data), data, row_weights(data), self.solutions[index], clock=clock, box=box, settings=settings, n_best=int(n_best), bar=bar)
+            proof = Proof(
+                pose(data),
+                data,
+                row_weights(data),
+                self.solutions[index],
+                clock=clock,
+                box=box,
+                settings=settings,
+                n_best=int(n_best),
+                bar=bar,
+            )
             try:
                 proof.run()
             except KeyboardInterrupt:
@@ -123,15 +200,46 @@ def _certificate(proof, path, index, seconds):
     s, texts = proof.row(), proof.assumptions()
     notes = [*path.notes, *([f"row {index}: {texts[0]}"] if proof.conditional else [])]
     rounds = path.rounds.to_dict("records")
-    model = Model(Path(path.meta, [*path.solutions[:index], s, *path.solutions[index + 1 :]], path.status, notes, rounds, path._source), index)
+    model = Model(
+        Path(
+            path.meta,
+            [*path.solutions[:index], s, *path.solutions[index + 1 :]],
+            path.status,
+            notes,
+            rounds,
+            path._source,
+        ),
+        index,
+    )
     best = [model]
     if proof.n_best > 1:
-        rows = [proof.in_units(fit, fit.support.size - proof.whole.forced.size) for fit in proof.best]
-        ranked = Path(path.meta, rows, f"the {len(rows)} best supports found", notes, (), path._source)
+        rows = [
+            proof.in_units(fit, fit.support.size - proof.whole.forced.size) for fit in proof.best
+        ]
+        ranked = Path(
+            path.meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
+        )
         best = [Model(ranked, i) for i in range(len(rows))]
     known, status = math.isfinite(s.lower_bound), proof.status()
     gap = relative_gap(s.objective, s.lower_bound) if known else math.inf
-    proven = status == "optimal" and gap <= CLOSED and (proof.n_best == 1 or proof.settings.gap <= CLOSED)
-    return Certificate(model=model, incumbent=s.objective, lower_bound=s.lower_bound, gap=gap, proven=proven,
-                       deviance_ratio_bound=path.meta.deviance_ratio(min(proof.loss, s.loss)), best=best, nodes=proof.nodes, seconds=seconds, status=status, assumptions=texts,
-                       fixed_in=np.flatnonzero(proof.into), fixed_out=np.flatnonzero(proof.out), path=model.path)
+    proven = (
+        status == "optimal"
+        and gap <= CLOSED
+        and (proof.n_best == 1 or proof.settings.gap <= CLOSED)
+    )
+    return Certificate(
+        model=model,
+        incumbent=s.objective,
+        lower_bound=s.lower_bound,
+        gap=gap,
+        proven=proven,
+        deviance_ratio_bound=path.meta.deviance_ratio(min(proof.loss, s.loss)),
+        best=best,
+        nodes=proof.nodes,
+        seconds=seconds,
+        status=status,
+        assumptions=texts,
+        fixed_in=np.flatnonzero(proof.into),
+        fixed_out=np.flatnonzero(proof.out),
+        path=model.path,
+    )

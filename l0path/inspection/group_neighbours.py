@@ -1,7 +1,10 @@
-"""What lies one exchange of groups away from a solution: every pair (a chosen group out, one of all others in), decided by refits; where they are many, the groups that score best are tried.
+"""What lies one exchange of groups away from a solution: every pair (a chosen group out, one of all
+others in), decided by refits; where they are many, the groups that score best are tried.
 
-The score of a group outside is twice what it takes off the objective by itself, c' G_gg^-1 c for the slopes c of the fit without the member that it replaces (`GroupModel.scores`).
+The score of a group outside is twice what it takes off the objective by itself, c' G_gg^-1 c for
+the slopes c of the fit without the member that it replaces (`GroupModel.scores`).
 """
+
 import numpy as np
 
 from ..problem import pose
@@ -13,7 +16,9 @@ SMALL = 2000  # columns up to which every exchange may be refitted: their Gram m
 
 
 class GroupNeighbours:
-    """The exchanges around solution `index` of a path with groups, as `Neighbours` has them for columns; units are numbers of groups."""
+    """The exchanges around solution `index` of a path with groups, as `Neighbours` has them for
+    columns; units are numbers of groups.
+    """
 
     exact = False
 
@@ -26,7 +31,14 @@ class GroupNeighbours:
         self.value = s.loss + s.shrinkage
         center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)
         self.model.grow(s.groups)
-        here = GroupFit(s.support, s.beta * self.problem.X.scale[s.support], float(s.intercept + center @ s.beta), self.value, s.flags, s.groups)
+        here = GroupFit(
+            s.support,
+            s.beta * self.problem.X.scale[s.support],
+            float(s.intercept + center @ s.beta),
+            self.value,
+            s.flags,
+            s.groups,
+        )
         self.fit = here if "separated" in s.flags else self.model.refit(s.groups, here)
         check_refitted(path, data, self.fit, self.value)
         self.units = s.groups
@@ -44,7 +56,11 @@ class GroupNeighbours:
     def cost(self):
         """Operations of all exchanges, inf where their columns are too many to hold."""
         size = self.fit.support.size + 2.0
-        return self.total * size**2 * (size if self.model.closed else self.problem.X.n) if np.unique(self.model.columns).size <= SMALL else np.inf
+        return (
+            self.total * size**2 * (size if self.model.closed else self.problem.X.n)
+            if np.unique(self.model.columns).size <= SMALL
+            else np.inf
+        )
 
     def every(self):
         """All exchanges, unranked: Pairs with a change of 0."""
@@ -60,11 +76,17 @@ class GroupNeighbours:
 
     def swapped(self, out, into, target=np.inf):
         """The Fit after an exchange."""
-        return self.model.refit(np.sort(np.append(self.units[self.units != out], into)), self.fit, target)
+        return self.model.refit(
+            np.sort(np.append(self.units[self.units != out], into)), self.fit, target
+        )
 
     def price(self, out, into):
         """Change of lambda0 sum f by an exchange; 0 on a support grid."""
-        return self.lambda0 * (self.problem.groups.factor[into] - self.problem.groups.factor[out]) if self.lambda0 else 0.0
+        return (
+            self.lambda0 * (self.problem.groups.factor[into] - self.problem.groups.factor[out])
+            if self.lambda0
+            else 0.0
+        )
 
     def ranked_each(self, count):
         """For each member the `count` groups of best score in its place: list of Pairs."""
@@ -75,15 +97,25 @@ class GroupNeighbours:
             return out
         fits = [self.without(i) for i in members]
         sides = [self.model.slopes(fit) for fit in fits]
-        scores = self.model.scores(np.column_stack([-slopes for slopes, _ in sides]), np.array([float(v.sum()) for _, v in sides]))
+        scores = self.model.scores(
+            np.column_stack([-slopes for slopes, _ in sides]),
+            np.array([float(v.sum()) for _, v in sides]),
+        )
         for i, fit, score in zip(members, fits, scores, strict=True):
-            change = fit.value - self.value - 0.5 * score[self.outside] + np.array([self.price(self.units[i], g) for g in self.outside])
+            change = (
+                fit.value
+                - self.value
+                - 0.5 * score[self.outside]
+                + np.array([self.price(self.units[i], g) for g in self.outside])
+            )
             best = np.lexsort((self.outside, change))[:count]
             out[i] = Pairs(np.full(best.size, self.units[i]), self.outside[best], change[best])
         return out
 
     def ranked(self, count):
         """The `count` most favourable exchanges by these scores: Pairs."""
-        out, into, change = (np.concatenate(part) for part in zip(*self.ranked_each(count), strict=True))
+        out, into, change = (
+            np.concatenate(part) for part in zip(*self.ranked_each(count), strict=True)
+        )
         best = np.lexsort((out, into, change))[:count]
         return Pairs(out[best], into[best], change[best])

@@ -1,7 +1,10 @@
-"""What lies one exchange away from a solution: every pair (a member out, a column of all p in), ranked by the quadratic of `l0path.solvers.exchange`, decided by refits.
+"""What lies one exchange away from a solution: every pair (a member out, a column of all p in),
+ranked by the quadratic of `l0path.solvers.exchange`, decided by refits.
 
-For the squared loss without lambda1 and box the ranking is the exact change of the objective; elsewhere it is that of the local quadratic, and refits of the best pairs decide.
+For the squared loss without lambda1 and box the ranking is the exact change of the objective;
+elsewhere it is that of the local quadratic, and refits of the best pairs decide.
 """
+
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,7 +19,9 @@ BLOCK = 1 << 22  # entries of the table of changes made at a time: 32 MB
 
 
 class Pairs(NamedTuple):
-    """Exchanges, the most favourable first: out, into column indices, change of the objective by the table; three (m,) arrays."""
+    """Exchanges, the most favourable first: out, into column indices, change of the objective by
+    the table; three (m,) arrays.
+    """
 
     out: np.ndarray
     into: np.ndarray
@@ -24,15 +29,26 @@ class Pairs(NamedTuple):
 
 
 def fit_data(path, X=None, y=None):
-    """The data of the fit; for a loaded path from X, y, with the forced, priced and equal columns of the fit."""
+    """The data of the fit; for a loaded path from X, y, with the forced, priced and equal columns
+    of the fit.
+    """
     if X is None and y is not None:
         raise ValueError("pass X= together with y=")
     data = path.data(X, y)
     if data is path._source.data:
         return data
     forced = path.meta.forced
-    data = replace(data, factor=path.meta.factor, forced=forced, excluded=np.isinf(path.meta.factor) | path.meta.excluded)
-    _, equal = column_notes(data, np.ones(path.p, dtype=bool), data.design.moments(data.weights / data.weights.sum(), True)[1])
+    data = replace(
+        data,
+        factor=path.meta.factor,
+        forced=forced,
+        excluded=np.isinf(path.meta.factor) | path.meta.excluded,
+    )
+    _, equal = column_notes(
+        data,
+        np.ones(path.p, dtype=bool),
+        data.design.moments(data.weights / data.weights.sum(), True)[1],
+    )
     excluded = data.excluded.copy()
     excluded[np.setdiff1d(equal, forced)] = True
     return replace(data, excluded=excluded)
@@ -40,12 +56,20 @@ def fit_data(path, X=None, y=None):
 
 def check_refitted(path, data, fit, value):
     """Refuse the solution of a loaded path that its refit lies below."""
-    if data is not path._source.data and fit.value < value - 1e-6 * max(abs(value), 1e-6 * path.meta.null_loss):
-        raise ValueError("the path was fitted with bounds that a path file does not hold; fit again to use this method")
+    if data is not path._source.data and fit.value < value - 1e-6 * max(
+        abs(value), 1e-6 * path.meta.null_loss
+    ):
+        raise ValueError(
+            "the path was fitted with bounds that a path file does not hold; fit again to use this "
+            "method"
+        )
 
 
 class Neighbours:
-    """The exchanges around solution `index` of a path. `exact`: the table decides by itself; `value`: objective of the solution; `fit`: its restricted optimum; `units`: its columns, of `names`."""
+    """The exchanges around solution `index` of a path. `exact`: the table decides by itself;
+    `value`: objective of the solution; `fit`: its restricted optimum; `units`: its columns, of
+    `names`.
+    """
 
     def __init__(self, path, index, X=None, y=None):
         data = fit_data(path, X, y)
@@ -57,7 +81,13 @@ class Neighbours:
         self.exact = self.problem.quadratic and s.lambda1 == 0 and not self.problem.boxed
         self.value = s.loss + s.shrinkage
         center = self.problem.X.center[s.support] if data.intercept else np.zeros(s.support.size)
-        here = Fit(s.support, s.beta * self.problem.X.scale[s.support], float(s.intercept + center @ s.beta), self.value, s.flags)
+        here = Fit(
+            s.support,
+            s.beta * self.problem.X.scale[s.support],
+            float(s.intercept + center @ s.beta),
+            self.value,
+            s.flags,
+        )
         self.fit = here if "separated" in s.flags else self.refit(s.support, here)
         check_refitted(path, data, self.fit, self.value)
         self.units = s.support
@@ -78,22 +108,36 @@ class Neighbours:
     def without(self, i):
         """The Fit without member i; None where its box leaves out 0."""
         j = self.units[i]
-        return None if self.problem.lower[j] > 0 or self.problem.upper[j] < 0 else self.refit(np.delete(self.units, i))
+        return (
+            None
+            if self.problem.lower[j] > 0 or self.problem.upper[j] < 0
+            else self.refit(np.delete(self.units, i))
+        )
 
     def every(self):
         """All exchanges, unranked: Pairs with a change of 0."""
         outside = self.problem.usable.copy()
         outside[self.fit.support] = False
-        out, into = np.meshgrid(self.fit.support[~self.locked], np.flatnonzero(outside), indexing="ij")
+        out, into = np.meshgrid(
+            self.fit.support[~self.locked], np.flatnonzero(outside), indexing="ij"
+        )
         return Pairs(out.ravel(), into.ravel(), np.zeros(out.size))
 
     def refit(self, support, start=None, target=np.inf):
-        """The Fit on a sorted support, from the coefficients that it shares with `start`; None once `target` is out of reach."""
+        """The Fit on a sorted support, from the coefficients that it shares with `start`; None once
+        `target` is out of reach.
+        """
         start = self.fit if start is None else start
         self.model.grow(support)
         b = np.zeros(support.size)
         b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
-        return self.model.refit(support, self.solution.lambda1, self.solution.lambda2, b if self.problem.quadratic else (b, start.b0), target)
+        return self.model.refit(
+            support,
+            self.solution.lambda1,
+            self.solution.lambda2,
+            b if self.problem.quadratic else (b, start.b0),
+            target,
+        )
 
     def swapped(self, out, into, target=np.inf):
         """The Fit after an exchange."""
@@ -102,10 +146,16 @@ class Neighbours:
 
     def price(self, out, into):
         """Change of lambda0 sum f by an exchange; 0 on a support grid."""
-        return self.lambda0 * (self.problem.factor[into] - self.problem.factor[out]) if self.lambda0 else 0.0
+        return (
+            self.lambda0 * (self.problem.factor[into] - self.problem.factor[out])
+            if self.lambda0
+            else 0.0
+        )
 
     def _quadratic(self):
-        """(first column, rows (k, m), gradient (m,), diagonal (m,), B (k, k)) for ranges of columns that cover all p."""
+        """(first column, rows (k, m), gradient (m,), diagonal (m,), B (k, k)) for ranges of columns
+        that cover all p.
+        """
         fit, X, square = self.fit, self.problem.X, self.problem.square
         step = max(256, BLOCK // (fit.support.size + 1))
         if self.problem.quadratic:
@@ -125,7 +175,9 @@ class Neighbours:
                 yield left, C[:, 1:].T, C[:, 0], curvature * square[left:right], B
 
     def table(self):
-        """(first column, change (k, m)) for ranges of columns that cover all p: the objective's change by each exchange, inf where there is none."""
+        """(first column, change (k, m)) for ranges of columns that cover all p: the objective's
+        change by each exchange, inf where there is none.
+        """
         fit, lambda1, lambda2 = self.fit, self.solution.lambda1, self.solution.lambda2
         usable, factor = self.problem.usable.copy(), self.problem.factor
         usable[fit.support] = False
@@ -139,12 +191,21 @@ class Neighbours:
             with np.errstate(over="ignore", invalid="ignore"):
                 change = 0.5 * (b**2 / pivot - num**2 / np.where(ok, den, 1.0))
             if self.lambda0:
-                change = change + self.lambda0 * (np.where(usable[J], factor[J], 0.0) - factor[fit.support][:, None])
+                change = change + self.lambda0 * (
+                    np.where(usable[J], factor[J], 0.0) - factor[fit.support][:, None]
+                )
             yield left, np.where(ok, np.nan_to_num(change, nan=1e300), np.inf)
 
     def ranked(self, count):
         """The `count` most favourable exchanges of all: Pairs."""
-        return self._pairs([entry for left, change in self.table() for entry in [_least(change.ravel(), count, change.shape[1], left)]], count)
+        return self._pairs(
+            [
+                entry
+                for left, change in self.table()
+                for entry in [_least(change.ravel(), count, change.shape[1], left)]
+            ],
+            count,
+        )
 
     def ranked_each(self, count):
         """For each member the `count` most favourable exchanges of it: list of Pairs."""
@@ -160,11 +221,15 @@ class Neighbours:
             return Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         change, i, j = (np.concatenate(part) for part in zip(*parts, strict=True))
         best = np.lexsort((i, j, change))[:count]
-        return Pairs(self.fit.support[i[best]], j[best], change[best] + (self.fit.value - self.value))
+        return Pairs(
+            self.fit.support[i[best]], j[best], change[best] + (self.fit.value - self.value)
+        )
 
 
 def _least(flat, count, width, left):
-    """(values, rows, columns) of the `count` smallest finite entries of a flattened table whose first column is `left`."""
+    """(values, rows, columns) of the `count` smallest finite entries of a flattened table whose
+    first column is `left`.
+    """
     at = np.argpartition(flat, count - 1)[:count] if count < flat.size else np.arange(flat.size)
     at = at[np.isfinite(flat[at])]
     return flat[at], at // width, at % width + left

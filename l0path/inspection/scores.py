@@ -1,4 +1,5 @@
 """`Path.score`, `Model.score`: every metric of one solution on given rows."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,15 +15,26 @@ from ..paths import Path
 from .refits import new_rows
 
 
-def score(self: Path, X: Matrix, y: ArrayLike | None = None, rule: str | Callable[[Path], int] | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None,
-          **selector: Unpack[Selector]) -> pd.Series:
-    """Every metric of one solution on the rows X, y, as a Series; the metrics are those of `cv_fit` (see `l0path.cross_validation.scoring`), weighted by sample_weight.
+def score(
+    self: Path,
+    X: Matrix,
+    y: ArrayLike | None = None,
+    rule: str | Callable[[Path], int] | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    **selector: Unpack[Selector],
+) -> pd.Series:
+    """Every metric of one solution on the rows X, y, as a Series; the metrics are those of `cv_fit`
+    (see `l0path.cross_validation.scoring`), weighted by sample_weight.
 
     squared, huber, poisson    deviance mse rmse mae r2
-    classes                    deviance auc misclassification accuracy, and brier for loss="logistic"; auc is NaN where the rows hold one class only
+    classes                    deviance auc misclassification accuracy, and brier for
+    loss="logistic"; auc is NaN where the rows hold one class only
 
-    X as in `predict` (a DataFrame by column names); y in the units or labels of the fit (after a fit by a formula None takes the left side of X); offset= is needed if the fit had
-    one. A selector as in `Path.model`.
+    X as in `predict` (a DataFrame by column names); y in the units or labels of the fit (after a
+    fit by a formula None takes the left side of X); offset= is needed if the fit had one. A
+    selector as in `Path.model`.
 
     Examples
     --------
@@ -33,12 +45,19 @@ def score(self: Path, X: Matrix, y: ArrayLike | None = None, rule: str | Callabl
     """
     s = self.solutions[self.index(rule, **selector)]
     if self.meta.has_offset and offset is None:
-        raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to score without)")
+        raise ValueError(
+            "the fit had an offset: pass offset=, one value per row of X (zeros to score without)"
+        )
     rows = new_rows(self, X, y, sample_weight, offset)
     weights = np.ones(rows.design.n) if rows.weights is None else rows.weights
     if not weights.sum() > 0:
         raise ValueError("sample_weight sums to zero; give at least one row a positive weight")
-    held = scoring.Held(rows.y, self._link(rows.design, s) + (0.0 if rows.offset is None else rows.offset), weights, self)
+    held = scoring.Held(
+        rows.y,
+        self._link(rows.design, s) + (0.0 if rows.offset is None else rows.offset),
+        weights,
+        self,
+    )
     out = {}
     for name in (name for name, losses in scoring.USES.items() if self.loss in losses):
         out[name] = _value(name, held)

@@ -1,4 +1,7 @@
-"""`Path.summary` and `Path.alternatives`: what each feature of a model is worth, what could stand in for it, and the models next to it."""
+"""`Path.summary` and `Path.alternatives`: what each feature of a model is worth, what could stand
+in for it, and the models next to it.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,16 +19,25 @@ from .neighbours import Neighbours, Pairs
 
 FEW = 20  # exchanges of a feature that refits decide where the table only ranks
 SPARE = 100  # exchanges refitted beyond those asked for, likewise
-EVERY, COST = 20_000, 5e8  # where so many exchanges or fewer, of at most COST operations in all, are all refitted, likewise
+EVERY, COST = (
+    20_000,
+    5e8,
+)  # where so many exchanges or fewer, of at most COST operations in all, are all refitted, likewise
 
-NOTE = ("loss_if_dropped: increase of loss + shrinkage when the feature is left out and the rest is fitted again; best_exchange: the column outside that could best stand in for it, and "
-        "exchange_change what that does to the objective (negative: it would improve).")
+NOTE = (
+    "loss_if_dropped: increase of loss + shrinkage when the feature is left out and the rest is "
+    "fitted again; best_exchange: the column outside that could best stand in for it, and "
+    "exchange_change what that does to the objective (negative: it would improve)."
+)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One model in a table. `table`: a row per feature (coef, standardized, loss_if_dropped, best_exchange, exchange_change), with groups a row per group (columns, norm in the place of the first
-    two); `header`: {name: value} of the model; `coef`: with groups a row per feature (group, coef, standardized), else None."""
+    """One model in a table. `table`: a row per feature (coef, standardized, loss_if_dropped,
+    best_exchange, exchange_change), with groups a row per group (columns, norm in the place of the
+    first two); `header`: {name: value} of the model; `coef`: with groups a row per feature (group,
+    coef, standardized), else None.
+    """
 
     table: pd.DataFrame
     header: dict
@@ -34,14 +46,31 @@ class Summary:
     def lines(self) -> list[str]:
         """The header as lines of text."""
         h = self.header
-        size = f"k = {h['k']} of p = {h['p']} features" if self.coef is None else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
+        size = (
+            f"k = {h['k']} of p = {h['p']} features"
+            if self.coef is None
+            else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
+        )
         first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} rows"
-        second = f"loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality {h['optimality']}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
-        shrink = [f"{name} = {h[name]:.4g}" for name in ("lambda0", "lambda1", "lambda2") if np.isfinite(h[name]) and h[name] > 0]
+        second = (
+            f"loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality "
+            f"{h['optimality']}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
+        )
+        shrink = [
+            f"{name} = {h[name]:.4g}"
+            for name in ("lambda0", "lambda1", "lambda2")
+            if np.isfinite(h[name]) and h[name] > 0
+        ]
         if np.isfinite(h["lambda0_high"]) or h["lambda0_low"] > 0:
             shrink.append(f"best for lambda0 in [{h['lambda0_low']:.4g}, {h['lambda0_high']:.4g})")
         flags = [f"flags: {h['flags']}"] if h["flags"] else []
-        return [first, second, *([", ".join(shrink)] if shrink else []), *flags, f"intercept {h['intercept']:.6g}"]
+        return [
+            first,
+            second,
+            *([", ".join(shrink)] if shrink else []),
+            *flags,
+            f"intercept {h['intercept']:.6g}",
+        ]
 
     def formatted(self) -> pd.DataFrame:
         """The table as short text."""
@@ -49,7 +78,9 @@ class Summary:
         for name in out.columns:
             if name not in ("best_exchange", "columns"):
                 out[name] = [f"{x:.4g}" if np.isfinite(x) else "" for x in self.table[name]]
-        out["best_exchange"] = ["" if x is None else _cut(str(x)) for x in self.table["best_exchange"]]
+        out["best_exchange"] = [
+            "" if x is None else _cut(str(x)) for x in self.table["best_exchange"]
+        ]
         out.index = [_cut(str(name)) for name in self.table.index]
         return out
 
@@ -68,20 +99,32 @@ def _cut(name, longest=40):
     return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
 
 
-def summary(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> Summary:
-    """`Summary` of one solution: what each of its features (with groups: each of its groups) is worth, and which column (group) could stand in for it.
+def summary(
+    self: Path,
+    rule: str | Callable[[Path], int] | None = None,
+    *,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    **selector: Unpack[Selector],
+) -> Summary:
+    """`Summary` of one solution: what each of its features (with groups: each of its groups) is
+    worth, and which column (group) could stand in for it.
 
     `.table`, a row per feature of the support:
         coef, standardized    coefficient in the user's units, and b_j = s_j beta_j
         loss_if_dropped       increase of loss + shrinkage when the feature is left out and all others are fitted again. Also for forced columns (what forcing is worth); NaN if its box leaves out 0
         best_exchange         the column outside whose exchange for the feature, all others fitted again, gives the least objective; None for forced columns, or when no column is left
         exchange_change       what that exchange does to the objective: > 0 worse, < 0 it would improve the model
-    With groups the rows are the groups that are chosen, best_exchange is the label of a group, and in the place of the first two columns are
+    With groups the rows are the groups that are chosen, best_exchange is the label of a group, and
+    in the place of the first two columns are
         columns, norm         how many of its coefficients are not zero, and the norm of its b_j; a column of several chosen groups counts in each, its coefficient is in `.coef` once
-    The exchanges are those of all p columns. Squared loss without lambda1 and box: exact. Else the local quadratic ranks them and refits decide among the best 20 of each feature, or all
-    of them where that is cheap. Exchanges of groups: all refitted where that is cheap, else the best 20 of each group by score.
+    The exchanges are those of all p columns. Squared loss without lambda1 and box: exact. Else the
+    local quadratic ranks them and refits decide among the best 20 of each feature, or all of them
+    where that is cheap. Exchanges of groups: all refitted where that is cheap, else the best 20 of
+    each group by score.
 
-    A selector as in `Path.model`. X, y: the data of the fit, needed after loading a path; an X or y that differs is refused.
+    A selector as in `Path.model`. X, y: the data of the fit, needed after loading a path; an X or y
+    that differs is refused.
 
     Examples
     --------
@@ -97,17 +140,65 @@ def summary(self: Path, rule: str | Callable[[Path], int] | None = None, *, X: M
     model, near = self.model(index=index), _around(self, index, X, y)
     s, groups, coef = near.solution, self.meta.groups, None
     exchange, change = _best_exchanges(near)
-    features, own = [self.meta.names[j] for j in s.support], {"coef": s.beta, "standardized": s.beta * self.meta.scale[s.support]}
+    features, own = (
+        [self.meta.names[j] for j in s.support],
+        {"coef": s.beta, "standardized": s.beta * self.meta.scale[s.support]},
+    )
     if groups is not None:
         inside = [np.isin(s.support, groups.of(g)) for g in s.groups]
-        chosen = [", ".join(str(groups.labels[g]) for g, having in zip(s.groups, inside, strict=True) if having[i]) for i in range(s.support.size)]
-        coef = pd.DataFrame({"group": pd.Series(chosen, dtype=object), **own}).set_axis(pd.Index(features, name="feature", dtype=object))
-        own = {"columns": [int(np.count_nonzero(s.beta[having])) for having in inside], "norm": [float(np.linalg.norm(own["standardized"][having])) for having in inside]}
-    table = pd.DataFrame({**own, "loss_if_dropped": [_dropped(near, i) for i in range(near.units.size)],
-                          "best_exchange": pd.Series([None if j < 0 else near.names[j] for j in exchange], dtype=object), "exchange_change": np.asarray(change, dtype=float)})
-    table.index = pd.Index([near.names[j] for j in near.units], name="feature" if groups is None else "group", dtype=object)
-    keys = ("k", "n_nonzero", "loss", "objective", "deviance_ratio", "optimality", "gap", "intercept", "lambda0", "lambda1", "lambda2", "lambda0_low", "lambda0_high", "flags")
-    header = {"loss_name": self.meta.loss, "penalty": self.penalty, "n": self.n, "p": self.p, "groups": None if groups is None else len(groups.labels)}
+        chosen = [
+            ", ".join(
+                str(groups.labels[g])
+                for g, having in zip(s.groups, inside, strict=True)
+                if having[i]
+            )
+            for i in range(s.support.size)
+        ]
+        coef = pd.DataFrame({"group": pd.Series(chosen, dtype=object), **own}).set_axis(
+            pd.Index(features, name="feature", dtype=object)
+        )
+        own = {
+            "columns": [int(np.count_nonzero(s.beta[having])) for having in inside],
+            "norm": [float(np.linalg.norm(own["standardized"][having])) for having in inside],
+        }
+    table = pd.DataFrame(
+        {
+            **own,
+            "loss_if_dropped": [_dropped(near, i) for i in range(near.units.size)],
+            "best_exchange": pd.Series(
+                [None if j < 0 else near.names[j] for j in exchange], dtype=object
+            ),
+            "exchange_change": np.asarray(change, dtype=float),
+        }
+    )
+    table.index = pd.Index(
+        [near.names[j] for j in near.units],
+        name="feature" if groups is None else "group",
+        dtype=object,
+    )
+    keys = (
+        "k",
+        "n_nonzero",
+        "loss",
+        "objective",
+        "deviance_ratio",
+        "optimality",
+        "gap",
+        "intercept",
+        "lambda0",
+        "lambda1",
+        "lambda2",
+        "lambda0_low",
+        "lambda0_high",
+        "flags",
+    )
+    header = {
+        "loss_name": self.meta.loss,
+        "penalty": self.penalty,
+        "n": self.n,
+        "p": self.p,
+        "groups": None if groups is None else len(groups.labels),
+    }
     return Summary(table, {**header, **{key: getattr(model, key) for key in keys}}, coef)
 
 
@@ -117,7 +208,9 @@ def _around(path, index, X, y):
 
 
 def _all_refitted(near):
-    """Whether the exchanges, where a table only ranks them, are so few and cheap that each is refitted."""
+    """Whether the exchanges, where a table only ranks them, are so few and cheap that each is
+    refitted.
+    """
     return not near.exact and near.total <= EVERY and near.cost <= COST
 
 
@@ -128,7 +221,9 @@ def _dropped(near, i):
 
 
 def _best_exchanges(near):
-    """For each member the best column to exchange it for (-1: none), and the change of the objective: two lists."""
+    """For each member the best column to exchange it for (-1: none), and the change of the
+    objective: two lists.
+    """
     exchange, change = [], []
     if _all_refitted(near):
         pairs = near.every()
@@ -151,15 +246,28 @@ def _best_exchanges(near):
     return exchange, change
 
 
-def alternatives(self: Path, rule: str | Callable[[Path], int] | None = None, *, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> pd.DataFrame:
-    """The nearest models: of all exchanges of one feature for one of the p columns (with groups: of a chosen group for another) the `n` that give the least objective, the best first.
+def alternatives(
+    self: Path,
+    rule: str | Callable[[Path], int] | None = None,
+    *,
+    n: int = 10,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    **selector: Unpack[Selector],
+) -> pd.DataFrame:
+    """The nearest models: of all exchanges of one feature for one of the p columns (with groups: of
+    a chosen group for another) the `n` that give the least objective, the best first.
 
-    A DataFrame: dropped, added (names, or labels of groups); loss: the objective after the exchange, all coefficients fitted again; relative: its difference to the model's objective, divided by
-    that (negative: better than the model); proven: True where no single exchange better than those listed was missed: squared loss without lambda1 and box, where the table of exchanges is exact, or
-    where every exchange was refitted (20 000 or fewer, on few rows). Else the local quadratic (for groups: their scores) ranks all exchanges, n + 100 are refitted, and proven is False.
-    Forced columns stay. One exchange only: nothing is searched beyond.
+    A DataFrame: dropped, added (names, or labels of groups); loss: the objective after the
+    exchange, all coefficients fitted again; relative: its difference to the model's objective,
+    divided by that (negative: better than the model); proven: True where no single exchange better
+    than those listed was missed: squared loss without lambda1 and box, where the table of exchanges
+    is exact, or where every exchange was refitted (20 000 or fewer, on few rows). Else the local
+    quadratic (for groups: their scores) ranks all exchanges, n + 100 are refitted, and proven is
+    False. Forced columns stay. One exchange only: nothing is searched beyond.
 
-    A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed after loading a path.
+    A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed
+    after loading a path.
 
     Examples
     --------
@@ -180,15 +288,21 @@ def alternatives(self: Path, rule: str | Callable[[Path], int] | None = None, *,
     pairs = near.every() if every or not near.total else near.ranked(n if near.exact else n + SPARE)
     for out, into, _ in zip(*pairs, strict=True):
         price = near.price(out, into)
-        limit = sorted(kept)[n - 1] if len(kept) >= n else np.inf  # of objectives without lambda0; with it the price may tip the order
+        limit = (
+            sorted(kept)[n - 1] if len(kept) >= n else np.inf
+        )  # of objectives without lambda0; with it the price may tip the order
         fit = near.swapped(out, into, limit if not near.lambda0 else np.inf)
         if fit is None:
             continue
         sound &= "not_converged" not in fit.flags
         kept.append(fit.value)
-        rows.append((near.names[out], near.names[into], base + (fit.value - near.value) + price, into))
+        rows.append(
+            (near.names[out], near.names[into], base + (fit.value - near.value) + price, into)
+        )
     rows = sorted(rows, key=lambda row: (row[2], row[3]))[:n]
-    frame = pd.DataFrame([row[:3] for row in rows], columns=["dropped", "added", "loss"]).astype({"dropped": object, "added": object, "loss": float})
+    frame = pd.DataFrame([row[:3] for row in rows], columns=["dropped", "added", "loss"]).astype(
+        {"dropped": object, "added": object, "loss": float}
+    )
     frame["relative"] = (frame["loss"] - base) / max(abs(base), 1e-12)
     frame["proven"] = bool(sound and (near.exact or every))
     return frame

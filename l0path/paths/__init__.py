@@ -1,4 +1,5 @@
 """A fitted path as data: `Path`, its single models `Model`, and their storage."""
+
 from .model import Model
 from .path import Path
 from .storage import load, save

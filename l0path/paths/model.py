@@ -1,4 +1,5 @@
 """`Model`: one solution of a path."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """One solution. Attributes: index k n_nonzero slice lambda0 lambda1 lambda2 support features groups intercept coef objective loss deviance_ratio lower_bound gap flags optimality.
+    """One solution. Attributes: index k n_nonzero slice lambda0 lambda1 lambda2 support features
+    groups intercept coef objective loss deviance_ratio lower_bound gap flags optimality.
 
     Examples
     --------
@@ -84,7 +86,9 @@ class Model:
         """Series: "(Intercept)" and the chosen columns, in the user's units."""
         return self.path.coef(index=self.index)
 
-    def predict(self, X: Matrix, type: str | None = None, *, offset: ArrayLike | None = None) -> np.ndarray | pd.Series:
+    def predict(
+        self, X: Matrix, type: str | None = None, *, offset: ArrayLike | None = None
+    ) -> np.ndarray | pd.Series:
         """See `Path.predict`."""
         return self.path.predict(X, index=self.index, type=type, offset=offset)
 
@@ -92,11 +96,22 @@ class Model:
         """See `Path.summary`."""
         return self.path.summary(index=self.index, X=X, y=y)
 
-    def refit(self, X: Matrix | None = None, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Any:
+    def refit(
+        self,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Any:
         """See `Path.refit`."""
-        return self.path.refit(index=self.index, X=X, y=y, sample_weight=sample_weight, offset=offset)
+        return self.path.refit(
+            index=self.index, X=X, y=y, sample_weight=sample_weight, offset=offset
+        )
 
-    def alternatives(self, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None) -> pd.DataFrame:
+    def alternatives(
+        self, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None
+    ) -> pd.DataFrame:
         """See `Path.alternatives`."""
         return self.path.alternatives(index=self.index, n=n, X=X, y=y)
 
@@ -104,7 +119,14 @@ class Model:
         """See `Path.certify`; options: all but the selector."""
         return self.path.certify(index=self.index, **options)
 
-    def score(self, X: Matrix, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> pd.Series:
+    def score(
+        self,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> pd.Series:
         """See `Path.score`."""
         return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
 

@@ -1,4 +1,7 @@
-"""`Path`: all solutions of a fit as one object with a table, coefficients by name and predictions. Methods that need more (select, plot, refit, ...) are bound in `l0path/__init__`."""
+"""`Path`: all solutions of a fit as one object with a table, coefficients by name and predictions.
+Methods that need more (select, plot, refit, ...) are bound in `l0path/__init__`.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,12 +19,31 @@ from ..problem import Data
 from .model import Model
 from .records import Meta, Solution, Source
 
-COLUMNS = ["k", "n_nonzero", "slice", "lambda0", "lambda1", "lambda2", "objective", "loss", "deviance_ratio", "lambda0_low", "lambda0_high",
-           "lower_bound", "gap", "converged", "status", "optimality", "flags"]
+COLUMNS = [
+    "k",
+    "n_nonzero",
+    "slice",
+    "lambda0",
+    "lambda1",
+    "lambda2",
+    "objective",
+    "loss",
+    "deviance_ratio",
+    "lambda0_low",
+    "lambda0_high",
+    "lower_bound",
+    "gap",
+    "converged",
+    "status",
+    "optimality",
+    "flags",
+]
 
 
 class Path:
-    """A whole path of models. `table` has one row per solution; choose one by k=, lambda0=, index= or a rule such as "bic" (with slice=, lambda1= or lambda2= where there are several slices)."""
+    """A whole path of models. `table` has one row per solution; choose one by k=, lambda0=, index=
+    or a rule such as "bic" (with slice=, lambda1= or lambda2= where there are several slices).
+    """
 
     # bound in `l0path/__init__`, from modules that stand above this one
     alternatives: Callable[..., pd.DataFrame]
@@ -38,7 +60,15 @@ class Path:
     summary: Callable[..., Any]
     validate: Callable[..., Any]
 
-    def __init__(self, meta: Meta, solutions: Iterable[Solution], status: str = "", notes: Sequence[str] = (), rounds: Sequence[dict] = (), source: Source | None = None) -> None:
+    def __init__(
+        self,
+        meta: Meta,
+        solutions: Iterable[Solution],
+        status: str = "",
+        notes: Sequence[str] = (),
+        rounds: Sequence[dict] = (),
+        source: Source | None = None,
+    ) -> None:
         self.meta, self.solutions = meta, list(solutions)
         self.status, self.notes = status, list(notes)
         self.rounds = pd.DataFrame(list(rounds))
@@ -89,9 +119,25 @@ class Path:
 
     def _row(self, s):
         gap = (s.objective - s.lower_bound) / max(abs(s.objective), 1e-12)
-        return {"k": s.k, "n_nonzero": int(np.count_nonzero(s.beta)), "slice": s.slice, "lambda0": s.lambda0, "lambda1": s.lambda1, "lambda2": s.lambda2, "objective": s.objective, "loss": s.loss,
-                "deviance_ratio": self.meta.deviance_ratio(s.loss), "lambda0_low": s.lambda0_low, "lambda0_high": s.lambda0_high, "lower_bound": s.lower_bound, "gap": gap,
-                "converged": s.status == "converged", "status": s.status, "optimality": s.optimality, "flags": ", ".join(s.flags)}
+        return {
+            "k": s.k,
+            "n_nonzero": int(np.count_nonzero(s.beta)),
+            "slice": s.slice,
+            "lambda0": s.lambda0,
+            "lambda1": s.lambda1,
+            "lambda2": s.lambda2,
+            "objective": s.objective,
+            "loss": s.loss,
+            "deviance_ratio": self.meta.deviance_ratio(s.loss),
+            "lambda0_low": s.lambda0_low,
+            "lambda0_high": s.lambda0_high,
+            "lower_bound": s.lower_bound,
+            "gap": gap,
+            "converged": s.status == "converged",
+            "status": s.status,
+            "optimality": s.optimality,
+            "flags": ", ".join(s.flags),
+        }
 
     def __len__(self):
         return len(self.solutions)
@@ -112,12 +158,23 @@ class Path:
 
     # -- choosing one solution
 
-    def index(self, rule: str | Callable[[Path], int] | None = None, *, k: int | None = None, lambda0: float | None = None, index: int | None = None, slice: int | None = None,
-              lambda1: float | None = None, lambda2: float | None = None) -> int:
+    def index(
+        self,
+        rule: str | Callable[[Path], int] | None = None,
+        *,
+        k: int | None = None,
+        lambda0: float | None = None,
+        index: int | None = None,
+        slice: int | None = None,
+        lambda1: float | None = None,
+        lambda2: float | None = None,
+    ) -> int:
         """The index of the one solution that a selector names.
 
-        rule: "aic", "bic", ... or a callable taking the path; k: size; lambda0: value on the grid (1e-8 relative), or on a support path any value inside a model's
-        [lambda0_low, lambda0_high). Raises LookupError when none or several match (naming neighbours, or the slices), TypeError unless exactly one selector is given.
+        rule: "aic", "bic", ... or a callable taking the path; k: size; lambda0: value on the grid
+            (1e-8 relative), or on a support path any value inside a model's
+        [lambda0_low, lambda0_high). Raises LookupError when none or several match (naming
+        neighbours, or the slices), TypeError unless exactly one selector is given.
 
         Examples
         --------
@@ -126,20 +183,38 @@ class Path:
         >>> path.index(k=6), path.index(lambda0=1500.0), path.index("bic")
         (6, 6, 6)
         """
-        given = [name for name, value in (("rule", rule), ("k", k), ("lambda0", lambda0), ("index", index)) if value is not None]
+        given = [
+            name
+            for name, value in (("rule", rule), ("k", k), ("lambda0", lambda0), ("index", index))
+            if value is not None
+        ]
         if len(given) != 1:
-            raise TypeError(f"choose a solution by exactly one of k=, lambda0=, index= or a rule such as 'bic'; got {', '.join(given) or 'none'}")
+            raise TypeError(
+                "choose a solution by exactly one of k=, lambda0=, index= or a rule such as "
+                f"'bic'; got {', '.join(given) or 'none'}"
+            )
         if index is not None:
-            if isinstance(index, (bool, np.bool_)) or not isinstance(index, (int, np.integer)) or not -len(self) <= index < len(self):
-                raise LookupError(f"index={index!r} is not on the path; it has rows 0..{len(self) - 1}")
+            if (
+                isinstance(index, (bool, np.bool_))
+                or not isinstance(index, (int, np.integer))
+                or not -len(self) <= index < len(self)
+            ):
+                raise LookupError(
+                    f"index={index!r} is not on the path; it has rows 0..{len(self) - 1}"
+                )
             return int(index) % len(self)
         rows = self._rows(slice, lambda1, lambda2)
         if rule is not None:
             return self._by_rule(rule, rows)
         slices = sorted({self.solutions[i].slice for i in rows})
         if len(slices) > 1:
-            shown = "; ".join(f"slice={s}: lambda1={a:.4g}, lambda2={b:.4g}" for s, a, b in self._slices(slices))
-            raise LookupError(f"{given[0]}={k if k is not None else lambda0!r} needs one slice, the path has {len(slices)}; add slice=, lambda1= or lambda2= ({shown})")
+            shown = "; ".join(
+                f"slice={s}: lambda1={a:.4g}, lambda2={b:.4g}" for s, a, b in self._slices(slices)
+            )
+            raise LookupError(
+                f"{given[0]}={k if k is not None else lambda0!r} needs one slice, the path has "
+                f"{len(slices)}; add slice=, lambda1= or lambda2= ({shown})"
+            )
         return self._by_size(k, rows) if k is not None else self._by_lambda0(lambda0, rows)
 
     def _slices(self, slices):
@@ -151,18 +226,33 @@ class Path:
         for name, value in (("slice", slice), ("lambda1", lambda1), ("lambda2", lambda2)):
             if value is not None:
                 if not isinstance(value, (int, float, np.integer, np.floating)):
-                    raise TypeError(f"{name}={value!r} must be a number, that of a slice of the path")
+                    raise TypeError(
+                        f"{name}={value!r} must be a number, that of a slice of the path"
+                    )
                 have = sorted({getattr(self.solutions[i], name) for i in rows})
-                rows = [i for i in rows if abs(getattr(self.solutions[i], name) - value) <= 1e-8 * abs(value)]
+                rows = [
+                    i
+                    for i in rows
+                    if abs(getattr(self.solutions[i], name) - value) <= 1e-8 * abs(value)
+                ]
                 if not rows:
-                    raise LookupError(f"{name}={value!r} is not on the path; it has {name} in {have[:20]}")
+                    raise LookupError(
+                        f"{name}={value!r} is not on the path; it has {name} in {have[:20]}"
+                    )
         return rows
 
     def _by_rule(self, rule, rows):
         if callable(rule):
             i = rule(self)
-            if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)) or not 0 <= i < len(self):
-                raise LookupError(f"the rule {rule!r} returned {i!r}; it must return the index of a row of path.table, an integer in 0..{len(self) - 1}")
+            if (
+                isinstance(i, (bool, np.bool_))
+                or not isinstance(i, (int, np.integer))
+                or not 0 <= i < len(self)
+            ):
+                raise LookupError(
+                    f"the rule {rule!r} returned {i!r}; it must return the index of a row of "
+                    f"path.table, an integer in 0..{len(self) - 1}"
+                )
             return int(i)
         return self.select(rule, rows=rows)
 
@@ -171,21 +261,45 @@ class Path:
             raise TypeError(f"k={k!r} must be a whole number, the size of a model")
         sized = [i for i in rows if self.solutions[i].k == k]
         if not sized:
-            below, above = [self.solutions[i].k for i in rows if self.solutions[i].k < k], [self.solutions[i].k for i in rows if self.solutions[i].k > k]
-            near = [f"k={max(below)} below" if below else "", f"k={min(above)} above" if above else ""]
-            raise LookupError(f"k={k} is not on the path; the nearest sizes are {' and '.join(x for x in near if x) or 'none'}")
+            below, above = (
+                [self.solutions[i].k for i in rows if self.solutions[i].k < k],
+                [self.solutions[i].k for i in rows if self.solutions[i].k > k],
+            )
+            near = [
+                f"k={max(below)} below" if below else "",
+                f"k={min(above)} above" if above else "",
+            ]
+            raise LookupError(
+                f"k={k} is not on the path; the nearest sizes are "
+                f"{' and '.join(x for x in near if x) or 'none'}"
+            )
         return min(sized, key=lambda i: (self.solutions[i].loss + self.solutions[i].shrinkage, i))
 
     def _by_lambda0(self, value, rows):
         if not isinstance(value, (int, float, np.number)) or not value >= 0:
             raise LookupError(f"lambda0={value!r} must be a number >= 0")
         if self.meta.grid == "lambda0":
-            hit = [i for i in rows if abs(self.solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)]
+            hit = [
+                i
+                for i in rows
+                if abs(self.solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)
+            ]
             grid = np.array([self.solutions[i].lambda0 for i in rows])
             remedy = f"the nearest on the grid are {_neighbours(grid, value)}; fit with lambda0={value:.6g}"
         else:
-            hit = [i for i in rows if self.solutions[i].lambda0_low <= value < self.solutions[i].lambda0_high]
-            low = min((self.solutions[i].lambda0_low for i in rows if not np.isnan(self.solutions[i].lambda0_low)), default=np.nan)
+            hit = [
+                i
+                for i in rows
+                if self.solutions[i].lambda0_low <= value < self.solutions[i].lambda0_high
+            ]
+            low = min(
+                (
+                    self.solutions[i].lambda0_low
+                    for i in rows
+                    if not np.isnan(self.solutions[i].lambda0_low)
+                ),
+                default=np.nan,
+            )
             remedy = f"the path covers lambda0 >= {low:.6g}; raise max_k to go below"
         if not hit:
             raise LookupError(f"lambda0={value!r} is not on the path: {remedy}")
@@ -193,7 +307,9 @@ class Path:
 
     # -- what a solution says
 
-    def model(self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> Model:
+    def model(
+        self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]
+    ) -> Model:
         """The `Model` that a selector names.
 
         Examples
@@ -201,13 +317,16 @@ class Path:
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.model(k=6)
-        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, refit_swap; AtBat, Hits, Walks, CRBI, Division_W, PutOuts>
+        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, refit_swap; AtBat, Hits, Walks,
+        CRBI, Division_W, PutOuts>
         >>> path.model("bic").features
         ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
         """
         return Model(self, self.index(rule, **selector))
 
-    def support(self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]) -> np.ndarray:
+    def support(
+        self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]
+    ) -> np.ndarray:
         """Column indices of a solution, ascending, forced ones included.
 
         Examples
@@ -220,11 +339,29 @@ class Path:
         return self.solutions[self.index(rule, **selector)].support.copy()
 
     @overload
-    def coef(self, rule: None = None, *, standardized: bool = False, full: bool = False) -> pd.DataFrame: ...
+    def coef(
+        self, rule: None = None, *, standardized: bool = False, full: bool = False
+    ) -> pd.DataFrame: ...
     @overload
-    def coef(self, rule: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series: ...
-    def coef(self, rule: str | Callable[[Path], int] | None = None, *, standardized: bool = False, full: bool = False, **selector: Unpack[Selector]) -> pd.Series | pd.DataFrame:
-        """Coefficients in the user's units: a Series with "(Intercept)" and the chosen columns (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever enter.
+    def coef(
+        self,
+        rule: str | Callable[[Path], int] | None = None,
+        *,
+        standardized: bool = False,
+        full: bool = False,
+        **selector: Unpack[Selector],
+    ) -> pd.Series: ...
+    def coef(
+        self,
+        rule: str | Callable[[Path], int] | None = None,
+        *,
+        standardized: bool = False,
+        full: bool = False,
+        **selector: Unpack[Selector],
+    ) -> pd.Series | pd.DataFrame:
+        """Coefficients in the user's units: a Series with "(Intercept)" and the chosen columns
+        (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever
+        enter.
 
         standardized=True gives b_j = s_j beta_j and the intercept at the column means.
 
@@ -244,13 +381,26 @@ class Path:
         (20, 20)
         """
         if rule is None and not selector:
-            ever = np.arange(self.p) if full else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
+            ever = (
+                np.arange(self.p)
+                if full
+                else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
+            )
             columns = {i: self._coef(s, ever, standardized) for i, s in enumerate(self.solutions)}
-            return pd.DataFrame(columns, index=pd.Index(["(Intercept)", *(self.meta.names[j] for j in ever)], name="feature"))
+            return pd.DataFrame(
+                columns,
+                index=pd.Index(
+                    ["(Intercept)", *(self.meta.names[j] for j in ever)], name="feature"
+                ),
+            )
         i = self.index(rule, **selector)
         s = self.solutions[i]
         which = np.arange(self.p) if full else s.support
-        return pd.Series(self._coef(s, which, standardized), index=pd.Index(["(Intercept)", *(self.meta.names[j] for j in which)], name="feature"), name=i)
+        return pd.Series(
+            self._coef(s, which, standardized),
+            index=pd.Index(["(Intercept)", *(self.meta.names[j] for j in which)], name="feature"),
+            name=i,
+        )
 
     def _coef(self, s, which, standardized):
         beta = np.zeros(self.p)
@@ -261,20 +411,51 @@ class Path:
     def loss_record(self) -> Any:
         """The loss as a record for `l0path.losses`."""
         name, parameter = self.meta.loss, self.meta.loss_parameter
-        return make_loss(canonical_name(name, exact=True), *([parameter, 1.0] if name == "smoothed_hinge" else [0.25, parameter if parameter is not None else 1.0]))
+        return make_loss(
+            canonical_name(name, exact=True),
+            *(
+                [parameter, 1.0]
+                if name == "smoothed_hinge"
+                else [0.25, parameter if parameter is not None else 1.0]
+            ),
+        )
 
     @overload
-    def predict(self, X: Matrix, rule: None = None, *, type: str | None = None, offset: ArrayLike | None = None) -> np.ndarray | pd.DataFrame: ...
+    def predict(
+        self,
+        X: Matrix,
+        rule: None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+    ) -> np.ndarray | pd.DataFrame: ...
     @overload
-    def predict(self, X: Matrix, rule: str | Callable[[Path], int] | None = None, *, type: str | None = None, offset: ArrayLike | None = None,
-                **selector: Unpack[Selector]) -> np.ndarray | pd.Series: ...
-    def predict(self, X: Matrix, rule: str | Callable[[Path], int] | None = None, *, type: str | None = None, offset: ArrayLike | None = None,
-                **selector: Unpack[Selector]) -> np.ndarray | pd.Series | pd.DataFrame:
-        """Predictions for new rows. type None: "response" where the loss has a mean, "link" for hinges; "link": linear predictor; "class": labels.
+    def predict(
+        self,
+        X: Matrix,
+        rule: str | Callable[[Path], int] | None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> np.ndarray | pd.Series: ...
+    def predict(
+        self,
+        X: Matrix,
+        rule: str | Callable[[Path], int] | None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> np.ndarray | pd.Series | pd.DataFrame:
+        """Predictions for new rows. type None: "response" where the loss has a mean, "link" for
+        hinges; "link": linear predictor; "class": labels.
 
-        X (m, p), a DataFrame, or a design whose file names its columns, is taken by column names. Returns a Series with X's index for a DataFrame, else (m,); without a selector one column
-        per solution. `offset` is needed if the fit had one.
-        After a fit by a formula X is a DataFrame of the columns on its right side, in any order; missing values and levels that the fit did not know are refused (ValueError), never guessed.
+        X (m, p), a DataFrame, or a design whose file names its columns, is taken by column names.
+        Returns a Series with X's index for a DataFrame, else (m,); without a selector one column
+        per solution. `offset` is needed if the fit had one. After a fit by a formula X is a
+        DataFrame of the columns on its right side, in any order; missing values and levels that the
+        fit did not know are refused (ValueError), never guessed.
 
         Examples
         --------
@@ -290,9 +471,16 @@ class Path:
         design, index = self._new_design(X)
         bare = rule is None and not selector
         chosen = range(len(self)) if bare else [self.index(rule, **selector)]
-        eta = np.column_stack([self._link(design, self.solutions[i]) for i in chosen]) if chosen else np.empty((design.n, 0))
+        eta = (
+            np.column_stack([self._link(design, self.solutions[i]) for i in chosen])
+            if chosen
+            else np.empty((design.n, 0))
+        )
         if self.meta.has_offset and offset is None:
-            raise ValueError("the fit had an offset: pass offset=, one value per row of X (zeros to predict without)")
+            raise ValueError(
+                "the fit had an offset: pass offset=, one value per row of X (zeros to predict "
+                "without)"
+            )
         if offset is not None:
             from ..inputs import finite, same_index, vector
 
@@ -301,10 +489,18 @@ class Path:
         out = self._transform(eta, type)
         if bare:
             return pd.DataFrame(out, index=index) if index is not None else out
-        return pd.Series(out[:, 0], index=index, name=self.meta.response) if index is not None else out[:, 0]
+        return (
+            pd.Series(out[:, 0], index=index, name=self.meta.response)
+            if index is not None
+            else out[:, 0]
+        )
 
     def _link(self, design, s):
-        return s.intercept + design.dot(s.support, s.beta) if s.support.size else np.full(design.n, s.intercept)
+        return (
+            s.intercept + design.dot(s.support, s.beta)
+            if s.support.size
+            else np.full(design.n, s.intercept)
+        )
 
     def _transform(self, eta, type):
         loss = self.meta.loss
@@ -314,21 +510,39 @@ class Path:
             return eta
         if type == "response":
             if loss in CLASSIFICATION - {"logistic"}:
-                raise ValueError(f"type='response' needs a loss with a mean; {loss} has none: use type='link' or 'class', or fit loss='logistic' for probabilities")
+                raise ValueError(
+                    f"type='response' needs a loss with a mean; {loss} has none: use type='link' "
+                    "or 'class', or fit loss='logistic' for probabilities"
+                )
             with np.errstate(over="ignore"):
-                return 1.0 / (1.0 + np.exp(-eta)) if loss == "logistic" else np.exp(eta) if loss == "poisson" else eta
+                return (
+                    1.0 / (1.0 + np.exp(-eta))
+                    if loss == "logistic"
+                    else np.exp(eta)
+                    if loss == "poisson"
+                    else eta
+                )
         if type == "class":
             if self.classes is None:
-                raise ValueError(f"type='class' needs a classification loss; this path has loss={loss!r}")
+                raise ValueError(
+                    f"type='class' needs a classification loss; this path has loss={loss!r}"
+                )
             unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
             if unknown.any():
-                raise ValueError(f"X has NaN in columns of the model in {unknown.sum()} rows, the first at position {unknown.argmax()}, which have no class; drop or impute them, or take type='link'")
+                raise ValueError(
+                    f"X has NaN in columns of the model in {unknown.sum()} rows, the first at "
+                    f"position {unknown.argmax()}, which have no class; drop or impute them, or "
+                    "take type='link'"
+                )
             return np.asarray(self.classes)[(eta > 0).astype(int)]
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
     def _new_design(self, X):
-        """X for prediction, columns in the order of the fit: by name for a DataFrame or a file with names (of a fit to an array: one that has all names), by position else. A fit to a derived design
-        takes X's own columns, a formula's a DataFrame of the columns it names (or the p encoded columns of an array)."""
+        """X for prediction, columns in the order of the fit: by name for a DataFrame or a file with
+        names (of a fit to an array: one that has all names), by position else. A fit to a derived
+        design takes X's own columns, a formula's a DataFrame of the columns it names (or the p
+        encoded columns of an array).
+        """
         encoding = self.meta.formula
         if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
             X = X if isinstance(X, Encoded) else encoding.encode(X)
@@ -336,33 +550,56 @@ class Path:
         made = self.meta.names if isinstance(self.meta.names, Derived) else None
         if made is not None and isinstance(getattr(X, "names", None), Derived):
             if X.names != made:
-                raise ValueError(f"X has other {made.what} than the fit; pass X's own columns, which are then expanded as in the fit")
+                raise ValueError(
+                    f"X has other {made.what} than the fit; pass X's own columns, which are then "
+                    "expanded as in the fit"
+                )
             return X, None
-        names, by_name, p = (self.meta.names, self.meta.by_name, self.p) if made is None else (made.base, made.by_name, len(made.base))
+        names, by_name, p = (
+            (self.meta.names, self.meta.by_name, self.p)
+            if made is None
+            else (made.base, made.by_name, len(made.base))
+        )
         frame = isinstance(X, pd.DataFrame)
         known = X.columns.map(str) if frame else getattr(X, "names", None)
         if frame or (isinstance(known, list) and known != names):
             place = {name: j for j, name in reversed(list(enumerate(known)))}
             missing = [name for name in names if name not in place]
             if by_name and missing:
-                raise ValueError(f"X lacks {len(missing)} of the columns of the fit: {', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}")
+                raise ValueError(
+                    f"X lacks {len(missing)} of the columns of the fit: "
+                    f"{', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
+                )
             if not missing and frame:
                 X = X if list(known) == names else X.set_axis(known, axis=1)[list(names)]
             elif not missing:
                 X = Reordered(X, [place[name] for name in names])
         design, _, index, _ = (X, None, None, None) if isinstance(X, Reordered) else as_design(X)
         if design.p != p:
-            raise ValueError(f"X has {design.p} columns, the fit had {p}; pass the same columns in the same order")
+            raise ValueError(
+                f"X has {design.p} columns, the fit had {p}; pass the same columns in the same "
+                "order"
+            )
         return design if made is None else derived(design, made), index
 
     def _given(self, X, y, **by_row):
-        """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None, which takes the left side of the DataFrame X and leaves incomplete rows out."""
+        """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None,
+        which takes the left side of the DataFrame X and leaves incomplete rows out.
+        """
         if self.meta.formula is None or not isinstance(X, pd.DataFrame):
             return X, y, by_row
         return self.meta.formula.rows(X, y, **by_row)
 
-    def objective(self, rule: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, **selector: Unpack[Selector]) -> float:
-        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a solution, computed anew from its coefficients and the data.
+    def objective(
+        self,
+        rule: str | Callable[[Path], int] | None = None,
+        *,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> float:
+        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a
+        solution, computed anew from its coefficients and the data.
 
         Examples
         --------
@@ -377,14 +614,24 @@ class Path:
 
         eta = self._link(data.design, s) + (0.0 if data.offset is None else data.offset)
         b = s.beta * self.meta.scale[s.support]
-        value = mean_loss(data.loss, data.y, eta, row_weights(data)) + s.lambda1 * np.abs(b).sum() + s.lambda2 * b @ b
+        value = (
+            mean_loss(data.loss, data.y, eta, row_weights(data))
+            + s.lambda1 * np.abs(b).sum()
+            + s.lambda2 * b @ b
+        )
         if self.meta.grid == "lambda0":
             forced = np.isin(s.support, self.meta.forced)
-            value += s.lambda0 * self.meta.groups.factor[s.groups].sum() if self.meta.groups is not None else s.lambda0 * self.meta.factor[s.support][~forced & (s.beta != 0)].sum()
+            value += (
+                s.lambda0 * self.meta.groups.factor[s.groups].sum()
+                if self.meta.groups is not None
+                else s.lambda0 * self.meta.factor[s.support][~forced & (s.beta != 0)].sum()
+            )
         return float(value)
 
     def data(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Data:
-        """The data of the fit; after loading a path they must be passed again. An X or y that is not the one of the fit is refused (by a checksum of some columns)."""
+        """The data of the fit; after loading a path they must be passed again. An X or y that is
+        not the one of the fit is refused (by a checksum of some columns).
+        """
         data = self._source.data
         if X is not None:
             X, y, _ = self._given(X, y)
@@ -394,12 +641,17 @@ class Path:
 
             data = again(self, X, y)
         if data is None:
-            raise ValueError("the data are not kept with a loaded path: pass X= and y=, those of the fit")
+            raise ValueError(
+                "the data are not kept with a loaded path: pass X= and y=, those of the fit"
+            )
         if self.meta.checksum:
             from ..inputs import checksum
 
             if checksum(data) != self.meta.checksum:
-                raise ValueError("X or y differ from those of the fit (checksum); pass the X and y that the path was fitted on, unchanged")
+                raise ValueError(
+                    "X or y differ from those of the fit (checksum); pass the X and y that the "
+                    "path was fitted on, unchanged"
+                )
         return data
 
     def slice(self, i: int) -> Path:
@@ -408,7 +660,8 @@ class Path:
         Examples
         --------
         >>> import l0path
-        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y, lambda2=[0.1, 0.01], max_k=5)
+        >>> data = l0path.datasets.load_hitters()
+        >>> path = l0path.fit(data.X, data.y, lambda2=[0.1, 0.01], max_k=5)
         >>> len(path), len(path.slice(1))
         (12, 6)
         >>> path.slice(1).table.lambda2.unique()
@@ -417,10 +670,26 @@ class Path:
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise TypeError(f"slice({i!r}): give the number of a slice, as in path.table")
         rows = self._rows(i, None, None)
-        return Path(self.meta, [self.solutions[r]._replace(slice=0) for r in rows], self.status, self.notes, self.rounds.to_dict("records"), self._source)
+        return Path(
+            self.meta,
+            [self.solutions[r]._replace(slice=0) for r in rows],
+            self.status,
+            self.notes,
+            self.rounds.to_dict("records"),
+            self._source,
+        )
 
 
 def _neighbours(grid, value):
     """The grid values next to `value`, for messages."""
     below, above = grid[grid < value], grid[grid > value]
-    return " and ".join([f"{x:.6g}" for x in ([below.max()] if below.size else []) + ([above.min()] if above.size else [])]) or "none"
+    return (
+        " and ".join(
+            [
+                f"{x:.6g}"
+                for x in ([below.max()] if below.size else [])
+                + ([above.min()] if above.size else [])
+            ]
+        )
+        or "none"
+    )

@@ -1,4 +1,7 @@
-"""What a path is made of: one `Meta` for the fit, one `Solution` for each point, both plain data in the user's units."""
+"""What a path is made of: one `Meta` for the fit, one `Solution` for each point, both plain data in
+the user's units.
+"""
+
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,8 +12,10 @@ from ..losses import mean_loss
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
-    """What all points share. center, scale (p,): of the standardisation; null_loss: mean loss of intercept and offset alone; n_eff: the n of the criteria;
-    floor: mean loss of predicting every y, 0 but for poisson."""
+    """What all points share. center, scale (p,): of the standardisation; null_loss: mean loss of
+    intercept and offset alone; n_eff: the n of the criteria;
+    floor: mean loss of predicting every y, 0 but for poisson.
+    """
 
     names: list
     n: int
@@ -40,17 +45,23 @@ class Meta:
     checksum: str = ""
     groups: Any = None  # `l0path.groups.Groups`
     formula: Any = None  # `l0path.formula.Formula`
-    log_constant: float = 0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
+    log_constant: float = (
+        0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
+    )
     floor: float = 0.0
 
     def deviance_ratio(self, loss):
-        """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance that is explained; NaN where there is none to explain."""
+        """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
+        that is explained; NaN where there is none to explain.
+        """
         null = self.null_loss - self.floor
         return 1.0 - (loss - self.floor) / null if null > 0 else np.nan
 
 
 class Solution(NamedTuple):
-    """One point: support (sorted indices, forced ones included), beta on it and intercept in the user's units; objective = loss + shrinkage (+ lambda0 sum f on a lambda0 grid)."""
+    """One point: support (sorted indices, forced ones included), beta on it and intercept in the
+    user's units; objective = loss + shrinkage (+ lambda0 sum f on a lambda0 grid).
+    """
 
     slice: int
     k: int
@@ -69,21 +80,41 @@ class Solution(NamedTuple):
     status: str = "converged"
     optimality: str = "unverified"
     flags: tuple = ()
-    groups: Any = None  # numbers of the chosen groups, ascending, forced ones included; None without groups
+    groups: Any = (
+        None  # numbers of the chosen groups, ascending, forced ones included; None without groups
+    )
 
 
 @dataclass
 class Source:
-    """What is kept in memory only: the data and the settings that made the path; `save` and pickle leave it out."""
+    """What is kept in memory only: the data and the settings that made the path; `save` and pickle
+    leave it out.
+    """
 
     data: Any = None
     plan: Any = None
     extra: dict = field(default_factory=dict)
 
 
-def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("nan"), lambda1=0.0, lambda2=0.0, optimality="unverified", free=-1, predicted=None):
-    """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients as returned; weights (n,) of all rows.
-    free: how many columns, or groups, may be chosen: the size of which there is one support only. predicted (n,): X beta, where it is known.
+def in_user_units(
+    problem,
+    data,
+    weights,
+    fit,
+    *,
+    k,
+    number=0,
+    lambda0=float("nan"),
+    lambda1=0.0,
+    lambda2=0.0,
+    optimality="unverified",
+    free=-1,
+    predicted=None,
+):
+    """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients
+    as returned; weights (n,) of all rows.
+    free: how many columns, or groups, may be chosen: the size of which there is one support only.
+        predicted (n,): X beta, where it is known.
     """
     X, support = problem.X, fit.support
     beta = fit.b / X.scale[support]
@@ -98,16 +129,59 @@ def in_user_units(problem, data, weights, fit, *, k, number=0, lambda0=float("na
     shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     grouped = problem.groups
     chosen = None if grouped is None else getattr(fit, "groups", np.empty(0, dtype=np.int64))
-    fewer = np.count_nonzero(beta) < support.size if grouped is None else any(not np.isin(grouped.of(g), support[beta != 0]).any() for g in chosen)
+    fewer = (
+        np.count_nonzero(beta) < support.size
+        if grouped is None
+        else any(not np.isin(grouped.of(g), support[beta != 0]).any() for g in chosen)
+    )
     flags = (*fit.flags, "fewer_nonzeros") if fewer else tuple(fit.flags)
-    status = "separated" if "separated" in flags else "not_converged" if "not_converged" in flags else "converged"
+    status = (
+        "separated"
+        if "separated" in flags
+        else "not_converged"
+        if "not_converged" in flags
+        else "converged"
+    )
     if status == "separated":
-        optimality = "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
+        optimality = (
+            "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
+        )
     on_grid = not np.isnan(lambda0)
     loose = (beta != 0) & ~np.isin(support, problem.forced)
-    objective = loss + shrinkage + (lambda0 * float((data.factor[support[loose]] if grouped is None else grouped.factor[chosen]).sum()) if on_grid else 0.0)
+    objective = (
+        loss
+        + shrinkage
+        + (
+            lambda0
+            * float(
+                (data.factor[support[loose]] if grouped is None else grouped.factor[chosen]).sum()
+            )
+            if on_grid
+            else 0.0
+        )
+    )
     alone = k == 0 and not problem.forced.size and not on_grid
-    if optimality != "unverified" and status == "converged" and (alone or (not on_grid and k == free)):
+    if (
+        optimality != "unverified"
+        and status == "converged"
+        and (alone or (not on_grid and k == free))
+    ):
         optimality = "global"  # the only support of its size
-    return Solution(slice=number, k=k, support=support, beta=beta, intercept=intercept, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, loss=loss, shrinkage=shrinkage, objective=objective,
-                    lower_bound=objective if alone else float("nan"), status=status, optimality=optimality, flags=flags, groups=chosen)
+    return Solution(
+        slice=number,
+        k=k,
+        support=support,
+        beta=beta,
+        intercept=intercept,
+        lambda0=lambda0,
+        lambda1=lambda1,
+        lambda2=lambda2,
+        loss=loss,
+        shrinkage=shrinkage,
+        objective=objective,
+        lower_bound=objective if alone else float("nan"),
+        status=status,
+        optimality=optimality,
+        flags=flags,
+        groups=chosen,
+    )

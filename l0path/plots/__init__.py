@@ -1,4 +1,7 @@
-"""Plots of paths, cross-validation, classifiers and recovery. They draw into `ax` (or a new figure) and return it; no global style is set. The numbers behind those of a path come from `data`."""
+"""Plots of paths, cross-validation, classifiers and recovery. They draw into `ax` (or a new figure)
+and return it; no global style is set. The numbers behind those of a path come from `data`.
+"""
+
 from .classes import calibration, plot_calibration, plot_cv_calibration, plot_cv_roc, plot_roc
 from .draw import plot
 from .inference import plot_knockoffs, plot_stability
@@ -6,4 +9,16 @@ from .numbers import data
 from .recovery import plot_recovery
 from .scores import plot_cv
 
-__all__ = ["calibration", "data", "plot", "plot_calibration", "plot_cv", "plot_cv_calibration", "plot_cv_roc", "plot_knockoffs", "plot_recovery", "plot_roc", "plot_stability"]
+__all__ = [
+    "calibration",
+    "data",
+    "plot",
+    "plot_calibration",
+    "plot_cv",
+    "plot_cv_calibration",
+    "plot_cv_roc",
+    "plot_knockoffs",
+    "plot_recovery",
+    "plot_roc",
+    "plot_stability",
+]

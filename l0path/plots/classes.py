@@ -1,4 +1,7 @@
-"""How well a classifier ranks and how far its probabilities can be trusted: ROC and calibration curves, of rows given, of the rows of the fit, or of held-out predictions."""
+"""How well a classifier ranks and how far its probabilities can be trusted: ROC and calibration
+curves, of rows given, of the rows of the fit, or of held-out predictions.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -22,54 +25,115 @@ if TYPE_CHECKING:
 LEVEL = 0.05  # 1 - coverage of the intervals of a calibration curve
 
 
-def plot_roc(self: Path, X: Matrix | None = None, y: ArrayLike | None = None, rule: str | Callable[[Path], int] | None = None, *, sample_weight: ArrayLike | None = None,
-             offset: ArrayLike | None = None, ax: Axes | None = None, label: str | None = None, **selector: Unpack[Selector]) -> Axes:
-    """ROC curve of one model of a path, by scikit-learn's RocCurveDisplay; returns the Axes. The area under it is in the legend; curves drawn into the same `ax` take colours and dashes in turn.
+def plot_roc(
+    self: Path,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    rule: str | Callable[[Path], int] | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    ax: Axes | None = None,
+    label: str | None = None,
+    **selector: Unpack[Selector],
+) -> Axes:
+    """ROC curve of one model of a path, by scikit-learn's RocCurveDisplay; returns the Axes. The
+    area under it is in the legend; curves drawn into the same `ax` take colours and dashes in turn.
 
-    X (m, p), y (m,) labels, sample_weight and offset (m,): of the rows to be ranked; without X and y the rows of the fit, which flatter the model.
-    rule, **selector : as in `Path.model`: `path.plot_roc(X, y, k=5)`. label : of the curve; None names the size.
+    X (m, p), y (m,) labels, sample_weight and offset (m,): of the rows to be ranked; without X and
+    y the rows of the fit, which flatter the model.
+    rule, **selector : as in `Path.model`: `path.plot_roc(X, y, k=5)`. label : of the curve; None
+        names the size.
 
-    Raises ValueError for a path that does not classify, and where only one class is in the rows; TypeError and LookupError for selectors.
+    Raises ValueError for a path that does not classify, and where only one class is in the rows;
+    TypeError and LookupError for selectors.
     """
     return _roc(*_rows(self, X, y, rule, sample_weight, offset, "link", selector), ax, label)
 
 
-def plot_calibration(self: Path, X: Matrix | None = None, y: ArrayLike | None = None, rule: str | Callable[[Path], int] | None = None, *, bins: int = 10, sample_weight: ArrayLike | None = None,
-                     offset: ArrayLike | None = None, ax: Axes | None = None, label: str | None = None, **selector: Unpack[Selector]) -> Axes:
-    """Calibration curve of one logistic model of a path, by scikit-learn's CalibrationDisplay; returns the Axes: share of positives against mean probability in bins of about equal weight.
+def plot_calibration(
+    self: Path,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    rule: str | Callable[[Path], int] | None = None,
+    *,
+    bins: int = 10,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    ax: Axes | None = None,
+    label: str | None = None,
+    **selector: Unpack[Selector],
+) -> Axes:
+    """Calibration curve of one logistic model of a path, by scikit-learn's CalibrationDisplay;
+    returns the Axes: share of positives against mean probability in bins of about equal weight.
 
-    Bars are 95 % Wilson intervals; below stands a histogram of the probabilities (of the first curve in an `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted.
-    bins : number of bins; equal probabilities stay together, so there may be fewer. X, y, sample_weight, offset, rule, **selector, ax, label : as in `Path.plot_roc`.
+    Bars are 95 % Wilson intervals; below stands a histogram of the probabilities (of the first
+    curve in an `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted.
+    bins : number of bins; equal probabilities stay together, so there may be fewer. X, y,
+        sample_weight, offset, rule, **selector, ax, label : as in `Path.plot_roc`.
 
     The numbers: `l0path.plots.calibration(y, probability, bins, sample_weight)`.
-    Raises ValueError for a loss without probabilities and for bins < 1, TypeError and LookupError for selectors.
+    Raises ValueError for a loss without probabilities and for bins < 1, TypeError and LookupError
+    for selectors.
     """
-    return _calibration(*_rows(self, X, y, rule, sample_weight, offset, "response", selector), ax, label, bins, self.classes[1])
+    return _calibration(
+        *_rows(self, X, y, rule, sample_weight, offset, "response", selector),
+        ax,
+        label,
+        bins,
+        self.classes[1],
+    )
 
 
-def plot_cv_roc(self: CVPath, which: str | Callable[[Path], int] | None = None, *, X: Matrix | None = None, y: ArrayLike | None = None, ax: Axes | None = None, label: str | None = None,
-                **selector: Unpack[Selector]) -> Axes:
-    """ROC curve of the held-out predictions of all folds together: `cv.plot_roc("1se")`; returns the Axes. which, **selector : as in `CVPath.model` ("min" unless told).
+def plot_cv_roc(
+    self: CVPath,
+    which: str | Callable[[Path], int] | None = None,
+    *,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    ax: Axes | None = None,
+    label: str | None = None,
+    **selector: Unpack[Selector],
+) -> Axes:
+    """ROC curve of the held-out predictions of all folds together: `cv.plot_roc("1se")`; returns
+    the Axes. which, **selector : as in `CVPath.model` ("min" unless told).
 
-    Rows are weighted as in the fit. Within a fold the ranking is fair; between folds intercepts differ, so the area is not the mean of the folds' areas, which is `scoring="auc"`.
-    X, y : the data of the fit, needed after pickling only. ax, label, errors : as in `Path.plot_roc`.
+    Rows are weighted as in the fit. Within a fold the ranking is fair; between folds intercepts
+    differ, so the area is not the mean of the folds' areas, which is `scoring="auc"`.
+    X, y : the data of the fit, needed after pickling only. ax, label, errors : as in
+        `Path.plot_roc`.
     """
     return _roc(*_held_out(self, which, X, y, "link", selector), ax, label)
 
 
-def plot_cv_calibration(self: CVPath, which: str | Callable[[Path], int] | None = None, *, bins: int = 10, X: Matrix | None = None, y: ArrayLike | None = None, ax: Axes | None = None,
-                        label: str | None = None, **selector: Unpack[Selector]) -> Axes:
-    """Calibration curve of the held-out probabilities of all folds, see `Path.plot_calibration`: `cv.plot_calibration("1se")`; returns the Axes. which, **selector, X, y : as in `CVPath.plot_roc`.
+def plot_cv_calibration(
+    self: CVPath,
+    which: str | Callable[[Path], int] | None = None,
+    *,
+    bins: int = 10,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    ax: Axes | None = None,
+    label: str | None = None,
+    **selector: Unpack[Selector],
+) -> Axes:
+    """Calibration curve of the held-out probabilities of all folds, see `Path.plot_calibration`:
+    `cv.plot_calibration("1se")`; returns the Axes. which, **selector, X, y : as in
+    `CVPath.plot_roc`.
     bins, ax, label : as in `Path.plot_calibration`.
     """
-    return _calibration(*_held_out(self, which, X, y, "response", selector), ax, label, bins, self.path.classes[1])
+    return _calibration(
+        *_held_out(self, which, X, y, "response", selector), ax, label, bins, self.path.classes[1]
+    )
 
 
 def _roc(target, score, weight, name, ax, label):
     from sklearn.metrics import RocCurveDisplay, auc, roc_curve
 
     if np.unique(target).size < 2:
-        raise ValueError(f"y has only one class in these {target.size} rows; a ROC curve needs both")
+        raise ValueError(
+            f"y has only one class in these {target.size} rows; a ROC curve needs both"
+        )
     false, true, _ = roc_curve(target, score, sample_weight=weight)
     area = auc(false, true)
     ax, _ = style.new_axes(ax, (4.8, 4.6))
@@ -78,7 +142,12 @@ def _roc(target, score, weight, name, ax, label):
     if not drawn:
         ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=0.9, zorder=1, label="_chance")
     _curve(np.ravel(display.line_)[0], drawn, "roc", f"{label or name}: area {area:.3f}")
-    return _finish(ax, "share of negatives called positive", "share of positives called positive", "lower right")
+    return _finish(
+        ax,
+        "share of negatives called positive",
+        "share of positives called positive",
+        "lower right",
+    )
 
 
 def _calibration(target, probability, weight, name, ax, label, bins, positive):
@@ -88,21 +157,45 @@ def _calibration(target, probability, weight, name, ax, label, bins, positive):
     ax, _ = style.new_axes(ax, (4.8, 4.6))
     drawn = _drawn(ax, "calibration")
     mean, share = table["probability"].to_numpy(), table["share"].to_numpy()
-    display = CalibrationDisplay(share, mean, probability).plot(ax=ax, name=label or name, ref_line=False)
+    display = CalibrationDisplay(share, mean, probability).plot(
+        ax=ax, name=label or name, ref_line=False
+    )
     if not drawn:
         ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=0.9, zorder=1, label="_perfect")
         height, edges = np.histogram(probability, bins=25, range=(0.0, 1.0), weights=weight)
-        ax.bar(edges[:-1], 0.1 * height / height.max(), width=1 / 25, align="edge", color=style.FAINT, linewidth=0, zorder=0)
+        ax.bar(
+            edges[:-1],
+            0.1 * height / height.max(),
+            width=1 / 25,
+            align="edge",
+            color=style.FAINT,
+            linewidth=0,
+            zorder=0,
+        )
     color = _curve(display.line_, drawn, "calibration", label or name)
-    ax.errorbar(mean, share, yerr=np.maximum([share - table["low"], table["high"] - share], 0.0), fmt="none", ecolor=color, elinewidth=1.1, capsize=2, alpha=0.5, zorder=2)
+    ax.errorbar(
+        mean,
+        share,
+        yerr=np.maximum([share - table["low"], table["high"] - share], 0.0),
+        fmt="none",
+        ecolor=color,
+        elinewidth=1.1,
+        capsize=2,
+        alpha=0.5,
+        zorder=2,
+    )
     return _finish(ax, f"predicted probability of {positive}", "observed share", "upper left")
 
 
-def calibration(y: ArrayLike, probability: ArrayLike, bins: int = 10, sample_weight: ArrayLike | None = None) -> pd.DataFrame:
-    """The numbers behind a calibration curve: a DataFrame with a row per bin of about equal weight: probability (mean), share (of positives), low, high (95 % Wilson interval), n (rows).
+def calibration(
+    y: ArrayLike, probability: ArrayLike, bins: int = 10, sample_weight: ArrayLike | None = None
+) -> pd.DataFrame:
+    """The numbers behind a calibration curve: a DataFrame with a row per bin of about equal weight:
+    probability (mean), share (of positives), low, high (95 % Wilson interval), n (rows).
 
-    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0; bins >= 1, the number of them.
-    Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by statsmodels.
+    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0; bins >=
+    1, the number of them. Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by
+    statsmodels.
     """
     from statsmodels.stats.proportion import proportion_confint
 
@@ -113,21 +206,39 @@ def calibration(y: ArrayLike, probability: ArrayLike, bins: int = 10, sample_wei
     y, p, w = (part[w > 0] for part in (y, p, w))
     _, at = np.unique(p, return_inverse=True)
     each = np.bincount(at, weights=w)
-    middle = (np.cumsum(each) - 0.5 * each) / w.sum()  # where in the order of all weight a probability lies
+    middle = (
+        np.cumsum(each) - 0.5 * each
+    ) / w.sum()  # where in the order of all weight a probability lies
     bin_of = np.minimum((middle * bins).astype(int), bins - 1)[at]
     rows = []
     for b in np.unique(bin_of):
         inside = bin_of == b
-        share, count = np.average(y[inside], weights=w[inside]), w[inside].sum() ** 2 / (w[inside] ** 2).sum()
-        rows.append((np.average(p[inside], weights=w[inside]), share, *proportion_confint(share * count, count, alpha=LEVEL, method="wilson"), int(inside.sum())))
+        share, count = (
+            np.average(y[inside], weights=w[inside]),
+            w[inside].sum() ** 2 / (w[inside] ** 2).sum(),
+        )
+        rows.append(
+            (
+                np.average(p[inside], weights=w[inside]),
+                share,
+                *proportion_confint(share * count, count, alpha=LEVEL, method="wilson"),
+                int(inside.sum()),
+            )
+        )
     return pd.DataFrame(rows, columns=["probability", "share", "low", "high", "n"])
 
 
 def _check(path, type):
     if path.loss not in CLASSIFICATION:
-        raise ValueError(f"the path has loss={path.loss!r}; ROC and calibration curves are for classes, such as loss='logistic'")
+        raise ValueError(
+            f"the path has loss={path.loss!r}; ROC and calibration curves are for classes, such as "
+            "loss='logistic'"
+        )
     if type == "response" and path.loss != "logistic":
-        raise ValueError(f"loss={path.loss!r} gives no probabilities to be calibrated; fit loss='logistic', or see plot_roc")
+        raise ValueError(
+            f"loss={path.loss!r} gives no probabilities to be calibrated; fit loss='logistic', or "
+            "see plot_roc"
+        )
 
 
 def _rows(path, X, y, rule, sample_weight, offset, type, selector):
@@ -140,13 +251,26 @@ def _rows(path, X, y, rule, sample_weight, offset, type, selector):
     if X is not None:
         same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
         score = np.asarray(path.predict(X, index=i, type=type, offset=offset))
-        return coded(y, score.size, path.loss, path.classes), score, sample_weights(sample_weight, score.size), name
+        return (
+            coded(y, score.size, path.loss, path.classes),
+            score,
+            sample_weights(sample_weight, score.size),
+            name,
+        )
     if sample_weight is not None or offset is not None:
-        raise ValueError("sample_weight and offset without X are those of the fit; leave them out, or pass X and y")
+        raise ValueError(
+            "sample_weight and offset without X are those of the fit; leave them out, or pass X "
+            "and y"
+        )
     data = path.data()
     inside = data.weights > 0
     eta = linear_predictor(data.design, data.offset, path.solutions[i])
-    return data.y[inside], path._transform(eta, type)[inside], data.weights[inside], f"{name}, rows of the fit"
+    return (
+        data.y[inside],
+        path._transform(eta, type)[inside],
+        data.weights[inside],
+        f"{name}, rows of the fit",
+    )
 
 
 def _held_out(cv, which, X, y, type, selector):
@@ -166,7 +290,14 @@ def _drawn(ax, kind):
 def _curve(line, number, kind, label):
     """Give a curve its look; the colour."""
     color = style.PALETTE[number % len(style.PALETTE)]
-    line.set(color=color, linestyle=style.DASHES[number % len(style.DASHES)], linewidth=1.6, label=label, zorder=3, markersize=4)
+    line.set(
+        color=color,
+        linestyle=style.DASHES[number % len(style.DASHES)],
+        linewidth=1.6,
+        label=label,
+        zorder=3,
+        markersize=4,
+    )
     if kind == "calibration":
         line.set_marker("o")
     line.set_gid(f"l0path-{kind}")

@@ -1,4 +1,5 @@
 """`Path.plot`: one function per kind, all fed by `numbers.data`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -14,23 +15,44 @@ if TYPE_CHECKING:
 
 LABELS = 12  # names in the margin, at most
 ROWS = 40  # features of the support map, at most
-XLABEL = {"k": "features in the model, k", "lambda0": r"$\lambda_0$ (log scale, falling)", "l1": "sum of |standardised coefficients|"}
+XLABEL = {
+    "k": "features in the model, k",
+    "lambda0": r"$\lambda_0$ (log scale, falling)",
+    "l1": "sum of |standardised coefficients|",
+}
 
 
-def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | Callable | list | None = None, slice: int | None = None, ax: Axes | None = None, standardized: bool = True, *,
-         k: int | Sequence[int] | None = None) -> Axes:
+def plot(
+    self: Path,
+    kind: str = "coef",
+    x: str = "k",
+    mark: dict | int | str | Callable | list | None = None,
+    slice: int | None = None,
+    ax: Axes | None = None,
+    standardized: bool = True,
+    *,
+    k: int | Sequence[int] | None = None,
+) -> Axes:
     """Plot the path and return the Axes.
 
-    kind : "coef" coefficients (names at the right margin, the twelve largest of the last model; with groups one colour and label for each); "loss" mean loss and deviance ratio;
-        "criteria" information criteria less their minima; "lambda0" the interval of lambda0 for which each size is best; "gap" objective and lower bound, the gap between them shaded;
-        "support" which features, or groups, are in, for every size.
-    x : "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for some lambda0) or "l1" (sum of absolute standardised coefficients); for coef, loss, criteria, gap.
-    mark : a selector as a dict ({"k": 5}), an index, or a rule ("bic", a callable), or a list of these: vertical lines.
-    slice : of a path with several; None takes that of `mark`, else the one with most solutions and least shrinkage (the title says which). loss and gap show all.
-    ax : Axes to draw into; None makes a figure. standardized : standardised coefficients, or those in the user's units.
-    k : the largest size to draw, (smallest, largest) or a range; None: all. Colours and labels are then those of the largest size drawn; minima of criteria are those of the whole path.
+    kind : "coef" coefficients (names at the right margin, the twelve largest of the last model;
+        with groups one colour and label for each); "loss" mean loss and deviance ratio; "criteria"
+        information criteria less their minima; "lambda0" the interval of lambda0 for which each
+        size is best; "gap" objective and lower bound, the gap between them shaded; "support" which
+        features, or groups, are in, for every size.
+    x : "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for some
+        lambda0) or "l1" (sum of absolute standardised coefficients); for coef, loss, criteria, gap.
+    mark : a selector as a dict ({"k": 5}), an index, or a rule ("bic", a callable), or a list of
+        these: vertical lines.
+    slice : of a path with several; None takes that of `mark`, else the one with most solutions and
+        least shrinkage (the title says which). loss and gap show all.
+    ax : Axes to draw into; None makes a figure. standardized : standardised coefficients, or those
+        in the user's units.
+    k : the largest size to draw, (smallest, largest) or a range; None: all. Colours and labels are
+        then those of the largest size drawn; minima of criteria are those of the whole path.
 
-    The numbers: `l0path.plots.data(path, kind, x=..., slice=..., k=...)`. Raises ValueError for an unknown kind or x or a k that is no range, LookupError for a mark that is not drawn.
+    The numbers: `l0path.plots.data(path, kind, x=..., slice=..., k=...)`. Raises ValueError for an
+    unknown kind or x or a k that is no range, LookupError for a mark that is not drawn.
 
     Examples
     --------
@@ -39,18 +61,32 @@ def plot(self: Path, kind: str = "coef", x: str = "k", mark: dict | int | str | 
     >>> ax = path.plot("coef", mark="bic")
     >>> ax.figure.savefig("coefficients.png")  # doctest: +SKIP
     """
-    marks = [(m, _index(self, m, slice)) for m in (mark if isinstance(mark, list) else [] if mark is None else [mark])]
+    marks = [
+        (m, _index(self, m, slice))
+        for m in (mark if isinstance(mark, list) else [] if mark is None else [mark])
+    ]
     one = kind not in ("loss", "gap")
     if slice is None and one:
         slice = self.solutions[marks[0][1]].slice if marks else numbers.default_slice(self)
     frame = numbers.data(self, kind, x=x, slice=slice, k=k, standardized=standardized)
     x = "k" if kind == "support" else "lambda0" if kind == "lambda0" else x
-    size = (7.2, min(max(1.6 + 0.24 * min(frame.shape[1] - 1, ROWS), 2.6), 11.0)) if kind == "support" else (7.2, 4.4)
+    size = (
+        (7.2, min(max(1.6 + 0.24 * min(frame.shape[1] - 1, ROWS), 2.6), 11.0))
+        if kind == "support"
+        else (7.2, 4.4)
+    )
     ax, new = style.new_axes(ax, size)
     title = _title(self, slice) if one else None
     if frame.empty or (x == "k" and kind in ("coef", "support") and frame.shape[1] == 1):
         style.tidy(ax, _xlabel(self, x), "")
-        style.message(ax, "no feature is in any model" if len(frame) else r"no model is best for any $\lambda_0$" if x == "lambda0" and len(self) else "no solution")
+        style.message(
+            ax,
+            "no feature is in any model"
+            if len(frame)
+            else r"no model is best for any $\lambda_0$"
+            if x == "lambda0" and len(self)
+            else "no solution",
+        )
         return ax
     DRAW[kind](self, ax, frame, x, title, new, standardized)
     axis = _split(frame, x)[0] if kind in ("coef", "support") else frame
@@ -71,13 +107,26 @@ def _index(path, mark, slice):
 
 
 def _name(path, mark, i):
-    rule = mark if isinstance(mark, str) else getattr(mark, "__name__", None) if callable(mark) else None
-    return f"k = {path.solutions[i].k}" if rule in (None, "<lambda>") else f"{rule}: k = {path.solutions[i].k}"
+    rule = (
+        mark
+        if isinstance(mark, str)
+        else getattr(mark, "__name__", None)
+        if callable(mark)
+        else None
+    )
+    return (
+        f"k = {path.solutions[i].k}"
+        if rule in (None, "<lambda>")
+        else f"{rule}: k = {path.solutions[i].k}"
+    )
 
 
 def _position(frame, i, x):
     if i not in frame.index:
-        raise LookupError(f"mark names solution {i}, which this plot does not show (its slice, or no lambda0 for which it is best); drawn are {list(frame.index[:20])}")
+        raise LookupError(
+            f"mark names solution {i}, which this plot does not show (its slice, or no lambda0 for "
+            f"which it is best); drawn are {list(frame.index[:20])}"
+        )
     row = frame.loc[i]
     return np.sqrt(row["low"] * row["high"]) if x == "lambda0" and "low" in frame else row[x]
 
@@ -91,7 +140,11 @@ def _title(path, slice):
 
 
 def _shrinkage(lambda1, lambda2):
-    parts = [rf"$\lambda_{name}$ = {value:.3g}" for name, value in (("1", lambda1), ("2", lambda2)) if value]
+    parts = [
+        rf"$\lambda_{name}$ = {value:.3g}"
+        for name, value in (("1", lambda1), ("2", lambda2))
+        if value
+    ]
     return ", ".join(parts) or "no shrinkage"
 
 
@@ -131,30 +184,62 @@ def _coef(path, ax, frame, x, title, new, standardized):
     weight = path.coef(standardized=True).iloc[1:].T.loc[frame.index, values.columns].abs()
     family = numbers.families(path, values.columns)
     last = weight.iloc[-1]
-    order = [name for name in last.sort_values(ascending=False, kind="stable").index if last[name] > 0]
-    shown = list(dict.fromkeys(family[name] for name in order))[:LABELS]  # features, or with groups these: a group has one colour, and its label stands at its largest coefficient
-    paint = {label: (style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)]) for i, label in enumerate(shown)}
+    order = [
+        name for name in last.sort_values(ascending=False, kind="stable").index if last[name] > 0
+    ]
+    shown = list(
+        dict.fromkeys(family[name] for name in order)
+    )[
+        :LABELS
+        # features, or with groups these: a group has one colour, and its label stands at its
+        # largest
+        # coefficient
+    ]
+    paint = {
+        label: (style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)])
+        for i, label in enumerate(shown)
+    }
     look = {name: paint[family[name]] for name in order if family[name] in paint}
     top = [next(name for name in order if family[name] == label) for label in shown]
     markers = {"marker": "o", "markersize": 3 if len(frame) <= 30 else 2} if x != "lambda0" else {}
     ax.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
     ends = []
-    for name in [*(n for n in values if n not in look), *(n for n in look if n not in top), *top[::-1]]:
+    for name in [
+        *(n for n in values if n not in look),
+        *(n for n in look if n not in top),
+        *top[::-1],
+    ]:
         at, b = _curve(frame, x, values[name].to_numpy())
         color, dash = look.get(name, (style.FAINT, "-"))
-        ax.plot(at, _entered(b), color=color, linestyle=dash, linewidth=1.5 if name in look else 0.9, zorder=3 if name in look else 2, **markers)
+        ax.plot(
+            at,
+            _entered(b),
+            color=color,
+            linestyle=dash,
+            linewidth=1.5 if name in look else 0.9,
+            zorder=3 if name in look else 2,
+            **markers,
+        )
         ends.append((at[-1], b[-1]))
     _axis(ax, x)
-    style.tidy(ax, _xlabel(path, x), "standardised coefficient" if standardized else "coefficient", title)
+    style.tidy(
+        ax, _xlabel(path, x), "standardised coefficient" if standardized else "coefficient", title
+    )
     ends = ends[::-1][: len(top)]
-    style.end_labels(ax, [e[0] for e in ends], [e[1] for e in ends], shown, [look[name][0] for name in top], new)
+    style.end_labels(
+        ax, [e[0] for e in ends], [e[1] for e in ends], shown, [look[name][0] for name in top], new
+    )
 
 
 def _shades(count):
     """`count` blues from light to dark."""
     from matplotlib import colormaps
 
-    return [colormaps["viridis"](v) for v in np.linspace(0.78, 0.0, count)] if count > 1 else [style.PALETTE[0]]
+    return (
+        [colormaps["viridis"](v) for v in np.linspace(0.78, 0.0, count)]
+        if count > 1
+        else [style.PALETTE[0]]
+    )
 
 
 def _loss(path, ax, frame, x, title, new, standardized):
@@ -162,22 +247,49 @@ def _loss(path, ax, frame, x, title, new, standardized):
     colors = _shades(len(groups))
     for (_, part), color in zip(groups, colors, strict=True):
         at, loss = _curve(part, x, part["loss"].to_numpy())
-        ax.plot(at, loss, color=color, linewidth=1.5, marker=None if x == "lambda0" else "o", markersize=3)
+        ax.plot(
+            at,
+            loss,
+            color=color,
+            linewidth=1.5,
+            marker=None if x == "lambda0" else "o",
+            markersize=3,
+        )
     _axis(ax, x)
     style.tidy(ax, _xlabel(path, x), f"mean {path.loss.replace('_', ' ')} loss", title)
     if len(groups) == 1:
         floor = path.meta.floor
         null = path.meta.null_loss - floor
         if null > 0:
-            right = ax.secondary_yaxis("right", functions=(lambda v: 1.0 - (v - floor) / null, lambda v: (1.0 - v) * null + floor))
+            right = ax.secondary_yaxis(
+                "right",
+                functions=(lambda v: 1.0 - (v - floor) / null, lambda v: (1.0 - v) * null + floor),
+            )
             right.set_ylabel("deviance ratio")
             right.tick_params(width=0.8, length=3.5, color=style.GREY, labelsize=style.SMALL)
             right.spines["right"].set(linewidth=0.8, color=style.GREY)
         return
-    shown = sorted(set(np.linspace(0, len(groups) - 1, min(len(groups), LABELS)).round().astype(int).tolist()))
+    shown = sorted(
+        set(np.linspace(0, len(groups) - 1, min(len(groups), LABELS)).round().astype(int).tolist())
+    )
     ends = [_curve(groups[g][1], x, groups[g][1]["loss"].to_numpy()) for g in shown]
-    names = [_shrinkage(*(getattr(path.solutions[groups[g][1].index[0]], name) for name in ("lambda1", "lambda2"))) for g in shown]
-    style.end_labels(ax, [e[0][-1] for e in ends], [e[1][-1] for e in ends], names, [colors[g] for g in shown], new)
+    names = [
+        _shrinkage(
+            *(
+                getattr(path.solutions[groups[g][1].index[0]], name)
+                for name in ("lambda1", "lambda2")
+            )
+        )
+        for g in shown
+    ]
+    style.end_labels(
+        ax,
+        [e[0][-1] for e in ends],
+        [e[1][-1] for e in ends],
+        names,
+        [colors[g] for g in shown],
+        new,
+    )
 
 
 def _criteria(path, ax, frame, x, title, new, standardized):
@@ -188,16 +300,32 @@ def _criteria(path, ax, frame, x, title, new, standardized):
         at, value = _curve(frame, x, frame[name].to_numpy())
         ax.plot(at, value, color=colors[name], linewidth=1.5)
         for best in frame.index[frame[name] == 0.0][:1]:
-            ax.plot(_position(frame, best, x), 0.0, "o", color=colors[name], markersize=7, markeredgecolor="white", zorder=5, clip_on=False)
+            ax.plot(
+                _position(frame, best, x),
+                0.0,
+                "o",
+                color=colors[name],
+                markersize=7,
+                markeredgecolor="white",
+                zorder=5,
+                clip_on=False,
+            )
         known = np.flatnonzero(np.isfinite(value))
         ends.append((at[known[-1]], value[known[-1]]))
         top = max(top, value[known[-1]], np.nanmedian(value))
     ax.set_ylim(-0.04 * top, 1.1 * top if top > 0 else 1.0)
     _axis(ax, x)
     style.tidy(ax, _xlabel(path, x), "criterion less its minimum", title)
-    least = {name: path.solutions[frame[name].idxmin()].k if (frame[name] == 0.0).any() else None for name in names}
-    texts = [name if k is None else f"{name}, least at k = {k}" for name, k in least.items()]  # None: least at a size that is not drawn
-    style.end_labels(ax, [e[0] for e in ends], [e[1] for e in ends], texts, [colors[name] for name in names], new)
+    least = {
+        name: path.solutions[frame[name].idxmin()].k if (frame[name] == 0.0).any() else None
+        for name in names
+    }
+    texts = [
+        name if k is None else f"{name}, least at k = {k}" for name, k in least.items()
+    ]  # None: least at a size that is not drawn
+    style.end_labels(
+        ax, [e[0] for e in ends], [e[1] for e in ends], texts, [colors[name] for name in names], new
+    )
 
 
 def _lambda0(path, ax, frame, x, title, new, standardized):
@@ -206,12 +334,32 @@ def _lambda0(path, ax, frame, x, title, new, standardized):
         at, size = np.column_stack([frame["high"], frame["low"]]).ravel(), np.repeat(k, 2)
         ax.plot(at, size, color=style.FAINT, linewidth=0.9, zorder=1)
         ax.hlines(k, frame["low"], frame["high"], color=color, linewidth=2.4, zorder=2)
-        sizes = sorted({s.k for s in path.solutions if s.slice == path.solutions[frame.index[0]].slice} - set(k.tolist()))
+        sizes = sorted(
+            {s.k for s in path.solutions if s.slice == path.solutions[frame.index[0]].slice}
+            - set(k.tolist())
+        )
         if sizes:
             text = ", ".join(map(str, sizes[:10])) + (", ..." if len(sizes) > 10 else "")
-            ax.text(0.02, 0.97, rf"best for no $\lambda_0$: k = {text}", transform=ax.transAxes, ha="left", va="top", fontsize=style.SMALL, color=style.GREY)
+            ax.text(
+                0.02,
+                0.97,
+                rf"best for no $\lambda_0$: k = {text}",
+                transform=ax.transAxes,
+                ha="left",
+                va="top",
+                fontsize=style.SMALL,
+                color=style.GREY,
+            )
     else:
-        ax.plot(frame["lambda0"], k, color=color, linewidth=1.2, drawstyle="steps-post", marker="o", markersize=3)
+        ax.plot(
+            frame["lambda0"],
+            k,
+            color=color,
+            linewidth=1.2,
+            drawstyle="steps-post",
+            marker="o",
+            markersize=3,
+        )
     _axis(ax, "lambda0")
     style.whole_ticks(ax.yaxis)
     style.tidy(ax, XLABEL["lambda0"], _xlabel(path, "k"), title)
@@ -221,13 +369,27 @@ def _gap(path, ax, frame, x, title, new, standardized):
     groups = [part for _, part in frame.groupby("slice", sort=True)]
     ends = []
     for part, color in zip(groups, _shades(len(groups)), strict=True):
-        at = part[x].to_numpy() if x != "lambda0" else np.sqrt(part["low"] * part["high"]).to_numpy()
+        at = (
+            part[x].to_numpy() if x != "lambda0" else np.sqrt(part["low"] * part["high"]).to_numpy()
+        )
         top, low = part["objective"].to_numpy(), part["lower_bound"].to_numpy()
         ax.fill_between(at, low, top, where=np.isfinite(low), color=color, alpha=0.18, linewidth=0)
         ax.plot(at, top, color=color, linewidth=1.5, marker="o", markersize=3)
-        ax.plot(at, low, color=color, linewidth=1.2, linestyle=(0, (4, 2)), marker="o", markersize=2.5, markerfacecolor="white")
+        ax.plot(
+            at,
+            low,
+            color=color,
+            linewidth=1.2,
+            linestyle=(0, (4, 2)),
+            marker="o",
+            markersize=2.5,
+            markerfacecolor="white",
+        )
         known = np.flatnonzero(np.isfinite(low))
-        ends += [(at[-1], top[-1], "objective", color), *([(at[known[-1]], low[known[-1]], "lower bound", color)] if known.size else [])]
+        ends += [
+            (at[-1], top[-1], "objective", color),
+            *([(at[known[-1]], low[known[-1]], "lower bound", color)] if known.size else []),
+        ]
     _axis(ax, x)
     style.tidy(ax, _xlabel(path, x), "objective: loss + penalties")
     missing = int(frame["gap"].isna().sum())
@@ -235,8 +397,27 @@ def _gap(path, ax, frame, x, title, new, standardized):
         style.message(ax, f"{missing} of {len(frame)} models carry no lower bound", 0.92)
         return
     if len(groups) > 1:
-        kept = sorted(set(np.linspace(0, len(groups) - 1, min(len(groups), LABELS)).round().astype(int).tolist()))
-        ends = [(*ends[2 * g][:2], _shrinkage(*(getattr(path.solutions[groups[g].index[0]], name) for name in ("lambda1", "lambda2"))), ends[2 * g][3]) for g in kept]
+        kept = sorted(
+            set(
+                np.linspace(0, len(groups) - 1, min(len(groups), LABELS))
+                .round()
+                .astype(int)
+                .tolist()
+            )
+        )
+        ends = [
+            (
+                *ends[2 * g][:2],
+                _shrinkage(
+                    *(
+                        getattr(path.solutions[groups[g].index[0]], name)
+                        for name in ("lambda1", "lambda2")
+                    )
+                ),
+                ends[2 * g][3],
+            )
+            for g in kept
+        ]
     style.end_labels(ax, *([end[i] for end in ends] for i in range(4)), new)
 
 
@@ -250,7 +431,15 @@ def _support(path, ax, frame, x, title, new, standardized):
     relative = b.T.to_numpy() / np.maximum(b.abs().max(axis=1).to_numpy(), 1e-300)
     shade = np.sign(relative) * (0.25 + 0.75 * np.abs(relative))  # small ones stay visible
     signed = path.meta.groups is None  # a group has a norm, no sign
-    mesh = ax.imshow(np.where(relative == 0, np.nan, shade), cmap="PuOr_r", vmin=-1, vmax=1, aspect="auto", interpolation="nearest", extent=(-0.5, len(b) - 0.5, b.shape[1] - 0.5, -0.5))
+    mesh = ax.imshow(
+        np.where(relative == 0, np.nan, shade),
+        cmap="PuOr_r",
+        vmin=-1,
+        vmax=1,
+        aspect="auto",
+        interpolation="nearest",
+        extent=(-0.5, len(b) - 0.5, b.shape[1] - 0.5, -0.5),
+    )
     step = max(1, -(-len(b) // 20))
     ax.set_xticks(np.arange(0, len(b), step), frame["k"].to_numpy()[::step])
     ax.set_yticks(np.arange(b.shape[1]), style.short(list(b)))
@@ -262,8 +451,19 @@ def _support(path, ax, frame, x, title, new, standardized):
     ax.tick_params(which="minor", length=0)
     if b.shape[1] < count.size:
         what = "features" if path.meta.groups is None else "groups"
-        ax.text(0.01, 0.01, f"{count.size - b.shape[1]} more {what}\nare in fewer models", transform=ax.transAxes, ha="left", va="bottom", fontsize=style.SMALL, color=style.GREY)
-    bar = ax.get_figure().colorbar(mesh, ax=ax, fraction=0.03, pad=0.02, ticks=[-1, 0, 1] if signed else [0, 1])
+        ax.text(
+            0.01,
+            0.01,
+            f"{count.size - b.shape[1]} more {what}\nare in fewer models",
+            transform=ax.transAxes,
+            ha="left",
+            va="bottom",
+            fontsize=style.SMALL,
+            color=style.GREY,
+        )
+    bar = ax.get_figure().colorbar(
+        mesh, ax=ax, fraction=0.03, pad=0.02, ticks=[-1, 0, 1] if signed else [0, 1]
+    )
     bar.ax.set_yticklabels(["−", "0", "+"] if signed else ["0", "1"])
     if not signed:
         bar.ax.set_ylim(0, 1)
@@ -271,4 +471,11 @@ def _support(path, ax, frame, x, title, new, standardized):
     bar.outline.set_visible(False)
 
 
-DRAW = {"coef": _coef, "loss": _loss, "criteria": _criteria, "lambda0": _lambda0, "gap": _gap, "support": _support}
+DRAW = {
+    "coef": _coef,
+    "loss": _loss,
+    "criteria": _criteria,
+    "lambda0": _lambda0,
+    "gap": _gap,
+    "support": _support,
+}

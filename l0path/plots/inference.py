@@ -1,4 +1,7 @@
-"""Plots of what follows a selection: frequencies of `stability_selection`, statistics of `knockoff_filter`."""
+"""Plots of what follows a selection: frequencies of `stability_selection`, statistics of
+`knockoff_filter`.
+"""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -14,8 +17,10 @@ if TYPE_CHECKING:
 def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | None = None) -> Axes:
     """Plot selection frequencies of a `StabilitySelection` and return the Axes.
 
-    kind : "frequency" a bar for each of the n features chosen most often at size k, those at or above the threshold (dashed) in colour; "path" the frequency of every feature against the size of
-        the model, the selected ones coloured and named, k marked. n : bars, or names, at most. ax : Axes to draw into; None makes a figure.
+    kind : "frequency" a bar for each of the n features chosen most often at size k, those at or
+        above the threshold (dashed) in colour; "path" the frequency of every feature against the
+        size of the model, the selected ones coloured and named, k marked. n : bars, or names, at
+        most. ax : Axes to draw into; None makes a figure.
 
     The numbers: `frequency` and `by_size`. Raises ValueError for an unknown kind.
     """
@@ -23,13 +28,19 @@ def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | Non
         raise ValueError(f"kind={kind!r} is not known; choose 'frequency' or 'path'")
     bars = kind == "frequency"
     top = self.frequency[self.frequency > 0].sort_values(ascending=False, kind="stable").iloc[:n]
-    ax, new = style.new_axes(ax, (7.2, min(1.4 + 0.26 * max(len(top), 3), 11.0)) if bars else (7.2, 4.4))
-    title = f"{self.n_subsamples} subsamples, " + ("with replacement" if self.bootstrap else f"{self.fraction:.0%} of the rows each")
+    ax, new = style.new_axes(
+        ax, (7.2, min(1.4 + 0.26 * max(len(top), 3), 11.0)) if bars else (7.2, 4.4)
+    )
+    title = f"{self.n_subsamples} subsamples, " + (
+        "with replacement" if self.bootstrap else f"{self.fraction:.0%} of the rows each"
+    )
     if np.isfinite(self.expected_false):
         title += f"; at most {self.expected_false:.2g} false expected at k = {self.k}"
     if bars:
         _bars(ax, top, set(self.selected), self.threshold)
-        style.tidy(ax, f"share of subsamples whose model of size {self.k} holds the feature", "", title)
+        style.tidy(
+            ax, f"share of subsamples whose model of size {self.k} holds the feature", "", title
+        )
         ax.tick_params(axis="y", length=0)
         return ax
     marked = [name for name in self.selected if name in self.by_size.index][:n]
@@ -38,12 +49,27 @@ def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | Non
         ax.plot(sizes, row, color=style.FAINT, linewidth=0.8, zorder=1)
     colors = [style.PALETTE[i % len(style.PALETTE)] for i in range(len(marked))]
     for name, color in zip(marked, colors, strict=True):
-        ax.plot(sizes, self.by_size.loc[name], color=color, linewidth=1.6, marker="o" if len(sizes) <= 30 else None, markersize=3, zorder=3)
+        ax.plot(
+            sizes,
+            self.by_size.loc[name],
+            color=color,
+            linewidth=1.6,
+            marker="o" if len(sizes) <= 30 else None,
+            markersize=3,
+            zorder=3,
+        )
     ax.axhline(self.threshold, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=2)
     ax.set_ylim(-0.03, 1.03)
     style.whole_ticks(ax.xaxis)
     style.tidy(ax, "features in the model, k", "share of subsamples", title)
-    style.end_labels(ax, [sizes[-1]] * len(marked), [self.by_size.loc[name].iloc[-1] for name in marked], marked, colors, new)
+    style.end_labels(
+        ax,
+        [sizes[-1]] * len(marked),
+        [self.by_size.loc[name].iloc[-1] for name in marked],
+        marked,
+        colors,
+        new,
+    )
     if len(sizes) > 1:
         style.mark_lines(ax, [(self.k, f"k = {self.k}", "#222222")])
     return ax
@@ -52,7 +78,12 @@ def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | Non
 def _bars(ax, top, selected, threshold):
     """Horizontal bars, the largest on top, with a line at the threshold."""
     at = np.arange(len(top))
-    ax.barh(at, top.to_numpy(), height=0.7, color=[style.PALETTE[0] if name in selected else style.FAINT for name in top.index])
+    ax.barh(
+        at,
+        top.to_numpy(),
+        height=0.7,
+        color=[style.PALETTE[0] if name in selected else style.FAINT for name in top.index],
+    )
     ax.axvline(threshold, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.set_yticks(at, style.short(list(top.index)) if len(top) else [])
     ax.set_ylim(max(len(top), 1) - 0.4, -0.6)
@@ -62,32 +93,63 @@ def _bars(ax, top, selected, threshold):
 
 
 def plot_knockoffs(self, *, n: int = 30, ax: Axes | None = None) -> Axes:
-    """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes: winners above zero, losers below, dashed lines at the threshold and its mirror image, the selected ones
+    """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes: winners above
+    zero, losers below, dashed lines at the threshold and its mirror image, the selected ones
     coloured and named.
 
-    The bars beyond the lower line estimate how many of those beyond the upper one are false. n : names, at most. ax : Axes to draw into; None makes a figure. The numbers: `statistic`, `threshold`.
+    The bars beyond the lower line estimate how many of those beyond the upper one are false. n :
+    names, at most. ax : Axes to draw into; None makes a figure. The numbers: `statistic`,
+    `threshold`.
     """
     ax, _ = style.new_axes(ax)
     W = self.statistic[self.statistic != 0]
     W = W.iloc[np.lexsort((-np.sign(W.to_numpy()), -W.abs().to_numpy()))]
     at, chosen = np.arange(1, len(W) + 1), (W >= self.threshold).to_numpy()
     losers = (W <= -self.threshold).to_numpy()
-    for mask, color, text in ((chosen, style.PALETTE[0], f"selected: {chosen.sum()}"), (losers, style.PALETTE[1], f"knockoffs beyond the threshold: {losers.sum()}"),
-                              (~chosen & ~losers, style.FAINT, f"neither: {(~chosen & ~losers).sum()}")):
-        ax.vlines(at[mask], 0, W.to_numpy()[mask], color=color, linewidth=2.0 if len(W) < 80 else 1.2, label=text, zorder=2)
+    for mask, color, text in (
+        (chosen, style.PALETTE[0], f"selected: {chosen.sum()}"),
+        (losers, style.PALETTE[1], f"knockoffs beyond the threshold: {losers.sum()}"),
+        (~chosen & ~losers, style.FAINT, f"neither: {(~chosen & ~losers).sum()}"),
+    ):
+        ax.vlines(
+            at[mask],
+            0,
+            W.to_numpy()[mask],
+            color=color,
+            linewidth=2.0 if len(W) < 80 else 1.2,
+            label=text,
+            zorder=2,
+        )
         ax.plot(at[mask], W.to_numpy()[mask], "o", color=color, markersize=4, zorder=3)
     ax.axhline(0, color=style.GREY, linewidth=0.6)
     if np.isfinite(self.threshold):
         for value in (self.threshold, -self.threshold):
             ax.axhline(value, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-    title = f"{self.kind}-X knockoffs, false discovery rate {self.fdr:g}" + ("" if np.isfinite(self.threshold) else ": no threshold, nothing selected")
+    title = f"{self.kind}-X knockoffs, false discovery rate {self.fdr:g}" + (
+        "" if np.isfinite(self.threshold) else ": no threshold, nothing selected"
+    )
     style.whole_ticks(ax.xaxis)
-    style.tidy(ax, "features by the size of their statistic", "W: original (up) against knockoff (down)", title)
+    style.tidy(
+        ax,
+        "features by the size of their statistic",
+        "W: original (up) against knockoff (down)",
+        title,
+    )
     span = W.abs().max() if len(W) else 1.0
     ax.set_ylim(-1.45 * span, 1.45 * span)
     if len(W):
         ax.legend(frameon=False, fontsize=style.SMALL, loc="lower right", handlelength=1.2)
     shown = np.flatnonzero(chosen)[:n]
     for i, name in zip(shown, style.short(list(W.index[shown])), strict=True):
-        ax.annotate(name, (at[i], W.iloc[i]), xytext=(0, 5), textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=style.SMALL - 1, color=style.PALETTE[0])
+        ax.annotate(
+            name,
+            (at[i], W.iloc[i]),
+            xytext=(0, 5),
+            textcoords="offset points",
+            rotation=90,
+            ha="center",
+            va="bottom",
+            fontsize=style.SMALL - 1,
+            color=style.PALETTE[0],
+        )
     return ax

@@ -1,4 +1,5 @@
 """The numbers behind the plots, as DataFrames."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,18 +14,31 @@ AXES = ("k", "lambda0", "l1")
 CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
 
 
-def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = None, k: int | Sequence[int] | None = None, standardized: bool = True) -> pd.DataFrame:
+def data(
+    path: Path,
+    kind: str = "coef",
+    *,
+    x: str = "k",
+    slice: int | None = None,
+    k: int | Sequence[int] | None = None,
+    standardized: bool = True,
+) -> pd.DataFrame:
     """The numbers of `path.plot(kind)`, a row per solution drawn, labelled by its index.
 
-    coef       x, then a column per feature that ever enters: its coefficient (0 where it is not in); x = "lambda0" also gives low and high, the interval of lambda0 that the row holds for
+    coef       x, then a column per feature that ever enters: its coefficient (0 where it is not
+    in); x = "lambda0" also gives low and high, the interval of lambda0 that the row holds for
     loss       x, slice, loss, deviance_ratio, of all slices unless one is named
-    criteria   x, then the criteria of `path.score_table()` less their minima (over solutions with finite values)
-    lambda0    k, low, high: the interval of lambda0 for which a size is best; on a lambda0 grid k, lambda0
+    criteria   x, then the criteria of `path.score_table()` less their minima (over solutions with
+    finite values)
+    lambda0    k, low, high: the interval of lambda0 for which a size is best; on a lambda0 grid k,
+    lambda0
     gap        x, slice, objective, lower_bound, gap
-    support    as coef over k; 0 marks features that are not in. With groups a column per group: the norm of its coefficients, 0 where it is not in
+    support    as coef over k; 0 marks features that are not in. With groups a column per group: the
+    norm of its coefficients, 0 where it is not in
 
     standardized: coefficients of columns with standard deviation 1, or those in the user's units.
-    slice: of a path with several; None takes `default_slice`, except for loss and gap. k: the largest size, or (smallest, largest), to be shown; None: all.
+    slice: of a path with several; None takes `default_slice`, except for loss and gap. k: the
+        largest size, or (smallest, largest), to be shown; None: all.
 
     Examples
     --------
@@ -52,31 +66,63 @@ def data(path: Path, kind: str = "coef", *, x: str = "k", slice: int | None = No
         return frame.loc[shown]
     table = path.table.loc[frame.index]
     if kind in ("loss", "gap"):
-        for name in ("slice", *(("loss", "deviance_ratio") if kind == "loss" else ("objective", "lower_bound", "gap"))):
+        for name in (
+            "slice",
+            *(
+                ("loss", "deviance_ratio")
+                if kind == "loss"
+                else ("objective", "lower_bound", "gap")
+            ),
+        ):
             frame[name] = table[name]
     elif kind == "criteria":
         scores = path.score_table().loc[frame.index]
         for name in [name for name in CRITERIA if name in scores]:
-            value = scores[name].where(np.isfinite(scores[name]) & ~table["flags"].str.contains("separated"))
+            value = scores[name].where(
+                np.isfinite(scores[name]) & ~table["flags"].str.contains("separated")
+            )
             frame[name] = value - value.min()
     else:
         coef = path.coef(standardized=standardized).iloc[1:].T.loc[frame.index]
         coef = coef.loc[:, (coef.loc[shown] != 0).any()]
-        frame = pd.concat([frame, _norms(path, coef) if kind == "support" and path.meta.groups is not None else coef], axis=1)
+        frame = pd.concat(
+            [
+                frame,
+                _norms(path, coef) if kind == "support" and path.meta.groups is not None else coef,
+            ],
+            axis=1,
+        )
     return frame.loc[shown]
 
 
 def sizes(k):
     """(smallest, largest) size to be shown, of k: None, a largest size or a pair."""
-    pair = (0, np.inf) if k is None else (0, k) if isinstance(k, (int, np.integer)) else tuple(k) if isinstance(k, (tuple, list, range)) else ()
+    pair = (
+        (0, np.inf)
+        if k is None
+        else (0, k)
+        if isinstance(k, (int, np.integer))
+        else tuple(k)
+        if isinstance(k, (tuple, list, range))
+        else ()
+    )
     pair = (pair[0], pair[-1]) if isinstance(k, range) and len(k) else pair
-    if isinstance(k, bool) or len(pair) != 2 or not all(isinstance(v, (int, np.integer)) or v == np.inf for v in pair) or not 0 <= pair[0] <= pair[1]:
-        raise ValueError(f"k={k!r} must be the largest size to draw, or (smallest, largest), or a range")
+    if (
+        isinstance(k, bool)
+        or len(pair) != 2
+        or not all(isinstance(v, (int, np.integer)) or v == np.inf for v in pair)
+        or not 0 <= pair[0] <= pair[1]
+    ):
+        raise ValueError(
+            f"k={k!r} must be the largest size to draw, or (smallest, largest), or a range"
+        )
     return pair
 
 
 def families(path, names):
-    """{feature: label of its group}, of the first that is chosen in the last model with it; without groups {feature: feature}."""
+    """{feature: label of its group}, of the first that is chosen in the last model with it; without
+    groups {feature: feature}.
+    """
     groups = path.meta.groups
     if groups is None:
         return {name: name for name in names}
@@ -88,58 +134,101 @@ def families(path, names):
 
 
 def _norms(path, coef):
-    """A column per group that ever enters: the norm of its coefficients (models by features) where it is chosen."""
+    """A column per group that ever enters: the norm of its coefficients (models by features) where
+    it is chosen.
+    """
     groups, out = path.meta.groups, {}
     at = {path.meta.names[j]: j for j in range(path.p)}
     columns = np.array([at[name] for name in coef.columns], dtype=int)
     chosen = [path.solutions[i].groups for i in coef.index]
     for g in np.unique(np.concatenate([*chosen, np.empty(0, dtype=int)])).astype(int).tolist():
         inside = np.array([g in those for those in chosen])
-        out[str(groups.labels[g])] = np.where(inside, np.sqrt((coef.to_numpy()[:, np.isin(columns, groups.of(g))] ** 2).sum(axis=1)), 0.0)
+        out[str(groups.labels[g])] = np.where(
+            inside,
+            np.sqrt((coef.to_numpy()[:, np.isin(columns, groups.of(g))] ** 2).sum(axis=1)),
+            0.0,
+        )
     return pd.DataFrame(out, index=coef.index)
 
 
 def default_slice(path):
-    """The slice with the most solutions, among these the one with the least shrinkage (the last)."""
+    """The slice with the most solutions, among these the one with the least shrinkage (the
+    last).
+    """
     slices = [s.slice for s in path.solutions]
     return max(sorted(set(slices)), key=lambda s: (slices.count(s), s)) if slices else None
 
 
 def intervals(path, rows):
-    """(n, 2) of [low, high) of lambda0 in which each of these rows is best: the hull's on a support grid, from its value down to the next on a lambda0 grid."""
+    """(n, 2) of [low, high) of lambda0 in which each of these rows is best: the hull's on a support
+    grid, from its value down to the next on a lambda0 grid.
+    """
     if path.meta.grid == "support":
-        return np.array([[path.solutions[i].lambda0_low, path.solutions[i].lambda0_high] for i in rows]).reshape(-1, 2)
+        return np.array(
+            [[path.solutions[i].lambda0_low, path.solutions[i].lambda0_high] for i in rows]
+        ).reshape(-1, 2)
     value = np.array([path.solutions[i].lambda0 for i in rows])
     high, low = value.copy(), np.append(value[1:], 0.0)
-    start = np.array([i == 0 or path.solutions[rows[i - 1]].slice != path.solutions[rows[i]].slice for i in range(len(rows))], dtype=bool)
+    start = np.array(
+        [
+            i == 0 or path.solutions[rows[i - 1]].slice != path.solutions[rows[i]].slice
+            for i in range(len(rows))
+        ],
+        dtype=bool,
+    )
     high[start], low[np.append(start[1:], True)] = np.inf, 0.0
     return np.column_stack([low, high])
 
 
 def _finite(edges):
-    """Intervals with their open ends (infinity, 0) put half as far again beyond the outermost finite edges, so that they can be drawn on a log axis."""
+    """Intervals with their open ends (infinity, 0) put half as far again beyond the outermost
+    finite edges, so that they can be drawn on a log axis.
+    """
     finite = edges[np.isfinite(edges) & (edges > 0)]
     if not finite.size:
         return np.where(edges > 1, 1.0, np.where(edges > 0, edges, 0.1))
     room = max((finite.max() / finite.min()) ** 0.06, 1.2)
-    return np.where(edges == np.inf, finite.max() * room, np.where(edges <= 0, finite.min() / room, edges))
+    return np.where(
+        edges == np.inf, finite.max() * room, np.where(edges <= 0, finite.min() / room, edges)
+    )
 
 
 def _axis(path, rows, x):
-    """A frame with the x of each row; lambda0 leaves out rows that are best for none, and adds low and high."""
+    """A frame with the x of each row; lambda0 leaves out rows that are best for none, and adds low
+    and high.
+    """
     solutions = [path.solutions[i] for i in rows]
     if x == "lambda0":
         edges = intervals(path, rows)
         hull = np.flatnonzero(~np.isnan(edges).any(axis=1))
-        edges = np.concatenate([_finite(edges[[i for i in hull if solutions[i].slice == s]]) for s in dict.fromkeys(solutions[i].slice for i in hull)]) if hull.size else np.empty((0, 2))
-        return pd.DataFrame({"lambda0": edges[:, 0], "low": edges[:, 0], "high": edges[:, 1]}, index=pd.Index([rows[i] for i in hull], name="index"))
+        edges = (
+            np.concatenate(
+                [
+                    _finite(edges[[i for i in hull if solutions[i].slice == s]])
+                    for s in dict.fromkeys(solutions[i].slice for i in hull)
+                ]
+            )
+            if hull.size
+            else np.empty((0, 2))
+        )
+        return pd.DataFrame(
+            {"lambda0": edges[:, 0], "low": edges[:, 0], "high": edges[:, 1]},
+            index=pd.Index([rows[i] for i in hull], name="index"),
+        )
     index = pd.Index(rows, name="index")
     if x == "l1":
-        return pd.DataFrame({"l1": [float(np.abs(s.beta * path.meta.scale[s.support]).sum()) for s in solutions]}, index=index)
+        return pd.DataFrame(
+            {"l1": [float(np.abs(s.beta * path.meta.scale[s.support]).sum()) for s in solutions]},
+            index=index,
+        )
     return pd.DataFrame({"k": [s.k for s in solutions]}, index=index)
 
 
 def _lambda0(path, rows):
     frame = _axis(path, rows, "lambda0")
     frame.insert(0, "k", [path.solutions[i].k for i in frame.index])
-    return frame.drop(columns="lambda0") if path.meta.grid == "support" else frame.drop(columns=["low", "high"])
+    return (
+        frame.drop(columns="lambda0")
+        if path.meta.grid == "support"
+        else frame.drop(columns=["low", "high"])
+    )

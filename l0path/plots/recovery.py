@@ -1,4 +1,5 @@
 """`plot_recovery`: what of a known truth the models of each size have found."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,19 +14,32 @@ from .numbers import sizes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KINDS = {"rates": ["precision", "recall", "f1"], "counts": ["true_positives", "false_positives"], "error": ["estimation_error"]}
+KINDS = {
+    "rates": ["precision", "recall", "f1"],
+    "counts": ["true_positives", "false_positives"],
+    "error": ["estimation_error"],
+}
 LABELS = {"rates": "share", "counts": "features", "error": "error of the coefficients, relative"}
 
 
-def plot_recovery(recovery: pd.DataFrame | dict, kind: str = "rates", *, k: int | Sequence[int] | None = None, ax: Axes | None = None) -> Axes:
+def plot_recovery(
+    recovery: pd.DataFrame | dict,
+    kind: str = "rates",
+    *,
+    k: int | Sequence[int] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Plot tables of `diagnostics.support_recovery` against the size and return the Axes.
 
     recovery : one table, or {name: table} to compare methods by one column.
-    kind : "rates" precision, recall and f1; "counts" true and false positives; "error" ||b - beta|| / ||beta||; or one column of the table, such as "f1", which is what several tables need.
+    kind : "rates" precision, recall and f1; "counts" true and false positives; "error" ||b - beta||
+        / ||beta||; or one column of the table, such as "f1", which is what several tables need.
         Models whose support is exact carry a ring.
-    k : the largest size to draw, (smallest, largest) or a range; None: all. ax : Axes to draw into; None makes a figure.
+    k : the largest size to draw, (smallest, largest) or a range; None: all. ax : Axes to draw into;
+        None makes a figure.
 
-    Raises ValueError for an unknown kind, for a column that has no values, and for several tables with a kind of several columns.
+    Raises ValueError for an unknown kind, for a column that has no values, and for several tables
+    with a kind of several columns.
     """
     tables = recovery if isinstance(recovery, dict) else {"": recovery}
     columns = KINDS.get(kind, [kind])
@@ -33,30 +47,85 @@ def plot_recovery(recovery: pd.DataFrame | dict, kind: str = "rates", *, k: int 
     if kind not in known:
         raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(known)}")
     if len(tables) > 1 and len(columns) > 1:
-        raise ValueError(f"kind={kind!r} has several columns; compare tables by one, such as kind='f1'")
+        raise ValueError(
+            f"kind={kind!r} has several columns; compare tables by one, such as kind='f1'"
+        )
     low, high = sizes(k)
     ax, new = style.new_axes(ax)
     ends, number, exact = [], 0, []
     for name, table in tables.items():
         if not isinstance(table, pd.DataFrame) or "exact" not in table:
-            raise TypeError(f"recovery must be a table of l0path.diagnostics.support_recovery, or {{name: table}}, got {type(table).__name__}")
+            raise TypeError(
+                f"recovery must be a table of l0path.diagnostics.support_recovery, or {{name: "
+                f"table}}, got {type(table).__name__}"
+            )
         table = table[table["k"].between(low, high)].sort_values("k", kind="stable")
         for column in columns:
             value = table[column].to_numpy(dtype=float)
             shown = np.isfinite(value)
             if not shown.any():
-                raise ValueError(f"{column} has no values: " + ("coefficients are needed for it, so give support_recovery the true ones" if column == "estimation_error" else f"no size is in k={k!r}"))
-            color, dash = style.PALETTE[number % len(style.PALETTE)], style.DASHES[number % len(style.DASHES)]
+                raise ValueError(
+                    f"{column} has no values: "
+                    + (
+                        "coefficients are needed for it, so give support_recovery the true ones"
+                        if column == "estimation_error"
+                        else f"no size is in k={k!r}"
+                    )
+                )
+            color, dash = (
+                style.PALETTE[number % len(style.PALETTE)],
+                style.DASHES[number % len(style.DASHES)],
+            )
             at = table["k"].to_numpy()[shown]
-            ax.plot(at, value[shown], color=color, linestyle=dash, linewidth=1.5, marker="o", markersize=3, zorder=3, clip_on=False)
+            ax.plot(
+                at,
+                value[shown],
+                color=color,
+                linestyle=dash,
+                linewidth=1.5,
+                marker="o",
+                markersize=3,
+                zorder=3,
+                clip_on=False,
+            )
             hit = table["exact"].to_numpy(dtype=bool) & shown
-            ax.plot(table["k"].to_numpy()[hit], value[hit], "o", color=color, markersize=8, markerfacecolor="none", markeredgewidth=1.2, zorder=4, clip_on=False)
-            ends.append((at[-1], value[shown][-1], ": ".join(part for part in (name, column.replace("_", " ") if len(columns) > 1 or not name else "") if part), color))
+            ax.plot(
+                table["k"].to_numpy()[hit],
+                value[hit],
+                "o",
+                color=color,
+                markersize=8,
+                markerfacecolor="none",
+                markeredgewidth=1.2,
+                zorder=4,
+                clip_on=False,
+            )
+            ends.append(
+                (
+                    at[-1],
+                    value[shown][-1],
+                    ": ".join(
+                        part
+                        for part in (
+                            name,
+                            column.replace("_", " ") if len(columns) > 1 or not name else "",
+                        )
+                        if part
+                    ),
+                    color,
+                )
+            )
             exact += table["k"][hit].tolist()
             number += 1
     style.whole_ticks(ax.xaxis)
-    title = f"ring: exactly the true support (k = {', '.join(map(str, sorted(set(exact))[:6]))})" if exact else None
-    style.tidy(ax, "features in the model, k", LABELS.get(kind, columns[0].replace("_", " ")), title)
+    title = (
+        f"ring: exactly the true support (k = {', '.join(map(str, sorted(set(exact))[:6]))})"
+        if exact
+        else None
+    )
+    style.tidy(
+        ax, "features in the model, k", LABELS.get(kind, columns[0].replace("_", " ")), title
+    )
     if set(columns) <= set(KINDS["rates"]):
         ax.set_ylim(-0.03, 1.05)
     elif set(columns) <= set(KINDS["counts"]):

@@ -1,4 +1,5 @@
 """`plot_cv`: held-out scores of a path with their standard errors, and the choices they lead to."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,20 +18,34 @@ if TYPE_CHECKING:
 NAMES = {"min": "best score", "1se": "one standard error"}
 
 
-def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1se"), *, x: str | None = None, slice: int | None = None, k: int | Sequence[int] | None = None,
-            log: bool = False) -> Axes:
-    """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark` labelled, those of other slices as thin lines.
+def plot_cv(
+    cv: CVPath,
+    ax: Axes | None = None,
+    mark: Sequence[str] = ("min", "1se"),
+    *,
+    x: str | None = None,
+    slice: int | None = None,
+    k: int | Sequence[int] | None = None,
+    log: bool = False,
+) -> Axes:
+    """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark`
+    labelled, those of other slices as thin lines.
 
-    cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best score.
-    k : the largest size to draw, (smallest, largest) or a range; None: all. log : scores on a logarithmic axis, which shows the floor of a curve that falls far; they must be positive.
+    cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or
+        "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best
+        score.
+    k : the largest size to draw, (smallest, largest) or a range; None: all. log : scores on a
+        logarithmic axis, which shows the floor of a curve that falls far; they must be positive.
     ax : Axes to draw into; None makes a figure. mark : choices to label.
 
-    Raises ValueError for an x, k or log that does not fit, LookupError for a slice that the path does not have.
+    Raises ValueError for an x, k or log that does not fit, LookupError for a slice that the path
+    does not have.
 
     Examples
     --------
     >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
+    >>> data = l0path.datasets.load_hitters()
+    >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
     >>> ax = cv.plot()
     >>> ax.get_xlabel()
     'features in the model, k'
@@ -52,7 +67,10 @@ def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1
     inside = table["k"].between(low, high).to_numpy()
     drawn = table[(number == slice) & inside]
     if drawn.empty:
-        raise LookupError(f"slice={slice!r}, k={k!r}: no such solution on the path; it has slices {sorted(set(number.tolist()))}, sizes {table['k'].min()} to {table['k'].max()}")
+        raise LookupError(
+            f"slice={slice!r}, k={k!r}: no such solution on the path; it has slices "
+            f"{sorted(set(number.tolist()))}, sizes {table['k'].min()} to {table['k'].max()}"
+        )
     for other in sorted(set(number.tolist()) - {slice}):
         part = table[(number == other) & inside]
         ax.plot(part[x], part["cv_mean"], color=style.FAINT, linewidth=0.9, zorder=1)
@@ -61,11 +79,23 @@ def plot_cv(cv: CVPath, ax: Axes | None = None, mark: Sequence[str] = ("min", "1
     _axis(ax, x)
     many = len(set(number.tolist())) > 1
     shown = path.solutions[np.flatnonzero(number == slice)[0]]
-    title = f"slice {slice} of {len(set(number.tolist()))} with bars: {_shrinkage(shown.lambda1, shown.lambda2)}; others grey" if many else None
+    title = (
+        f"slice {slice} of {len(set(number.tolist()))} with bars: "
+        f"{_shrinkage(shown.lambda1, shown.lambda2)}; others grey"
+        if many
+        else None
+    )
     scoring = getattr(cv, "scoring", "score")
     squared = scoring == "deviance" and getattr(getattr(cv, "path", None), "loss", "") == "squared"
-    style.tidy(ax, _xlabel(path, x), "held-out mean squared error" if squared else f"held-out {scoring}", title)
-    _choices(ax, table, {which: i for which, i in chosen.items() if low <= table.loc[i, "k"] <= high}, x)
+    style.tidy(
+        ax,
+        _xlabel(path, x),
+        "held-out mean squared error" if squared else f"held-out {scoring}",
+        title,
+    )
+    _choices(
+        ax, table, {which: i for which, i in chosen.items() if low <= table.loc[i, "k"] <= high}, x
+    )
     return ax
 
 
@@ -80,13 +110,27 @@ def _index(cv, which):
 def _main(ax, drawn, x):
     color = style.PALETTE[0]
     se = drawn["cv_se"].to_numpy()
-    ax.plot(drawn[x], drawn["cv_mean"], color=color, linewidth=1.3, marker="o", markersize=4, zorder=3)
+    ax.plot(
+        drawn[x], drawn["cv_mean"], color=color, linewidth=1.3, marker="o", markersize=4, zorder=3
+    )
     if np.isfinite(se).any():
-        ax.errorbar(drawn[x], drawn["cv_mean"], yerr=np.where(np.isfinite(se), se, 0.0), fmt="none", ecolor=color, alpha=0.45, elinewidth=1.1, capsize=2, zorder=2)
+        ax.errorbar(
+            drawn[x],
+            drawn["cv_mean"],
+            yerr=np.where(np.isfinite(se), se, 0.0),
+            fmt="none",
+            ecolor=color,
+            alpha=0.45,
+            elinewidth=1.1,
+            capsize=2,
+            zorder=2,
+        )
 
 
 def _limits(ax, drawn, log):
-    """All scores with their bars in view; on a logarithmic axis bars that reach below a third of the least score are cut."""
+    """All scores with their bars in view; on a logarithmic axis bars that reach below a third of
+    the least score are cut.
+    """
     mean, se = drawn["cv_mean"].to_numpy(), np.nan_to_num(drawn["cv_se"].to_numpy())
     finite = np.isfinite(mean)
     if not finite.any():
@@ -95,7 +139,9 @@ def _limits(ax, drawn, log):
     if log:
         least = mean[finite].min()
         if least <= 0:
-            raise ValueError(f"log=True needs positive scores, the least is {least:.4g}; leave log=False")
+            raise ValueError(
+                f"log=True needs positive scores, the least is {least:.4g}; leave log=False"
+            )
         low = max(low, least / 3.0)
         ax.set_yscale("log")
         room = max(high / low, 1.01) ** 0.05
@@ -117,5 +163,13 @@ def _choices(ax, table, chosen, x):
         color = style.PALETTE[1] if "min" in names else style.PALETTE[2]
         text = " = ".join(NAMES.get(name, str(name)) for name in names) + f": k = {int(row['k'])}"
         marks.append((row[x], text, color))
-        ax.plot(row[x], row["cv_mean"], "o", color=color, markersize=8, markeredgecolor="white", zorder=5)
+        ax.plot(
+            row[x],
+            row["cv_mean"],
+            "o",
+            color=color,
+            markersize=8,
+            markeredgecolor="white",
+            zorder=5,
+        )
     style.mark_lines(ax, marks)

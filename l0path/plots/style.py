@@ -1,7 +1,18 @@
-"""How the plots look: axes with thin spines, a palette that colour-blind readers can tell apart, and labels in the margin that keep clear of each other."""
+"""How the plots look: axes with thin spines, a palette that colour-blind readers can tell apart,
+and labels in the margin that keep clear of each other.
+"""
+
 import numpy as np
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")  # Okabe & Ito (2008), without the yellow
+PALETTE = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#E69F00",
+    "#000000",
+)  # Okabe & Ito (2008), without the yellow
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)))
 GREY, FAINT = "#6b6b6b", "#c9c9c9"
 SMALL = 9  # points
@@ -19,11 +30,21 @@ def new_axes(ax, size=(7.2, 4.4)):
 
 
 def ink(color):
-    """The colour, darkened until text in it stands out from white by 4.5 : 1 (relative luminances, WCAG 2.1)."""
+    """The colour, darkened until text in it stands out from white by 4.5 : 1 (relative luminances,
+    WCAG 2.1).
+    """
     from matplotlib.colors import to_rgb
 
     rgb = np.array(to_rgb(color))
-    while 1.05 / (np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ (0.2126, 0.7152, 0.0722) + 0.05) < 4.5:
+    while (
+        1.05
+        / (
+            np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+            @ (0.2126, 0.7152, 0.0722)
+            + 0.05
+        )
+        < 4.5
+    ):
         rgb = 0.95 * rgb
     return tuple(rgb.tolist())
 
@@ -74,7 +95,9 @@ def _begin(names):
 
 
 def short(names, longest=LONGEST):
-    """Names fit for a margin: what long names begin and end with in common is left out, then they are cut in the middle; left whole where that would make two of them equal."""
+    """Names fit for a margin: what long names begin and end with in common is left out, then they
+    are cut in the middle; left whole where that would make two of them equal.
+    """
     if max(map(len, names), default=0) <= longest:
         return list(names)
     head = _begin(names) if len(names) > 1 else ""
@@ -84,14 +107,19 @@ def short(names, longest=LONGEST):
     if all(inner):
         names = [("…" if head else "") + part + ("…" if tail else "") for part in inner]
     end = longest // 3
-    cut = [name if len(name) <= longest else f"{name[: longest - end - 1]}…{name[-end:]}" for name in names]
+    cut = [
+        name if len(name) <= longest else f"{name[: longest - end - 1]}…{name[-end:]}"
+        for name in names
+    ]
     return [whole if cut.count(part) > 1 else part for whole, part in zip(names, cut, strict=True)]
 
 
 def spread(wanted, height, low=-np.inf, high=np.inf):
-    """Positions as near as may be to `wanted` (least squares), in the same order, at least `height` apart and, if there is room, within [low, high].
+    """Positions as near as may be to `wanted` (least squares), in the same order, at least `height`
+    apart and, if there is room, within [low, high].
 
-    Pool adjacent violators on wanted - rank * height: what is left of the order constraint when the gaps are taken out.
+    Pool adjacent violators on wanted - rank * height: what is left of the order constraint when the
+    gaps are taken out.
     """
     wanted = np.asarray(wanted, dtype=float)
     order = np.argsort(wanted, kind="stable")
@@ -104,14 +132,20 @@ def spread(wanted, height, low=-np.inf, high=np.inf):
             blocks[-2:] = [[(a * m + b * n) / (m + n), m + n]]
     out = np.repeat([value for value, _ in blocks], [count for _, count in blocks])
     if wanted.size and np.isfinite(low) and np.isfinite(high):
-        out = np.clip(out, low, max(high - gaps[-1], low)) if high - gaps[-1] >= low else np.full(wanted.size, (low + high - gaps[-1]) / 2)
+        out = (
+            np.clip(out, low, max(high - gaps[-1], low))
+            if high - gaps[-1] >= low
+            else np.full(wanted.size, (low + high - gaps[-1]) / 2)
+        )
     placed = np.empty(wanted.size)
     placed[order] = out + gaps
     return placed
 
 
 def end_labels(ax, x, y, names, colors, new):
-    """Names in the right margin beside the curve ends (x_i, y_i), spread so that none overlap, with a hairline to the end; the Annotation objects."""
+    """Names in the right margin beside the curve ends (x_i, y_i), spread so that none overlap, with
+    a hairline to the end; the Annotation objects.
+    """
     if not len(names):
         return []
     figure = ax.get_figure()
@@ -124,16 +158,41 @@ def end_labels(ax, x, y, names, colors, new):
     placed = spread(at, height, -0.02, 1.02)
     out = []
     for i, name in enumerate(short(names)):
-        line = {"arrowstyle": "-", "relpos": (0.0, 0.5), "color": colors[i], "linewidth": 0.6, "shrinkA": 0, "shrinkB": 1}
-        out.append(ax.annotate(name, xy=(x[i], y[i]), xycoords="data", xytext=(1.05, placed[i]), textcoords="axes fraction", ha="left", va="center", fontsize=SMALL, color=ink(colors[i]),
-                               arrowprops=line, annotation_clip=False))
+        line = {
+            "arrowstyle": "-",
+            "relpos": (0.0, 0.5),
+            "color": colors[i],
+            "linewidth": 0.6,
+            "shrinkA": 0,
+            "shrinkB": 1,
+        }
+        out.append(
+            ax.annotate(
+                name,
+                xy=(x[i], y[i]),
+                xycoords="data",
+                xytext=(1.05, placed[i]),
+                textcoords="axes fraction",
+                ha="left",
+                va="center",
+                fontsize=SMALL,
+                color=ink(colors[i]),
+                arrowprops=line,
+                annotation_clip=False,
+            )
+        )
     return out
 
 
 def mark_lines(ax, marks):
-    """Dashed vertical lines, (x, text, color) each, with their names above the axes, in a second row where they are near one another."""
+    """Dashed vertical lines, (x, text, color) each, with their names above the axes, in a second
+    row where they are near one another.
+    """
     ax.get_xlim(), ax.get_ylim()
-    at = [ax.transAxes.inverted().transform(ax.transData.transform((x, ax.get_ylim()[0])))[0] for x, _, _ in marks]
+    at = [
+        ax.transAxes.inverted().transform(ax.transData.transform((x, ax.get_ylim()[0])))[0]
+        for x, _, _ in marks
+    ]
     last = {0: -np.inf, 1: -np.inf}
     for i in np.argsort(at, kind="stable"):
         x, text, color = marks[i]
@@ -141,13 +200,38 @@ def mark_lines(ax, marks):
         last[level] = at[i]
         side = "left" if at[i] < 0.12 else "right" if at[i] > 0.88 else "center"
         ax.axvline(x, color=color, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-        ax.annotate(text, xy=(x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3 + level * (SMALL + 3)), textcoords="offset points", ha=side, va="bottom", fontsize=SMALL, color=ink(color),
-                    annotation_clip=False)
+        ax.annotate(
+            text,
+            xy=(x, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 3 + level * (SMALL + 3)),
+            textcoords="offset points",
+            ha=side,
+            va="bottom",
+            fontsize=SMALL,
+            color=ink(color),
+            annotation_clip=False,
+        )
     title = ax.get_title(loc="left")
     if title and marks:
-        ax.set_title(title, loc="left", fontsize=SMALL + 1, color=GREY, pad=8 + (SMALL + 3) * sum(np.isfinite(v) for v in last.values()))
+        ax.set_title(
+            title,
+            loc="left",
+            fontsize=SMALL + 1,
+            color=GREY,
+            pad=8 + (SMALL + 3) * sum(np.isfinite(v) for v in last.values()),
+        )
 
 
 def message(ax, text, height=0.5):
     """A sentence in the middle of the axes, where there is nothing to draw, or higher."""
-    ax.text(0.5, height, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=SMALL + 1)
+    ax.text(
+        0.5,
+        height,
+        text,
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        color=GREY,
+        fontsize=SMALL + 1,
+    )

@@ -1,5 +1,16 @@
-"""What a notebook or a browser shows: HTML of paths, cross-validations, certificates and summaries, and `explore`, a page to look through a path."""
+"""What a notebook or a browser shows: HTML of paths, cross-validations, certificates and summaries,
+and `explore`, a page to look through a path.
+"""
+
 from .explore import Page, explore, explore_cv
 from .html import certificate_html, cv_html, path_html, summary_html
 
-__all__ = ["Page", "certificate_html", "cv_html", "explore", "explore_cv", "path_html", "summary_html"]
+__all__ = [
+    "Page",
+    "certificate_html",
+    "cv_html",
+    "explore",
+    "explore_cv",
+    "path_html",
+    "summary_html",
+]

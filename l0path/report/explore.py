@@ -1,4 +1,7 @@
-"""`Path.explore`, `CVPath.explore`: one HTML page, with nothing loaded from elsewhere, to look through a path: sizes, coefficients, fit, held-out scores, bounds, exchanges."""
+"""`Path.explore`, `CVPath.explore`: one HTML page, with nothing loaded from elsewhere, to look
+through a path: sizes, coefficients, fit, held-out scores, bounds, exchanges.
+"""
+
 from __future__ import annotations
 
 import json
@@ -20,31 +23,47 @@ from ..paths import Path as FittedPath
 from ..progress import Bar
 
 CRITERIA = ("bic", "ebic", "aic")
-FOOT = ("k counts chosen columns, or groups. A deviance ratio is 1 - loss / loss of the empty model; gap = (objective - lower bound) / |objective|; \"checked\" is the optimality of path.table. "
-        "Exchanges are single ones: nothing is searched beyond.")
+FOOT = (
+    "k counts chosen columns, or groups. A deviance ratio is 1 - loss / loss of the empty model; "
+    'gap = (objective - lower bound) / |objective|; "checked" is the optimality of path.table. '
+    "Exchanges are single ones: nothing is searched beyond."
+)
 
 
 class Page:
-    """A page that `explore` made. html: its text. file: where it was written, or None. In a notebook it shows itself in a frame; `save(file)` writes it, `show()` opens a browser."""
+    """A page that `explore` made. html: its text. file: where it was written, or None. In a
+    notebook it shows itself in a frame; `save(file)` writes it, `show()` opens a browser.
+    """
 
     def __init__(self, html, title):
         self.html, self.title, self.file = html, title, None
 
     def save(self, file):
-        """Write the page; returns its path. Raises FileNotFoundError where the folder does not exist, IsADirectoryError for a folder."""
+        """Write the page; returns its path. Raises FileNotFoundError where the folder does not
+        exist, IsADirectoryError for a folder.
+        """
         file = Path(file)
         if file.is_dir():
-            raise IsADirectoryError(f"file={str(file)!r} is a folder; give the name of a file, such as {str(file / 'path.html')!r}")
+            raise IsADirectoryError(
+                f"file={str(file)!r} is a folder; give the name of a file, such as "
+                f"{str(file / 'path.html')!r}"
+            )
         if not file.parent.is_dir():
-            raise FileNotFoundError(f"file={str(file)!r}: there is no folder {str(file.parent)!r}; make it first")
+            raise FileNotFoundError(
+                f"file={str(file)!r}: there is no folder {str(file.parent)!r}; make it first"
+            )
         file.write_text(self.html, encoding="utf-8")
         self.file = file
         return file
 
     def show(self):
-        """Open the page in a browser, from a temporary file where it has none; whether one was found."""
+        """Open the page in a browser, from a temporary file where it has none; whether one was
+        found.
+        """
         if self.file is None:
-            with NamedTemporaryFile("w", prefix="l0path-", suffix=".html", delete=False, encoding="utf-8") as temporary:
+            with NamedTemporaryFile(
+                "w", prefix="l0path-", suffix=".html", delete=False, encoding="utf-8"
+            ) as temporary:
                 pass
             self.save(temporary.name)
         import webbrowser
@@ -52,34 +71,64 @@ class Page:
         return webbrowser.open(self.file.resolve().as_uri())
 
     def _repr_html_(self):
-        frame = "width:100%;height:760px;border:1px solid #8a939d;border-radius:4px;background:Canvas"
+        frame = (
+            "width:100%;height:760px;border:1px solid #8a939d;border-radius:4px;background:Canvas"
+        )
         return f'<iframe title="{escape(self.title)}" sandbox="allow-scripts" style="{frame}" srcdoc="{escape(self.html)}"></iframe>'
 
     def __repr__(self):
         return f"<l0path.report.Page: {self.title}, {len(self.html) / 1024:.0f} KB; {f'in {self.file}' if self.file else 'not written: .save(file), .show()'}>"
 
 
-def explore(self: FittedPath, file: str | PathLike | None = None, cv: CVPath | None = None, *, alternatives: int = 5, time_limit: float = 30, title: str | None = None, show: bool = False,
-            X: Matrix | None = None, y: ArrayLike | None = None, progress: bool = False) -> Page:
-    """A page to look through the path with slider and keyboard, as one HTML file that loads nothing from elsewhere; returns a `Page`, which a notebook shows in a frame.
+def explore(
+    self: FittedPath,
+    file: str | PathLike | None = None,
+    cv: CVPath | None = None,
+    *,
+    alternatives: int = 5,
+    time_limit: float = 30,
+    title: str | None = None,
+    show: bool = False,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+    progress: bool = False,
+) -> Page:
+    """A page to look through the path with slider and keyboard, as one HTML file that loads nothing
+    from elsewhere; returns a `Page`, which a notebook shows in a frame.
 
-    For every model: its features with coefficients, where it lies on the curves of coefficients, fit, held-out score and bound, and the exchanges of one feature that come nearest. Slices have a
-    selection list; best held-out score, one standard error and criteria have buttons. Holds the columns that ever enter, with 7 digits.
+    For every model: its features with coefficients, where it lies on the curves of coefficients,
+    fit, held-out score and bound, and the exchanges of one feature that come nearest. Slices have a
+    selection list; best held-out score, one standard error and criteria have buttons. Holds the
+    columns that ever enter, with 7 digits.
 
-    file : where to write the page (it is overwritten); None writes nothing. show : True opens it in a browser.
+    file : where to write the page (it is overwritten); None writes nothing. show : True opens it in
+        a browser.
     cv : the `CVPath` of this path, for its held-out scores; `cv.explore()` is the same.
-    alternatives : exchanges listed for each model, 0 for none (see `Path.alternatives`; not for groups, nor without the data). time_limit : seconds for them, None for no limit: the models chosen by
-        scores and criteria come first, then the others by size; Ctrl-C ends them too, and the page is made of what there is. progress : a bar on stderr.
+    alternatives : exchanges listed for each model, 0 for none (see `Path.alternatives`; not for
+        groups, nor without the data). time_limit : seconds for them, None for no limit: the models
+        chosen by scores and criteria come first, then the others by size; Ctrl-C ends them too, and
+        the page is made of what there is. progress : a bar on stderr.
     X, y : those of the fit, needed for `alternatives` after loading a path. title : of the page.
 
-    Raises ValueError for a cv of another path, for limits out of range and for X and y that are not those of the fit, TypeError for a cv that is none, OSError where the file cannot be written.
+    Raises ValueError for a cv of another path, for limits out of range and for X and y that are not
+    those of the fit, TypeError for a cv that is none, OSError where the file cannot be written.
     """
     _check(self, cv, alternatives, time_limit)
     data = _page_data(self, cv)
     data["title"] = title = "Best-subset path" if title is None else str(title)
     _alternatives(self, data, int(alternatives), time_limit, X, y, progress)
-    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")  # nothing in it ends the script
-    page = Page(Template(resources.files(__package__).joinpath("explore.html").read_text(encoding="utf-8")).substitute(title=escape(title), data=text), title)
+    text = (
+        json.dumps(data, allow_nan=False, separators=(",", ":"))
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026")
+    )  # nothing in it ends the script
+    page = Page(
+        Template(
+            resources.files(__package__).joinpath("explore.html").read_text(encoding="utf-8")
+        ).substitute(title=escape(title), data=text),
+        title,
+    )
     if file is not None:
         page.save(file)
     if show:
@@ -93,17 +142,33 @@ def explore_cv(self: CVPath, file: str | PathLike | None = None, **options: Any)
 
 
 def _check(path, cv, alternatives, time_limit):
-    if isinstance(alternatives, (bool, np.bool_)) or not isinstance(alternatives, (int, np.integer)) or alternatives < 0:
-        raise ValueError(f"alternatives={alternatives!r} must be a whole number >= 0, how many exchanges to list for each model")
-    if time_limit is not None and (isinstance(time_limit, bool) or not isinstance(time_limit, (int, float, np.number)) or not time_limit > 0):
+    if (
+        isinstance(alternatives, (bool, np.bool_))
+        or not isinstance(alternatives, (int, np.integer))
+        or alternatives < 0
+    ):
+        raise ValueError(
+            f"alternatives={alternatives!r} must be a whole number >= 0, how many exchanges to "
+            "list for each model"
+        )
+    if time_limit is not None and (
+        isinstance(time_limit, bool)
+        or not isinstance(time_limit, (int, float, np.number))
+        or not time_limit > 0
+    ):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
     if cv is None:
         return
     if not (hasattr(cv, "path") and hasattr(cv, "folds")):
         raise TypeError(f"cv must be the CVPath of cv_fit or validate, got {type(cv).__name__}")
     keys = ["k", "slice", "lambda0", "lambda1", "lambda2"]
-    if cv.path is not path and not (cv.path.names == path.names and cv.path.table[keys].equals(path.table[keys])):
-        raise ValueError("cv belongs to another path: its solutions are not those of this one; call explore of cv, or of cv.path")
+    if cv.path is not path and not (
+        cv.path.names == path.names and cv.path.table[keys].equals(path.table[keys])
+    ):
+        raise ValueError(
+            "cv belongs to another path: its solutions are not those of this one; call explore of "
+            "cv, or of cv.path"
+        )
 
 
 def _short(value):
@@ -119,21 +184,48 @@ def _page_data(path, cv):
     slices = []
     for number in sorted({s.slice for s in path.solutions}):
         rows = [i for i, s in enumerate(path.solutions) if s.slice == number]
-        slices.append({"label": f"λ₁ = {path.solutions[rows[0]].lambda1:.4g}, λ₂ = {path.solutions[rows[0]].lambda2:.4g}", "rows": rows})
+        slices.append(
+            {
+                "label": f"λ₁ = {path.solutions[rows[0]].lambda1:.4g}, λ₂ = "
+                f"{path.solutions[rows[0]].lambda2:.4g}",
+                "rows": rows,
+            }
+        )
     choices, rows = _choices(path, cv), _rows(path, cv, ever, log)
     unit, groups = "group" if meta.groups is not None else "feature", _groups(path, ever)
-    family = list(range(ever.size)) if groups is None else [list(dict.fromkeys(groups)).index(label) for label in groups]  # what shares a colour
-    return {"about": f"{path.loss.replace('_', ' ')} loss, penalty {path.penalty}, {path.n} rows, {path.p} columns of which {ever.size} enter; {len(path)} models; {path.status}", "foot": FOOT,
-            "notes": [str(note) for note in [*path.notes, *(cv.notes if cv is not None else [])]], "unit": f"Number of {unit}s", "log": log,
-            "xlabel": "λ₀ (log scale, falling)" if log else f"{unit}s in the model, k", "names": [str(meta.names[j]) for j in ever], "scale": [_short(meta.scale[j]) for j in ever],
-            "group_of": groups, "family": family, "positive": None if path.classes is None else str(path.classes[1]), "rows": rows, "slices": slices,
-            "scoring": None if cv is None else str(cv.scoring), "bounds": any(row["bound"] is not None for row in rows if row["k"]), "choices": choices,
-            "start": choices[0]["index"] if choices else _middle(slices), "swapnote": ""}
+    family = (
+        list(range(ever.size))
+        if groups is None
+        else [list(dict.fromkeys(groups)).index(label) for label in groups]
+    )  # what shares a colour
+    return {
+        "about": f"{path.loss.replace('_', ' ')} loss, penalty {path.penalty}, {path.n} rows, "
+        f"{path.p} columns of which {ever.size} enter; {len(path)} models; {path.status}",
+        "foot": FOOT,
+        "notes": [str(note) for note in [*path.notes, *(cv.notes if cv is not None else [])]],
+        "unit": f"Number of {unit}s",
+        "log": log,
+        "xlabel": "λ₀ (log scale, falling)" if log else f"{unit}s in the model, k",
+        "names": [str(meta.names[j]) for j in ever],
+        "scale": [_short(meta.scale[j]) for j in ever],
+        "group_of": groups,
+        "family": family,
+        "positive": None if path.classes is None else str(path.classes[1]),
+        "rows": rows,
+        "slices": slices,
+        "scoring": None if cv is None else str(cv.scoring),
+        "bounds": any(row["bound"] is not None for row in rows if row["k"]),
+        "choices": choices,
+        "start": choices[0]["index"] if choices else _middle(slices),
+        "swapnote": "",
+    }
 
 
 def _entered(path):
     """The columns that ever enter, in the order of their entry, which spreads the colours."""
-    ever = np.unique(np.concatenate([np.empty(0, dtype=int), *(s.support for s in path.solutions)])).astype(int)
+    ever = np.unique(
+        np.concatenate([np.empty(0, dtype=int), *(s.support for s in path.solutions)])
+    ).astype(int)
     first = np.full(ever.size, len(path))
     for i, s in reversed(list(enumerate(path.solutions))):
         first[np.searchsorted(ever, s.support)] = i
@@ -141,18 +233,43 @@ def _entered(path):
 
 
 def _rows(path, cv, ever, log):
-    """A record for each solution; x: where it lies on the axis, k or lambda0 (0 a third of the least positive one)."""
+    """A record for each solution; x: where it lies on the axis, k or lambda0 (0 a third of the
+    least positive one).
+    """
     meta, table, scores = path.meta, path.table, None if cv is None else cv.table
     at = {int(j): i for i, j in enumerate(ever)}
     least = min((s.lambda0 for s in path.solutions if s.lambda0 > 0), default=np.nan) / 3.0
     rows = []
     for i, s in enumerate(path.solutions):
-        numbers = {"lambda0": s.lambda0, "objective": s.objective, "loss": s.loss, "ratio": table.loc[i, "deviance_ratio"], "bound": s.lower_bound, "gap": table.loc[i, "gap"],
-                   "low": s.lambda0_low, "high": s.lambda0_high, "intercept": s.intercept if meta.intercept else np.nan, "x": max(s.lambda0, least) if log else s.k,
-                   "cv": np.nan if scores is None else scores.loc[i, "cv_mean"], "se": np.nan if scores is None else scores.loc[i, "cv_se"]}
-        rows.append({"k": int(s.k), "n": int(np.count_nonzero(s.beta)), "at": [at[int(j)] for j in s.support], "b": [_short(b) for b in s.beta], "optimality": s.optimality,
-                     "flags": ", ".join(s.flags), "groups": None if s.groups is None else [str(meta.groups.labels[g]) for g in s.groups],
-                     "alternatives": None, **{name: _short(value) for name, value in numbers.items()}})
+        numbers = {
+            "lambda0": s.lambda0,
+            "objective": s.objective,
+            "loss": s.loss,
+            "ratio": table.loc[i, "deviance_ratio"],
+            "bound": s.lower_bound,
+            "gap": table.loc[i, "gap"],
+            "low": s.lambda0_low,
+            "high": s.lambda0_high,
+            "intercept": s.intercept if meta.intercept else np.nan,
+            "x": max(s.lambda0, least) if log else s.k,
+            "cv": np.nan if scores is None else scores.loc[i, "cv_mean"],
+            "se": np.nan if scores is None else scores.loc[i, "cv_se"],
+        }
+        rows.append(
+            {
+                "k": int(s.k),
+                "n": int(np.count_nonzero(s.beta)),
+                "at": [at[int(j)] for j in s.support],
+                "b": [_short(b) for b in s.beta],
+                "optimality": s.optimality,
+                "flags": ", ".join(s.flags),
+                "groups": None
+                if s.groups is None
+                else [str(meta.groups.labels[g]) for g in s.groups],
+                "alternatives": None,
+                **{name: _short(value) for name, value in numbers.items()},
+            }
+        )
     return rows
 
 
@@ -167,7 +284,11 @@ def _groups(path, columns):
     if groups is None:
         return None
     inside = {int(j): [] for j in columns}
-    for g in np.unique(np.concatenate([np.empty(0, dtype=int), *(s.groups for s in path.solutions)])).astype(int).tolist():
+    for g in (
+        np.unique(np.concatenate([np.empty(0, dtype=int), *(s.groups for s in path.solutions)]))
+        .astype(int)
+        .tolist()
+    ):
         for j in groups.of(g):
             if int(j) in inside:
                 inside[int(j)].append(str(groups.labels[g]))
@@ -175,9 +296,18 @@ def _groups(path, columns):
 
 
 def _choices(path, cv):
-    """[{name, index}] of the models that scores and criteria choose; those that name the same model share a button."""
+    """[{name, index}] of the models that scores and criteria choose; those that name the same model
+    share a button.
+    """
     found = {}
-    rules = [*((cv, which, name) for which, name in (("min", "best held-out score"), ("1se", "one standard error")) if cv is not None), *((path, rule, rule.upper()) for rule in CRITERIA)]
+    rules = [
+        *(
+            (cv, which, name)
+            for which, name in (("min", "best held-out score"), ("1se", "one standard error"))
+            if cv is not None
+        ),
+        *((path, rule, rule.upper()) for rule in CRITERIA),
+    ]
     for source, rule, name in rules:
         try:
             found.setdefault(source.index(rule), []).append(name)
@@ -187,7 +317,9 @@ def _choices(path, cv):
 
 
 def _alternatives(path, data, count, limit, X, y, progress):
-    """Fill in the exchanges, chosen models first, as far as the time goes, and say what is not there."""
+    """Fill in the exchanges, chosen models first, as far as the time goes, and say what is not
+    there.
+    """
     if count == 0:
         data["swapnote"] = "Not asked for (alternatives=0)."
     elif path.meta.groups is not None:
@@ -196,7 +328,14 @@ def _alternatives(path, data, count, limit, X, y, progress):
         data["swapnote"] = "The data are not kept with a loaded path: pass X= and y= to explore."
     if data["swapnote"]:
         return
-    order = list(dict.fromkeys([*(choice["index"] for choice in data["choices"]), *sorted(range(len(path)), key=lambda i: (path.solutions[i].k, i))]))
+    order = list(
+        dict.fromkeys(
+            [
+                *(choice["index"] for choice in data["choices"]),
+                *sorted(range(len(path)), key=lambda i: (path.solutions[i].k, i)),
+            ]
+        )
+    )
     end = np.inf if limit is None else time.perf_counter() + limit
     data["swapnote"] = f"Not computed for this model within time_limit={limit} s."
     with Bar(progress, "l0path alternatives", len(order), "model") as bar:
@@ -205,7 +344,13 @@ def _alternatives(path, data, count, limit, X, y, progress):
                 if time.perf_counter() > end:
                     break
                 found = path.alternatives(index=i, n=count, X=X, y=y)
-                data["rows"][i] |= {"alternatives": [[str(row.dropped), str(row.added), _short(row.loss), _short(row.relative)] for row in found.itertuples()], "proven": bool(found["proven"].all())}
+                data["rows"][i] |= {
+                    "alternatives": [
+                        [str(row.dropped), str(row.added), _short(row.loss), _short(row.relative)]
+                        for row in found.itertuples()
+                    ],
+                    "proven": bool(found["proven"].all()),
+                }
                 bar.update()
         except KeyboardInterrupt:
             data["swapnote"] = "Not computed for this model (interrupted)."

@@ -1,4 +1,7 @@
-"""What a notebook shows: HTML for paths, cross-validations, certificates and summaries with a small picture, never failing: the text stands in."""
+"""What a notebook shows: HTML for paths, cross-validations, certificates and summaries with a small
+picture, never failing: the text stands in.
+"""
+
 import re
 from functools import wraps
 from html import escape
@@ -9,7 +12,15 @@ import pandas as pd
 
 HEAD = 8  # rows of the table that are shown
 STYLE = "border-collapse:collapse;font-size:90%"
-COLORS = ("#1F7FBF", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#808080")  # seen on white and on black
+COLORS = (
+    "#1F7FBF",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#E69F00",
+    "#808080",
+)  # seen on white and on black
 
 
 def _safe(render):
@@ -31,7 +42,9 @@ def _safe(render):
 def _table(frame):
     """A small HTML table of a DataFrame whose cells are text or numbers."""
     cell = "padding:2px 8px;text-align:right"
-    head = "".join(f'<th scope="col" style="{cell}">{escape(str(name))}</th>' for name in ["", *frame.columns])
+    head = "".join(
+        f'<th scope="col" style="{cell}">{escape(str(name))}</th>' for name in ["", *frame.columns]
+    )
     rows = []
     for label, row in zip(frame.index, frame.itertuples(index=False), strict=True):
         cells = "".join(f'<td style="{cell}">{escape(_cell(value))}</td>' for value in row)
@@ -49,24 +62,52 @@ INK = "#010203"  # stands for the colour of the text around, which a dark notebo
 
 
 def picture(draw, alt):
-    """A small SVG of what draw(ax) draws, by matplotlib, without scripts, and with nothing that reaches beyond itself; "" where that fails, for a repr must not."""
+    """A small SVG of what draw(ax) draws, by matplotlib, without scripts, and with nothing that
+    reaches beyond itself; "" where that fails, for a repr must not.
+    """
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 
         keys = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
-        with rc_context({"svg.fonttype": "none", "svg.hashsalt": "l0path", "font.size": 8, "axes.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False, **dict.fromkeys(keys, INK)}):
+        with rc_context(
+            {
+                "svg.fonttype": "none",
+                "svg.hashsalt": "l0path",
+                "font.size": 8,
+                "axes.linewidth": 0.6,
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                **dict.fromkeys(keys, INK),
+            }
+        ):
             figure = Figure(figsize=(3.4, 2.1), layout="constrained")
             draw(figure.subplots())
             file = StringIO()
-            figure.savefig(file, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+            figure.savefig(
+                file,
+                format="svg",
+                transparent=True,
+                metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
+            )
         svg = file.getvalue()
-        svg = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)  # the style sheet would hold for the whole page
+        svg = re.sub(
+            r"<style.*?</style>|<metadata>.*?</metadata>|<!--.*?-->",
+            "",
+            svg[svg.index("<svg") :],
+            flags=re.DOTALL,
+        )  # the style sheet would hold for the whole page
         used = set(re.findall(r"#(\w+)", svg))
-        svg = re.sub(r' id="([^"]*)"', lambda found: found.group() if found.group(1) in used else "", svg)  # a page with several pictures would have them twice
+        svg = re.sub(
+            r' id="([^"]*)"', lambda found: found.group() if found.group(1) in used else "", svg
+        )  # a page with several pictures would have them twice
         svg = re.sub(r"font-family:[^;\"]*", "font-family: sans-serif", svg)
         svg = re.sub(r"\n\s*", " ", svg.replace(INK, "currentColor"))
-        return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" style="max-width:100%;height:auto" ', 1)
+        return svg.replace(
+            "<svg ",
+            f'<svg role="img" aria-label="{escape(alt)}" style="max-width:100%;height:auto" ',
+            1,
+        )
     except Exception:
         return ""
 
@@ -76,7 +117,15 @@ def _lines(ax, curves, xlabel, ylabel):
     from ..plots import style
 
     for c, (x, y, name) in enumerate(curves):
-        ax.plot(x, y, label=name, color=COLORS[c % len(COLORS)], linewidth=1.2, marker="o" if len(x) <= 40 else None, markersize=2.5)
+        ax.plot(
+            x,
+            y,
+            label=name,
+            color=COLORS[c % len(COLORS)],
+            linewidth=1.2,
+            marker="o" if len(x) <= 40 else None,
+            markersize=2.5,
+        )
     style.whole_ticks(ax.xaxis)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     if len(curves) > 1:
@@ -93,25 +142,68 @@ def _notes(notes):
 
 
 def _curves(path, values):
-    """(k, value, name) of each slice, at most seven, spread over all; no names where there is one slice."""
+    """(k, value, name) of each slice, at most seven, spread over all; no names where there is one
+    slice.
+    """
     slices = sorted({s.slice for s in path.solutions})
-    shown = [slices[i] for i in sorted(set(np.linspace(0, len(slices) - 1, min(len(slices), 7)).astype(int).tolist()))] if slices else []
+    shown = (
+        [
+            slices[i]
+            for i in sorted(
+                set(np.linspace(0, len(slices) - 1, min(len(slices), 7)).astype(int).tolist())
+            )
+        ]
+        if slices
+        else []
+    )
     rows = [[i for i, s in enumerate(path.solutions) if s.slice == slice] for slice in shown]
-    names = [f"λ₁ {path.solutions[of[0]].lambda1:.3g}, λ₂ {path.solutions[of[0]].lambda2:.3g}" if len(rows) > 1 else None for of in rows]
-    return [([path.solutions[i].k for i in of], [values[i] for i in of], name) for of, name in zip(rows, names, strict=True)]
+    names = [
+        f"λ₁ {path.solutions[of[0]].lambda1:.3g}, λ₂ {path.solutions[of[0]].lambda2:.3g}"
+        if len(rows) > 1
+        else None
+        for of in rows
+    ]
+    return [
+        ([path.solutions[i].k for i in of], [values[i] for i in of], name)
+        for of, name in zip(rows, names, strict=True)
+    ]
 
 
 @_safe
 def path_html(path):
     """A header, the head of the table, and deviance ratio against k."""
     table = path.table
-    names = ["k", "n_nonzero", "slice", "lambda0", "objective", "deviance_ratio", "optimality", "flags"]
+    names = [
+        "k",
+        "n_nonzero",
+        "slice",
+        "lambda0",
+        "objective",
+        "deviance_ratio",
+        "optimality",
+        "flags",
+    ]
     drop = {"slice"} if table["slice"].nunique() < 2 else set()
-    drop |= {name for name in ("lambda0",) if table[name].isna().all()} | ({"flags"} if not table["flags"].any() else set())
+    drop |= {name for name in ("lambda0",) if table[name].isna().all()} | (
+        {"flags"} if not table["flags"].any() else set()
+    )
     head = table[[name for name in names if name not in drop]].head(HEAD)
-    more = f'<p style="font-size:85%;margin:2px 0">{len(table) - HEAD} more rows in path.table</p>' if len(table) > HEAD else ""
-    svg = picture(lambda ax: _lines(ax, _curves(path, table["deviance_ratio"].to_numpy()), "k", "deviance ratio"), "deviance ratio against the size k")
-    return f"<p><code>{escape(repr(path))}</code></p>" + _side_by_side(_table(head) + more, svg) + _notes(path.notes)
+    more = (
+        f'<p style="font-size:85%;margin:2px 0">{len(table) - HEAD} more rows in path.table</p>'
+        if len(table) > HEAD
+        else ""
+    )
+    svg = picture(
+        lambda ax: _lines(
+            ax, _curves(path, table["deviance_ratio"].to_numpy()), "k", "deviance ratio"
+        ),
+        "deviance ratio against the size k",
+    )
+    return (
+        f"<p><code>{escape(repr(path))}</code></p>"
+        + _side_by_side(_table(head) + more, svg)
+        + _notes(path.notes)
+    )
 
 
 @_safe
@@ -133,40 +225,102 @@ def cv_html(cv):
     chosen = {}
     for which in ("min", "1se"):
         try:
-            chosen.setdefault(cv.index(which) if callable(cv.index) else cv.model(which).index, []).append(which)
+            chosen.setdefault(
+                cv.index(which) if callable(cv.index) else cv.model(which).index, []
+            ).append(which)
         except LookupError:
             continue
-    rows = table.loc[list(chosen), [name for name in ("k", "n_nonzero", "lambda0", "lambda1", "lambda2", "cv_mean", "cv_se") if not table[name].isna().all()]]
+    rows = table.loc[
+        list(chosen),
+        [
+            name
+            for name in ("k", "n_nonzero", "lambda0", "lambda1", "lambda2", "cv_mean", "cv_se")
+            if not table[name].isna().all()
+        ],
+    ]
     rows.index = [" = ".join(names) for names in chosen.values()]
-    svg = picture(lambda ax: _scores(ax, cv, table, list(chosen)), f"held-out {cv.scoring} against the size k")
-    return f"<p><code>{escape(repr(cv))}</code></p>" + _side_by_side(_table(rows), svg) + _notes(getattr(cv, "notes", []))
+    svg = picture(
+        lambda ax: _scores(ax, cv, table, list(chosen)), f"held-out {cv.scoring} against the size k"
+    )
+    return (
+        f"<p><code>{escape(repr(cv))}</code></p>"
+        + _side_by_side(_table(rows), svg)
+        + _notes(getattr(cv, "notes", []))
+    )
 
 
 def _scores(ax, cv, table, chosen):
-    """Held-out scores of the slices, bars of one standard error in that of the first choice, a ring around each choice."""
+    """Held-out scores of the slices, bars of one standard error in that of the first choice, a ring
+    around each choice.
+    """
     _lines(ax, _curves(cv.path, table["cv_mean"].to_numpy()), "k", f"held-out {cv.scoring}")
     if chosen:
         part = table[[s.slice == cv.path.solutions[chosen[0]].slice for s in cv.path.solutions]]
         if part["cv_se"].notna().any():
-            ax.errorbar(part["k"], part["cv_mean"], yerr=part["cv_se"].fillna(0.0), fmt="none", ecolor=COLORS[-1], elinewidth=0.8, zorder=1)
-        ax.plot(table.loc[chosen, "k"], table.loc[chosen, "cv_mean"], "o", color=COLORS[1], markerfacecolor="none", markersize=7)
+            ax.errorbar(
+                part["k"],
+                part["cv_mean"],
+                yerr=part["cv_se"].fillna(0.0),
+                fmt="none",
+                ecolor=COLORS[-1],
+                elinewidth=0.8,
+                zorder=1,
+            )
+        ax.plot(
+            table.loc[chosen, "k"],
+            table.loc[chosen, "cv_mean"],
+            "o",
+            color=COLORS[1],
+            markerfacecolor="none",
+            markersize=7,
+        )
 
 
 @_safe
 def certificate_html(certificate):
-    """Verdict and numbers, the best models where several were asked for, and where objectives and bound lie."""
+    """Verdict and numbers, the best models where several were asked for, and where objectives and
+    bound lie.
+    """
     c, m = certificate, certificate.model
     names = [m.path.meta.names[j] for j in c.fixed_in]
-    rows = [("objective", c.incumbent), ("lower bound", c.lower_bound), ("gap", c.gap), ("deviance ratio", m.deviance_ratio), ("of no best model above", c.deviance_ratio_bound), ("status", c.status),
-            ("nodes", c.nodes), ("seconds", c.seconds), ("in every best model", ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") or "no column known"),
-            ("in no best model", f"{len(c.fixed_out)} columns")]
-    body = _table(pd.DataFrame({"": [value for _, value in rows]}, index=[name for name, _ in rows], dtype=object))
+    rows = [
+        ("objective", c.incumbent),
+        ("lower bound", c.lower_bound),
+        ("gap", c.gap),
+        ("deviance ratio", m.deviance_ratio),
+        ("of no best model above", c.deviance_ratio_bound),
+        ("status", c.status),
+        ("nodes", c.nodes),
+        ("seconds", c.seconds),
+        (
+            "in every best model",
+            ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") or "no column known",
+        ),
+        ("in no best model", f"{len(c.fixed_out)} columns"),
+    ]
+    body = _table(
+        pd.DataFrame(
+            {"": [value for _, value in rows]}, index=[name for name, _ in rows], dtype=object
+        )
+    )
     if len(c.best) > 1:
-        best = pd.DataFrame({"objective": [b.objective for b in c.best], "deviance ratio": [b.deviance_ratio for b in c.best], "features": [", ".join(b.features) for b in c.best]},
-                            index=range(1, len(c.best) + 1))
+        best = pd.DataFrame(
+            {
+                "objective": [b.objective for b in c.best],
+                "deviance ratio": [b.deviance_ratio for b in c.best],
+                "features": [", ".join(b.features) for b in c.best],
+            },
+            index=range(1, len(c.best) + 1),
+        )
         body += f"<p>the {len(best)} best</p>" + _table(best.head(HEAD))
-    seen = np.isfinite(c.lower_bound) and (len(c.best) > 1 or c.gap > 1e-3)  # else there is nothing to see
-    svg = picture(lambda ax: _ladder(ax, c), "objectives of the best models, and the lower bound") if seen else ""
+    seen = np.isfinite(c.lower_bound) and (
+        len(c.best) > 1 or c.gap > 1e-3
+    )  # else there is nothing to see
+    svg = (
+        picture(lambda ax: _ladder(ax, c), "objectives of the best models, and the lower bound")
+        if seen
+        else ""
+    )
     title = f"l0path.Certificate: k = {m.k}, {c._verdict()}"
     return f"<p><code>{escape(title)}</code></p>" + _side_by_side(body, svg) + _notes(c.assumptions)
 
@@ -180,7 +334,15 @@ def _ladder(ax, c):
     ax.axhspan(c.lower_bound, value[0], color=COLORS[0], alpha=0.18, linewidth=0)
     ax.axhline(c.lower_bound, color=COLORS[1], linewidth=1.2, linestyle=(0, (4, 2)))
     ax.plot(rank, value, "o", color=COLORS[0], markersize=4)
-    ax.annotate("lower bound", (1.0, c.lower_bound), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points", ha="right", va="bottom")
+    ax.annotate(
+        "lower bound",
+        (1.0, c.lower_bound),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+    )
     style.whole_ticks(ax.xaxis)
     ax.ticklabel_format(axis="y", useOffset=False)
     ax.set(xlim=(0.5, len(value) + 0.5), xlabel="rank", ylabel="objective")

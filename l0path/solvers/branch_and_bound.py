@@ -1,14 +1,22 @@
-"""Branch and bound for the best model of a size, or of a lambda0: perspective relaxations at the nodes, bounded over all columns by weak duality in batched reads.
+"""Branch and bound for the best model of a size, or of a lambda0: perspective relaxations at the
+nodes, bounded over all columns by weak duality in batched reads.
 
     lower = min over open nodes of their bounds  <=  optimum  <=  upper = the best model met
 
-A node holds columns that are in and columns that are out; its relaxation (`node_relaxation`) is solved on *working columns*, those that were ever nonzero in one, and its dual point is then correlated
-with all columns, many nodes in one read: columns that would take more off the bound than those counted become working ones, and columns that the node's bound fixes (`screening`, with the node's own
-bound) are in or out below it. The best node is split first, at the column whose z is closest to one half.
+A node holds columns that are in and columns that are out; its relaxation (`node_relaxation`) is
+solved on *working columns*, those that were ever nonzero in one, and its dual point is then
+correlated with all columns, many nodes in one read: columns that would take more off the bound than
+those counted become working ones, and columns that the node's bound fixes (`screening`, with the
+node's own bound) are in or out below it. The best node is split first, at the column whose z is
+closest to one half.
 
-Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization and
-Applications 43, 2009) for sizes. Their tree for p columns needs a finite box; with a ridge ours does not.
+Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver
+    and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization
+    and
+Applications 43, 2009) for sizes. Their tree for p columns needs a finite box; with a ridge ours
+does not.
 """
+
 import heapq
 import math
 from dataclasses import dataclass
@@ -24,7 +32,9 @@ from .local_search import LocalSearch
 from .node_newton import NodeNewton
 from .node_relaxation import relax
 
-BATCH = 16  # nodes split at a time, at most: their children share a read of X (four times as many where that is a file)
+# nodes split at a time, at most: their children share a read of X (four times as many where that is
+# a file)
+BATCH = 16
 TURNS = 60  # Newton steps of a relaxation
 LATER = 10  # of those below the root, for losses that are not quadratic
 ROUNDS = 8  # times a node is solved again with more working columns
@@ -34,7 +44,8 @@ ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is
 
 @dataclass(frozen=True, kw_only=True)
 class BranchAndBound:
-    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes solved for a size or lambda0 at most, None for no limit.
+    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes
+    solved for a size or lambda0 at most, None for no limit.
 
     Examples
     --------
@@ -50,14 +61,26 @@ class BranchAndBound:
     start = LocalSearch()  # of the path whose models the searches start from
 
     def __post_init__(self):
-        if isinstance(self.gap, bool) or not isinstance(self.gap, (int, float, np.number)) or not 0 <= self.gap < math.inf:
+        if (
+            isinstance(self.gap, bool)
+            or not isinstance(self.gap, (int, float, np.number))
+            or not 0 <= self.gap < math.inf
+        ):
             raise ValueError(f"gap={self.gap!r} must be a number >= 0, relative to the objective")
-        if self.node_limit is not None and (isinstance(self.node_limit, bool) or not isinstance(self.node_limit, (int, np.integer)) or self.node_limit < 1):
-            raise ValueError(f"node_limit={self.node_limit!r} must be a whole number >= 1, or None for no limit")
+        if self.node_limit is not None and (
+            isinstance(self.node_limit, bool)
+            or not isinstance(self.node_limit, (int, np.integer))
+            or self.node_limit < 1
+        ):
+            raise ValueError(
+                f"node_limit={self.node_limit!r} must be a whole number >= 1, or None for no limit"
+            )
 
 
 class Node(NamedTuple):
-    """into, out: positions of columns in W that are in or out; at, b: the nonzero relaxed coefficients; s: root of the price; shift: intercept; split: position to branch on, -1 for none."""
+    """into, out: positions of columns in W that are in or out; at, b: the nonzero relaxed
+    coefficients; s: root of the price; shift: intercept; split: position to branch on, -1 for none.
+    """
 
     bound: float
     into: np.ndarray
@@ -70,18 +93,29 @@ class Node(NamedTuple):
 
 
 class Working:
-    """The working columns W (w,), positions in them are for ever: Z (n, w), q = Z'diag(w)y, the dual's terms, and for the squared loss G (w, w) = Z'diag(w)Z less the split."""
+    """The working columns W (w,), positions in them are for ever: Z (n, w), q = Z'diag(w)y, the
+    dual's terms, and for the squared loss G (w, w) = Z'diag(w)Z less the split.
+    """
 
     def __init__(self, dual):
         self.dual, self.W = dual, np.empty(0, dtype=np.int64)
         self.position = np.full(dual.problem.X.p, -1)
-        self.Z, self.G, self.q, self.space = np.empty((dual.problem.X.n, 0), order="F"), np.empty((0, 0)), np.empty(0), np.empty((0, 0))
+        self.Z, self.G, self.q, self.space = (
+            np.empty((dual.problem.X.n, 0), order="F"),
+            np.empty((0, 0)),
+            np.empty(0),
+            np.empty((0, 0)),
+        )
         self.take()
 
     def take(self):
         dual, W = self.dual, self.W
-        self.ridge, self.lower, self.upper = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper))
-        self.factor = np.where(dual.counted[W], dual.problem.factor[W], 0.0)  # forced columns cost nothing
+        self.ridge, self.lower, self.upper = (
+            np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper)
+        )
+        self.factor = np.where(
+            dual.counted[W], dual.problem.factor[W], 0.0
+        )  # forced columns cost nothing
         self.counted = dual.counted[W]
 
     def grow(self, J):
@@ -102,7 +136,9 @@ class Working:
             self._gram(old, weighted)
 
     def _gram(self, old, weighted):
-        """G with the working columns from position `old` on, which times the weights are `weighted`."""
+        """G with the working columns from position `old` on, which times the weights are
+        `weighted`.
+        """
         w = self.W.size
         G = np.empty((w, w))
         G[:old, :old] = self.G
@@ -116,7 +152,9 @@ class Working:
 
 
 class Contest:
-    """The n_best best models that a search has met. best: [(value, what was kept)], ascending; seen: supports that were offered; refit, settings, n_best as in `Tree`."""
+    """The n_best best models that a search has met. best: [(value, what was kept)], ascending;
+    seen: supports that were offered; refit, settings, n_best as in `Tree`.
+    """
 
     @property
     def upper(self):
@@ -126,7 +164,11 @@ class Contest:
     @property
     def cutoff(self):
         """Nodes with a larger bound hold nothing that is wanted, up to half the gap asked for."""
-        return self.upper - 0.5 * self.settings.gap * abs(self.upper) if math.isfinite(self.upper) else math.inf
+        return (
+            self.upper - 0.5 * self.settings.gap * abs(self.upper)
+            if math.isfinite(self.upper)
+            else math.inf
+        )
 
     def offer(self, support):
         """Let a support of the problem compete."""
@@ -139,28 +181,50 @@ class Contest:
     def accept(self, value, kept):
         """Let a model of known value compete."""
         if value < self.upper:
-            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[: self.n_best]
+            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[
+                : self.n_best
+            ]
 
 
 class Tree(Contest):
-    """One search. dual: the problem, without the columns that are fixed; size (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
-    start: columns that work from the first node on; n_best: how many of the best supports are wanted; around: (columns, m), only models that lack at most m of these columns are looked for.
+    """One search. dual: the problem, without the columns that are fixed; size (chosen columns at
+    most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
+    start: columns that work from the first node on; n_best: how many of the best supports are
+        wanted; around: (columns, m), only models that lack at most m of these columns are looked
+        for.
 
-    allowed: (p,) bool, the columns that may be split, None for all (`allow`); a node without a fractional one among them rests, at the bound of its relaxation.
-    best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below it (nor, for a size, with fewer columns). `run` may be called again to go on.
+    allowed: (p,) bool, the columns that may be split, None for all (`allow`); a node without a
+        fractional one among them rests, at the bound of its relaxation.
+    best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below
+        it (nor, for a size, with fewer columns). `run` may be called again to go on.
     """
 
     width = 0.0  # of a smoothed hinge, if there is one
-    poll = None  # asked before the relaxation of a node that is not quadratic: True leaves it the bound it has
+    # asked before the relaxation of a node that is not quadratic: True leaves it the bound it has
+    poll = None
 
-    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)):
+    def __init__(
+        self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)
+    ):
         problem = dual.problem
-        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = dual, size, lambda0, refit, settings, n_best
+        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = (
+            dual,
+            size,
+            lambda0,
+            refit,
+            settings,
+            n_best,
+        )
         self.loss = smooth(problem.loss)
         self.work = Working(dual)
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
         self.columns = int(dual.counted.sum())
-        self.batch = (4 * BATCH, 1) if hasattr(problem.X.design, "memory_limit") else (BATCH, 4)  # nodes at a time: at most, and one in so many of those that wait; fewer reads where X is on disk
+        self.batch = (
+            (4 * BATCH, 1) if hasattr(problem.X.design, "memory_limit") else (BATCH, 4)
+            # nodes at a time: at most, and one in so many of those that wait; fewer reads where X
+            # is on
+            # disk
+        )
         self.best, self.seen, self.allowed = [], set(), None
         self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
@@ -171,21 +235,41 @@ class Tree(Contest):
         """The root's price: that at which `size` columns would leave zero by themselves."""
         pull = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
         ridge = np.median(self.work.ridge) if self.work.W.size else 1.0
-        return max(float(pull[min(self.size, pull.size - 1)]) if pull.size else 1.0, 1e-12) / (2.0 * math.sqrt(max(ridge, 1e-12)))
+        return max(float(pull[min(self.size, pull.size - 1)]) if pull.size else 1.0, 1e-12) / (
+            2.0 * math.sqrt(max(ridge, 1e-12))
+        )
 
     @property
     def lower(self):
         """What nothing outside `best` is below."""
-        return -math.inf if not self.nodes else min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
+        return (
+            -math.inf
+            if not self.nodes
+            else min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
+        )
 
     def run(self, poll=None):
-        """Solve the root, if that is still to be done, and split nodes until the gap is closed ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"),
-        or the lowest node may not be split ("resting")."""
+        """Solve the root, if that is still to be done, and split nodes until the gap is closed
+        ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"), or the lowest node
+        may not be split ("resting").
+        """
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
         with one_blas_thread():
             if not self.nodes:
                 empty = np.empty(0, dtype=np.int64)
-                self._settle([Node(-math.inf, empty, empty, empty, np.empty(0), math.sqrt(self.lambda0) if self.size is None else self._guess(), 0.0)])
+                self._settle(
+                    [
+                        Node(
+                            -math.inf,
+                            empty,
+                            empty,
+                            empty,
+                            np.empty(0),
+                            math.sqrt(self.lambda0) if self.size is None else self._guess(),
+                            0.0,
+                        )
+                    ]
+                )
             self.poll = poll  # the root is solved at any rate
             while self.heap and self.heap[0][0] < self.cutoff:
                 if poll is not None and poll():
@@ -194,11 +278,19 @@ class Tree(Contest):
                     return "node_limit"
                 if self.heap[0][2].split < 0:
                     return "resting"
-                if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(self.upper):
+                if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(
+                    self.upper
+                ):
                     return "closed"
                 nodes = []
                 most, share = self.batch
-                while self.heap and len(nodes) < min(most, 1 + len(self.heap) // share, (limit - self.nodes + 1) // 2) and self.heap[0][0] < self.cutoff and self.heap[0][2].split >= 0:
+                while (
+                    self.heap
+                    and len(nodes)
+                    < min(most, 1 + len(self.heap) // share, (limit - self.nodes + 1) // 2)
+                    and self.heap[0][0] < self.cutoff
+                    and self.heap[0][2].split >= 0
+                ):
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []
@@ -212,7 +304,10 @@ class Tree(Contest):
             self.allowed[columns] = True
         heap, self.heap = self.heap, []
         for bound, count, node in heap:
-            heapq.heappush(self.heap, (bound, count, node._replace(split=self._branch(node, *self._spread(node)))))
+            heapq.heappush(
+                self.heap,
+                (bound, count, node._replace(split=self._branch(node, *self._spread(node)))),
+            )
 
     def fractional(self, node):
         """(columns, their z) of a node's relaxation with 0 < z < 1, the largest first."""
@@ -231,11 +326,17 @@ class Tree(Contest):
         """The two nodes with the column of `split` out, and in."""
         j = np.array([node.split])
         kept = node.at != node.split
-        yield self._near(node._replace(out=np.concatenate([node.out, j]), at=node.at[kept], b=node.b[kept], split=-1))
+        yield self._near(
+            node._replace(
+                out=np.concatenate([node.out, j]), at=node.at[kept], b=node.b[kept], split=-1
+            )
+        )
         yield node._replace(into=np.concatenate([node.into, j]), split=-1)
 
     def _near(self, node):
-        """The node with what is left of `around` in, once as many of these columns are out as may be."""
+        """The node with what is left of `around` in, once as many of these columns are out as may
+        be.
+        """
         if not self.near.size:
             return node
         near = self.work.position[self.near]
@@ -253,7 +354,9 @@ class Tree(Contest):
         return -1 if self.size is None else self.size - node.into.size
 
     def _settle(self, nodes):
-        """Solve nodes, bound them over all columns, and put those that may hold a better model on the heap."""
+        """Solve nodes, bound them over all columns, and put those that may hold a better model on
+        the heap.
+        """
         for _ in range(ROUNDS):
             if not nodes:
                 return
@@ -268,13 +371,17 @@ class Tree(Contest):
                     self._keep(node)
             if fresh:
                 self.work.grow(np.unique(np.concatenate(fresh)))
-                self.complete = self.dual.problem.quadratic and self.work.W.size == int(self.dual.problem.usable.sum())
+                self.complete = self.dual.problem.quadratic and self.work.W.size == int(
+                    self.dual.problem.usable.sum()
+                )
         for node in nodes:
             self._keep(node)
 
     def _keep(self, node):
         """On the heap, unless its bound says that it holds nothing better."""
-        if node.bound < self.cutoff and self._leaf(node):  # what was fixed may leave one model alone
+        if node.bound < self.cutoff and self._leaf(
+            node
+        ):  # what was fixed may leave one model alone
             return
         self.nodes += 1
         if not node.bound < self.cutoff:
@@ -284,10 +391,15 @@ class Tree(Contest):
             self._round(node, state, b)
         if node.bound < self.cutoff:
             self.count += 1
-            heapq.heappush(self.heap, (node.bound, self.count, node._replace(split=self._branch(node, state, b))))
+            heapq.heappush(
+                self.heap,
+                (node.bound, self.count, node._replace(split=self._branch(node, state, b))),
+            )
 
     def _leaf(self, node):
-        """Whether the node holds one model alone, which then competes: as many columns are in as may be, or no more are free than may still come in."""
+        """Whether the node holds one model alone, which then competes: as many columns are in as
+        may be, or no more are free than may still come in.
+        """
         left, work = self._left(node), self.work
         free = self.columns - node.into.size - node.out.size
         if (self.size is None and free > 0) or (left > 0 and free > left):
@@ -300,12 +412,18 @@ class Tree(Contest):
             rest = self.dual.counted.copy()
             rest[work.W[node.into]] = rest[work.W[node.out]] = False
             into = np.concatenate([into, np.flatnonzero(rest)])
-        if self.size is None or into.size == self.size + self.dual.problem.forced.size or self.n_best == 1:
+        if (
+            self.size is None
+            or into.size == self.size + self.dual.problem.forced.size
+            or self.n_best == 1
+        ):
             self.offer(into)
         return True
 
     def _relaxed(self, nodes):
-        """The nodes with their relaxations on the working columns, without those that hold one model alone, which has then competed."""
+        """The nodes with their relaxations on the working columns, without those that hold one
+        model alone, which has then competed.
+        """
         work, out = self.work, []
         for node in nodes:
             if not self._leaf(node):
@@ -317,10 +435,28 @@ class Tree(Contest):
         states, fixed = [self._state(node) for node in out], []
         if self.dual.problem.quadratic:
             for m, node in enumerate(out):
-                bounds[m], s[m], gain = self._solve(states[m], self._left(node), s[m], work.q, self.half, self.cutoff, TURNS, B[:, m])
+                bounds[m], s[m], gain = self._solve(
+                    states[m],
+                    self._left(node),
+                    s[m],
+                    work.q,
+                    self.half,
+                    self.cutoff,
+                    TURNS,
+                    B[:, m],
+                )
                 if self.complete:
                     free = states[m] == 0
-                    fixed.append(self._fixed(bounds[m], gain, free, None if self.size is None else largest(gain[free], self._left(node) + 1)))
+                    fixed.append(
+                        self._fixed(
+                            bounds[m],
+                            gain,
+                            free,
+                            None
+                            if self.size is None
+                            else largest(gain[free], self._left(node) + 1),
+                        )
+                    )
         else:
             self._newton(out, states, B, s, shift)
         done = []
@@ -331,43 +467,84 @@ class Tree(Contest):
         return done
 
     def _solve(self, state, left, s, q, half, cutoff, turns, b):
-        """(bound on the working columns, s, what each takes off the bound) of the quadratic relaxation with linear term q; b (w,) is the start and is overwritten."""
+        """(bound on the working columns, s, what each takes off the bound) of the quadratic
+        relaxation with linear term q; b (w,) is the start and is overwritten.
+        """
         work, w = self.work, b.size
         c, h, part = np.empty(w), np.empty(w), np.empty(w, dtype=np.int64)
         gamma = (self.dual.problem.X.n + 16) * EPS
-        return *relax(work.G, q, half, work.ridge, self.dual.lambda1, work.lower, work.upper, work.factor, state, left, s, cutoff, turns, gamma, b, c, h, part, work.space), h
+        return *relax(
+            work.G,
+            q,
+            half,
+            work.ridge,
+            self.dual.lambda1,
+            work.lower,
+            work.upper,
+            work.factor,
+            state,
+            left,
+            s,
+            cutoff,
+            turns,
+            gamma,
+            b,
+            c,
+            h,
+            part,
+            work.space,
+        ), h
 
     def _fixed(self, value, h, free, top):
-        """(out, into), (w,) bool: free working columns with which, or without which, no model of the node is below the cutoff (see `screening`). value: a bound of the node, of which its working
-        columns take off h each, the free ones up to their number that may come in, or for a lambda0 what exceeds their price; top: the gains of all free columns, that number + 1 of the largest."""
+        """(out, into), (w,) bool: free working columns with which, or without which, no model of
+        the node is below the cutoff (see `screening`). value: a bound of the node, of which its
+        working columns take off h each, the free ones up to their number that may come in, or for a
+        lambda0 what exceeds their price; top: the gains of all free columns, that number + 1 of the
+        largest.
+        """
         if not -math.inf < value < self.cutoff < math.inf:
             return np.zeros((2, h.size), dtype=bool)
         if self.size is None:
             price = self.lambda0 * self.work.factor
             excess = np.maximum(h - price, 0.0)
-            return free & (value + excess + price - h > self.cutoff), free & (value + excess > self.cutoff)
-        return free & (value + top[-2] - np.maximum(h, 0.0) > self.cutoff), free & (value + h - top[-1] > self.cutoff)
+            return free & (value + excess + price - h > self.cutoff), free & (
+                value + excess > self.cutoff
+            )
+        return free & (value + top[-2] - np.maximum(h, 0.0) > self.cutoff), free & (
+            value + h - top[-1] > self.cutoff
+        )
 
     def _narrowed(self, node, value, out, into):
         """The node with a bound of it, and columns that this bound fixes."""
         kept = ~out[node.at]
         node = node._replace(bound=max(node.bound, value), at=node.at[kept], b=node.b[kept])
         if out.any() or into.any():
-            node = self._near(node._replace(out=np.concatenate([node.out, np.flatnonzero(out)]), into=np.concatenate([node.into, np.flatnonzero(into)])))
+            node = self._near(
+                node._replace(
+                    out=np.concatenate([node.out, np.flatnonzero(out)]),
+                    into=np.concatenate([node.into, np.flatnonzero(into)]),
+                )
+            )
         return node
 
     def _newton(self, nodes, states, B, s, shift):
-        """Relaxations of a loss that is not quadratic, in place, on the working columns; for the hinge: whether its width is what some bound lacks."""
+        """Relaxations of a loss that is not quadratic, in place, on the working columns; for the
+        hinge: whether its width is what some bound lacks.
+        """
         coarse = False
         for m, node in enumerate(nodes):
             if self.poll is not None and self.poll():
                 return False
-            s[m], shift[m], lack = NodeNewton(self, states[m], self._left(node), B[:, m]).run(s[m], shift[m], LATER if node.into.size + node.out.size else TURNS)
+            s[m], shift[m], lack = NodeNewton(self, states[m], self._left(node), B[:, m]).run(
+                s[m], shift[m], LATER if node.into.size + node.out.size else TURNS
+            )
             coarse |= lack
         return coarse
 
     def _read(self, nodes):
-        """[(node with its bound over all columns, columns that should become working ones)]: one read of X."""
+        """[(node with its bound over all columns, columns that should become working ones)]: one
+        read of X.
+        """
         if not nodes:
             return []
         work, dual = self.work, self.dual
@@ -378,7 +555,9 @@ class Tree(Contest):
         return [self._bounded(node, points, m) for m, node in enumerate(nodes)]
 
     def _bounded(self, node, points, m):
-        """(the node with the bound of point m and what it fixes, columns outside W that take more off than those counted)."""
+        """(the node with the bound of point m and what it fixes, columns outside W that take more
+        off than those counted).
+        """
         work, dual, left = self.work, self.dual, self._left(node)
         h = gains(dual, points, m)
         start = base(dual, points, m, h)
@@ -395,8 +574,16 @@ class Tree(Contest):
         else:
             g = np.where(free, np.maximum(h, 0.0), -1.0)
             top = largest(g, left + 1)
-            known = np.sort(g[work.W])[::-1]  # a column enters that takes more off than the last of those counted would, were W all there is
-            value, above = start - top[:left].sum(), g - max(known[left - 1] if left <= known.size else 0.0, 1e-300)
+            known = np.sort(g[work.W])[
+                ::-1
+                # a column enters that takes more off than the last of those counted would, were W
+                # all
+                # there is
+            ]
+            value, above = (
+                start - top[:left].sum(),
+                g - max(known[left - 1] if left <= known.size else 0.0, 1e-300),
+            )
         above[work.W] = -1.0
         J = np.flatnonzero(above > 0)
         if J.size > ENTERING:
@@ -414,7 +601,9 @@ class Tree(Contest):
         return np.where((state == 0) & (b != 0), z, 0.0)
 
     def _branch(self, node, state, b):
-        """The free column whose z is closest to one half; where all are whole the largest. Where not all columns are `allowed`: the first, among those that are, or -1."""
+        """The free column whose z is closest to one half; where all are whole the largest. Where
+        not all columns are `allowed`: the first, among those that are, or -1.
+        """
         z = self._z(node, state, b)
         middle = np.where((z > 1e-7) & (z < 1 - 1e-7), 0.5 - np.abs(z - 0.5), -1.0)
         if self.allowed is not None:

@@ -1,8 +1,12 @@
-"""Exchanges tried by chord steps: Newton steps with the inverse Hessian that the table of exchanges has at hand, so that a trial costs gradients, O(n k) each, and no Hessian, O(n k^2).
+"""Exchanges tried by chord steps: Newton steps with the inverse Hessian that the table of exchanges
+has at hand, so that a trial costs gradients, O(n k) each, and no Hessian, O(n k^2).
 
-From the restricted optimum b of a support S (B the inverse of its Hessian) the quadratic foretells the optimum after "drop i, add j". There the loss F and the gradient g are exact, and
-F - SAFETY g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass: the rule by which `newton.refit` gives up, without its Hessian.
+From the restricted optimum b of a support S (B the inverse of its Hessian) the quadratic foretells
+the optimum after "drop i, add j". There the loss F and the gradient g are exact, and F - SAFETY
+g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass:
+the rule by which `newton.refit` gives up, without its Hessian.
 """
+
 import numpy as np
 
 from .._generic import njit
@@ -10,20 +14,50 @@ from ..losses import mean_loss, slope
 from .exchange import COLLINEAR
 from .newton import predictor
 
-SAFETY = 3.0  # newton.refit gives up at twice what its own Hessian promises; here it may be that of a fit close by
+# newton.refit gives up at twice what its own Hessian promises; here it may be that of a fit close
+# by
+SAFETY = 3.0
 TRIES = 6  # chord steps after which an exchange that is not refuted is taken for better
 CLOSING = 12  # chord steps that bring the exchange taken to its optimum
 SETTLED = 1e-12  # share of F that descent may still promise there
 
-@njit
-def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, rows, index, diagonal, mean, scale, total, out, into, any_below, target, best):
-    """Try exchanges of a fit with support S (k,) working positions, b (k,), b0: number e drops position out[e] (-1: none) and adds the working column into[e] (-1: none).
 
-    Z (w, n); c (w,) = -dF/db at the fit; rows[index[l], j], diagonal (w,): centred second derivatives with member l and along j, to be multiplied by `scale`; mean (w,), total: means for the
-    curvatures and their sum; B (k, k) = (scale G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or is undecided after TRIES steps; else go through all and take
-    the lowest below target.
-    Returns (e, F, intercept, promised, reach), e = -1 if there is none; what descent from there still promises, and max |eta - offset|.
-    best (k + 1,) has the coefficients of S, 0 at the one dropped, and that of the column added.
+@njit
+def attempt(
+    loss,
+    y,
+    weights,
+    offset,
+    Z,
+    S,
+    b,
+    b0,
+    lambda2,
+    intercept,
+    B,
+    c,
+    rows,
+    index,
+    diagonal,
+    mean,
+    scale,
+    total,
+    out,
+    into,
+    any_below,
+    target,
+    best,
+):
+    """Try exchanges of a fit with support S (k,) working positions, b (k,), b0: number e drops
+    position out[e] (-1: none) and adds the working column into[e] (-1: none).
+
+    Z (w, n); c (w,) = -dF/db at the fit; rows[index[l], j], diagonal (w,): centred second
+    derivatives with member l and along j, to be multiplied by `scale`; mean (w,), total: means for
+    the curvatures and their sum; B (k, k) = (scale G_SS + 2 lambda2)^-1. any_below: take the first
+    exchange that comes below target or is undecided after TRIES steps; else go through all and take
+    the lowest below target. Returns (e, F, intercept, promised, reach), e = -1 if there is none;
+    what descent from there still promises, and max |eta - offset|. best (k + 1,) has the
+    coefficients of S, 0 at the one dropped, and that of the column added.
     """
     k, n = b.size, y.size
     x, u, r, z, g = np.empty(k + 1), np.zeros(k), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k)
@@ -40,7 +74,24 @@ def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, row
                 level -= mean[S[l]] * (x[l] - b[l])
             level -= mean[j] * x[k] if j >= 0 else 0.0
         for step in range(TRIES):
-            F, g0 = _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r)
+            F, g0 = _gradient(
+                loss,
+                y,
+                weights,
+                offset,
+                Z,
+                S,
+                x,
+                level,
+                lambda2,
+                intercept,
+                mean,
+                i,
+                j,
+                eta,
+                slopes,
+                r,
+            )
             promised = _direction(B, u, s, r, i, j, g0, total, z)
             last = step == TRIES - 1
             if not F - SAFETY * promised <= lowest:  # refuted, or not a number
@@ -59,7 +110,9 @@ def attempt(loss, y, weights, offset, Z, S, b, b0, lambda2, intercept, B, c, row
     x[:] = best
     F, promised = lowest, np.inf
     for _step_number in range(CLOSING):
-        F, g0 = _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r)
+        F, g0 = _gradient(
+            loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r
+        )
         before, promised = promised, _direction(B, u, s, r, i, j, g0, total, z)
         level_found = level
         best[:] = x
@@ -88,7 +141,9 @@ def _step(S, mean, intercept, g0, total, j, z, x, level):
 
 @njit
 def _foretell(b, lambda2, B, c, rows, index, diagonal, scale, i, j, x, u, g):
-    """x (k + 1,): the quadratic's optimum without member i and with working column j; u = B_T g for T = S without i, g = G_Tj. Returns j's curvature given T, 0 where it is a combination of T."""
+    """x (k + 1,): the quadratic's optimum without member i and with working column j; u = B_T g for
+    T = S without i, g = G_Tj. Returns j's curvature given T, 0 where it is a combination of T.
+    """
     k = b.size
     for l in range(k):
         x[l] = b[l]
@@ -135,8 +190,12 @@ def _without(B, i, z):
 
 
 @njit
-def _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r):
-    """F at x (k + 1,) and the intercept `level`; r: its gradient along the centred columns (0 for what is not in the support). Returns (F, derivative in the intercept)."""
+def _gradient(
+    loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r
+):
+    """F at x (k + 1,) and the intercept `level`; r: its gradient along the centred columns (0 for
+    what is not in the support). Returns (F, derivative in the intercept).
+    """
     k, n = S.size, y.size
     predictor(Z, S, x[:k], level, offset, eta)
     if j >= 0:
@@ -164,7 +223,9 @@ def _gradient(loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean
 
 @njit
 def _direction(B, u, s, r, i, j, g0, total, z):
-    """z (k + 1,) = B' r, the chord step, from B_T and j's u and s; returns the decrease it promises, r'B'r / 2, with the intercept's."""
+    """z (k + 1,) = B' r, the chord step, from B_T and j's u and s; returns the decrease it
+    promises, r'B'r / 2, with the intercept's.
+    """
     k = B.shape[0]
     for l in range(k):
         t = 0.0

@@ -1,4 +1,7 @@
-"""Kernels of coordinate descent and of swaps with the rest frozen; what they solve is stated in `coordinate_descent`."""
+"""Kernels of coordinate descent and of swaps with the rest frozen; what they solve is stated in
+`coordinate_descent`.
+"""
+
 import numpy as np
 
 from .._generic import njit
@@ -10,9 +13,11 @@ from .exchange import _keep
 
 @njit
 def cd_gram(penalty, G, w, b, c, order, factor, lower, upper, n_stable, max_sweeps, tol):
-    """Cyclic descent for the squared loss, in place: b (w,), c (w,) = q - G b. G (capacity, capacity) Gram matrix; order: positions to visit.
+    """Cyclic descent for the squared loss, in place: b (w,), c (w,) = q - G b. G (capacity,
+    capacity) Gram matrix; order: positions to visit.
 
-    Ends after n_stable sweeps without a change of the support, or one whose steps are below tol; returns the number of sweeps.
+    Ends after n_stable sweeps without a change of the support, or one whose steps are below tol;
+    returns the number of sweeps.
     """
     calm = 0
     for sweep in range(max_sweeps):
@@ -47,9 +52,11 @@ def probe(loss, y, weights, eta, z, shift):
 
 @njit
 def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
-    """(t, gain, F): t minimises F = sum_i w_i loss(eta_i + (t - old) z_i) + lambda1 |t| + lambda2 t^2 on the box; gain is by how much t beats 0 (or the box's end next to 0).
+    """(t, gain, F): t minimises F = sum_i w_i loss(eta_i + (t - old) z_i) + lambda1 |t| + lambda2
+    t^2 on the box; gain is by how much t beats 0 (or the box's end next to 0).
 
-    Newton steps on the side of 0 that goes down, kept in a shrinking bracket: a step that leaves it is halved, or doubled while there is no far end (curvature may vanish, values may overflow).
+    Newton steps on the side of 0 that goes down, kept in a shrinking bracket: a step that leaves it
+    is halved, or doubled while there is no far end (curvature may vanish, values may overflow).
     """
     start = min(max(0.0, lower), upper)
     F0, d, h = probe(loss, y, weights, eta, z, start - old)
@@ -80,7 +87,9 @@ def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
             near = t
             if t == limit:
                 break
-        if F < 1e300 and d * d <= h * max(1e-11 * min(gain, F), 1e-16 * F):  # what a further step promises
+        if F < 1e300 and d * d <= h * max(
+            1e-11 * min(gain, F), 1e-16 * F
+        ):  # what a further step promises
             break
         new = t - d / h if F < 1e300 and h > 1e-12 * abs(d) else far
         if not (way * (new - near) > 0.0 and way * (far - new) > 0.0):
@@ -93,15 +102,23 @@ def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
 
 @njit
 def probe_entries(loss, penalty, y, weights, eta, Z, at, lower, upper, out, gains):
-    """Exact optimum out (m,) and gain (m,) of the columns `at`, zero at present, each alone; lower, upper (w,)."""
+    """Exact optimum out (m,) and gain (m,) of the columns `at`, zero at present, each alone; lower,
+    upper (w,).
+    """
     for e in range(at.size):
         j = at[e]
-        out[e], gains[e], _ = line(loss, y, weights, eta, Z[j], 0.0, penalty.lambda1, penalty.lambda2, lower[j], upper[j])
+        out[e], gains[e], _ = line(
+            loss, y, weights, eta, Z[j], 0.0, penalty.lambda1, penalty.lambda2, lower[j], upper[j]
+        )
 
 
 @njit
-def member_step(loss, penalty, y, weights, eta, z, slopes, curvatures, F, b, price, fixed, lower, upper, trial):
-    """New value of a nonzero (or fixed) coordinate: one Newton step if it lowers F and the coordinate is far from leaving, else the exact search. `trial` (n,) is scratch."""
+def member_step(
+    loss, penalty, y, weights, eta, z, slopes, curvatures, F, b, price, fixed, lower, upper, trial
+):
+    """New value of a nonzero (or fixed) coordinate: one Newton step if it lowers F and the
+    coordinate is far from leaving, else the exact search. `trial` (n,) is scratch.
+    """
     lambda1, lambda2 = penalty.lambda1, penalty.lambda2
     d, h = 2.0 * lambda2 * b + (lambda1 if b > 0.0 else -lambda1), 2.0 * lambda2
     for i in range(y.size):
@@ -114,7 +131,12 @@ def member_step(loss, penalty, y, weights, eta, z, slopes, curvatures, F, b, pri
         if t * b > 0.0:
             for i in range(y.size):
                 trial[i] = eta[i] + (t - b) * z[i]
-            if mean_loss(loss, y, trial, weights) + lambda1 * (abs(t) - abs(b)) + lambda2 * (t * t - b * b) <= F:
+            if (
+                mean_loss(loss, y, trial, weights)
+                + lambda1 * (abs(t) - abs(b))
+                + lambda2 * (t * t - b * b)
+                <= F
+            ):
                 return t
     t, gain, end = line(loss, y, weights, eta, z, b, lambda1, lambda2, lower, upper)
     if not fixed and gain < price - penalty.tie:
@@ -123,11 +145,35 @@ def member_step(loss, penalty, y, weights, eta, z, slopes, curvatures, F, b, pri
 
 
 @njit
-def cd_rows(loss, penalty, y, weights, Z, order, b, b0, eta, slopes, curvatures, factor, lower, upper, fixed, intercept, sure, safety, n_stable, max_sweeps, tol):
-    """Cyclic descent on the rows, in place: b (w,), eta, slopes, curvatures (n,) at (b, b0); Z (w, n) a column per row; the intercept once a sweep. Returns (sweeps, b0).
+def cd_rows(
+    loss,
+    penalty,
+    y,
+    weights,
+    Z,
+    order,
+    b,
+    b0,
+    eta,
+    slopes,
+    curvatures,
+    factor,
+    lower,
+    upper,
+    fixed,
+    intercept,
+    sure,
+    safety,
+    n_stable,
+    max_sweeps,
+    tol,
+):
+    """Cyclic descent on the rows, in place: b (w,), eta, slopes, curvatures (n,) at (b, b0); Z (w,
+    n) a column per row; the intercept once a sweep. Returns (sweeps, b0).
 
-    A column out of the support gets the exact search in the first sweep, if it is among the first `sure` of the order, or if `safety` times the estimate
-    (|slope| - lambda1)_+^2 / (2 (curvature + 2 lambda2)) passes its price.
+    A column out of the support gets the exact search in the first sweep, if it is among the first
+    `sure` of the order, or if `safety` times the estimate (|slope| - lambda1)_+^2 / (2 (curvature +
+    2 lambda2)) passes its price.
     """
     n = y.size
     ones, trial, free = np.ones(n), np.empty(n), Separable(0.0, 0.0, 0.0, 0.0)
@@ -140,9 +186,41 @@ def cd_rows(loss, penalty, y, weights, Z, order, b, b0, eta, slopes, curvatures,
             z = Z[j] if e >= 0 else ones
             old = b[j] if e >= 0 else b0
             if e < 0:
-                new = member_step(loss, free, y, weights, eta, z, slopes, curvatures, F, old, 0.0, True, -np.inf, np.inf, trial)
+                new = member_step(
+                    loss,
+                    free,
+                    y,
+                    weights,
+                    eta,
+                    z,
+                    slopes,
+                    curvatures,
+                    F,
+                    old,
+                    0.0,
+                    True,
+                    -np.inf,
+                    np.inf,
+                    trial,
+                )
             elif old != 0.0 or fixed[j]:
-                new = member_step(loss, penalty, y, weights, eta, z, slopes, curvatures, F, old, penalty.lambda0 * factor[j], fixed[j], lower[j], upper[j], trial)
+                new = member_step(
+                    loss,
+                    penalty,
+                    y,
+                    weights,
+                    eta,
+                    z,
+                    slopes,
+                    curvatures,
+                    F,
+                    old,
+                    penalty.lambda0 * factor[j],
+                    fixed[j],
+                    lower[j],
+                    upper[j],
+                    trial,
+                )
             else:
                 price = penalty.lambda0 * factor[j]
                 d, h = 0.0, 2.0 * penalty.lambda2
@@ -152,7 +230,18 @@ def cd_rows(loss, penalty, y, weights, Z, order, b, b0, eta, slopes, curvatures,
                 u = max(abs(d) - penalty.lambda1, 0.0)
                 new = 0.0
                 if u > 0.0 and (sweep == 0 or e < sure or safety * u * u > 2.0 * h * price):
-                    new, gain, _ = line(loss, y, weights, eta, z, 0.0, penalty.lambda1, penalty.lambda2, lower[j], upper[j])
+                    new, gain, _ = line(
+                        loss,
+                        y,
+                        weights,
+                        eta,
+                        z,
+                        0.0,
+                        penalty.lambda1,
+                        penalty.lambda2,
+                        lower[j],
+                        upper[j],
+                    )
                     if not gain > price + penalty.tie:
                         new = 0.0
             step = new - old
@@ -174,11 +263,31 @@ def cd_rows(loss, penalty, y, weights, Z, order, b, b0, eta, slopes, curvatures,
 
 
 @njit
-def frozen_swaps(penalty, rows, index, scale, c, a, rho, skip, factor, paid, lower, upper, ceiling, change, column, position):
-    """Swaps with all other coefficients frozen, lowest change of P first: member i leaves (rho_i), column j enters at its own optimum; returns how many were kept.
+def frozen_swaps(
+    penalty,
+    rows,
+    index,
+    scale,
+    c,
+    a,
+    rho,
+    skip,
+    factor,
+    paid,
+    lower,
+    upper,
+    ceiling,
+    change,
+    column,
+    position,
+):
+    """Swaps with all other coefficients frozen, lowest change of P first: member i leaves (rho_i),
+    column j enters at its own optimum; returns how many were kept.
 
-    The pull on j once i is gone is c_j + scale_i rows[index_i, j]; a, skip, factor, lower, upper (m,) belong to the columns, rho, paid (k,) to the members (rho infinite: stays).
-    change_ij = rho_i - gain_ij + lambda0 (f_j - f_i): Hazimeh & Mazumder (2020), section 3, one O(1) formula for each pair. With ceiling <= 0 one entry a column, else every pair.
+    The pull on j once i is gone is c_j + scale_i rows[index_i, j]; a, skip, factor, lower, upper
+    (m,) belong to the columns, rho, paid (k,) to the members (rho infinite: stays). change_ij =
+    rho_i - gain_ij + lambda0 (f_j - f_i): Hazimeh & Mazumder (2020), section 3, one O(1) formula
+    for each pair. With ceiling <= 0 one entry a column, else every pair.
     """
     kept, room, k = 0, change.size, rho.size
     for j in range(c.size):

@@ -1,11 +1,16 @@
-"""Dual iterative hard thresholding: super-gradient ascent on the concave dual of the k-sparse problem, with a bound on the optimum at every size.
+"""Dual iterative hard thresholding: super-gradient ascent on the concave dual of the k-sparse
+problem, with a bound on the optimum at every size.
 
     b(a) = best k of  clip(soft(-Z'(w a), lambda1) / (2 lambda2)),     a <- project(a + step (o + Z b(a) - loss*'(a)))                                                    (A)
-    D(a) <= min over k-sparse b of P(b):  every dual point bounds the optimum from below; the two meet only under a condition on data and lambda2, which is checked, not assumed
+    D(a) <= min over k-sparse b of P(b):  every dual point bounds the optimum from below; the two
+    meet only under a condition on data and lambda2, which is checked, not assumed
 
-Source: Liu, Yuan, Wang, Liu & Metaxas, Dual Iterative Hard Thresholding (ICML 2017): Algorithms 1 (DIHT) and 2 (SDIHT), Theorem 1 (when primal and dual meet), Theorem 4 (steps 1 / (gamma t)).
-The steps here are the smaller of that kind and 1 / L_D, L_D = largest loss*'' + lambda_max(Z'WZ) / (2 lambda2), so that the ascent never diverges for small lambda2.
+Source: Liu, Yuan, Wang, Liu & Metaxas, Dual Iterative Hard Thresholding (ICML 2017): Algorithms 1
+    (DIHT) and 2 (SDIHT), Theorem 1 (when primal and dual meet), Theorem 4 (steps 1 / (gamma t)).
+The steps here are the smaller of that kind and 1 / L_D, L_D = largest loss*'' + lambda_max(Z'WZ) /
+(2 lambda2), so that the ascent never diverges for small lambda2.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -21,16 +26,20 @@ from .views import Outcome, largest, top_eigenvalue, working_columns
 
 EXAMINED = 10  # steps between refits of the support at hand
 LOOKS = 3  # epochs between them in the stochastic version
-CLOSED = 3e-9  # gap, relative to the null value, that counts as none; bounds are lowered by a third of it
+# gap, relative to the null value, that counts as none; bounds are lowered by a third of it
+CLOSED = 3e-9
 
 
 @dataclass(frozen=True, kw_only=True)
 class DualIHT:
     """Dual iterative hard thresholding, for lambda2 > 0 and losses of bounded curvature.
 
-    blocks: row blocks of the stochastic version (1: all rows at once, "dual_iht"); paper_defaults: the steps 1 / (gamma t) of the theorem, blocks drawn with replacement; else safe steps and
-    a fresh order of the blocks every epoch. tol: relative gap, or progress of the bound over the later half of the steps (at least 50), below which the ascent ends.
-    max_iter: steps (stochastic: epochs) per size (None: 500, or 100 epochs); polish: swaps with refit (local search) at every size, checked over all columns; seed: draws the blocks.
+    blocks: row blocks of the stochastic version (1: all rows at once, "dual_iht"); paper_defaults:
+        the steps 1 / (gamma t) of the theorem, blocks drawn with replacement; else safe steps and
+    a fresh order of the blocks every epoch. tol: relative gap, or progress of the bound over the
+    later half of the steps (at least 50), below which the ascent ends.
+    max_iter: steps (stochastic: epochs) per size (None: 500, or 100 epochs); polish: swaps with
+        refit (local search) at every size, checked over all columns; seed: draws the blocks.
     """
 
     blocks: int = 1
@@ -45,7 +54,9 @@ class DualIHT:
             raise ValueError(f"tol={self.tol!r} must be a positive number")
         for name, least in (("blocks", 1), ("max_iter", 1), ("seed", 0)):
             value = getattr(self, name)
-            if not (value is None and name == "max_iter") and (not isinstance(value, (int, np.integer)) or value < least):
+            if not (value is None and name == "max_iter") and (
+                not isinstance(value, (int, np.integer)) or value < least
+            ):
                 raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
 
     @property
@@ -63,25 +74,37 @@ class DualIHT:
 
 
 def needs_ridge(name, problem, lambda2):
-    """Dual ascent needs lambda2 > 0, which makes the link from dual to primal a function, and a conjugate that is strongly convex."""
+    """Dual ascent needs lambda2 > 0, which makes the link from dual to primal a function, and a
+    conjugate that is strongly convex.
+    """
     if not lambda2 > 0:
-        raise ValueError(f"lambda2={lambda2!r}: {name} needs lambda2 > 0, a ridge that makes the dual finite; pass lambda2=1e-2 or larger (the bound is tighter the larger it is), "
-                         "or use algorithm='swap'")
+        raise ValueError(
+            f"lambda2={lambda2!r}: {name} needs lambda2 > 0, a ridge that makes the dual finite; "
+            "pass lambda2=1e-2 or larger (the bound is tighter the larger it is), "
+            "or use algorithm='swap'"
+        )
     if name_of(problem.loss) == "poisson":
-        raise ValueError(f"loss='poisson' has no bounded curvature, which {name} needs for its steps; use algorithm='swap' or 'pg'")
+        raise ValueError(
+            f"loss='poisson' has no bounded curvature, which {name} needs for its steps; use "
+            "algorithm='swap' or 'pg'"
+        )
 
 
 def project(a, low, high, weights, anchor=None):
-    """The point of low <= x <= high nearest to a in the norm weighted by `weights`; with `anchor`, a point of the box, of those with sum_i weights_i (x_i - anchor_i) = 0.
+    """The point of low <= x <= high nearest to a in the norm weighted by `weights`; with `anchor`,
+    a point of the box, of those with sum_i weights_i (x_i - anchor_i) = 0.
 
-    For one vector six times as fast as `duality.feasible`, which takes many: an ascent comes here at every step.
+    For one vector six times as fast as `duality.feasible`, which takes many: an ascent comes here
+    at every step.
     """
     inside = np.minimum(np.maximum(a, low), high)
     if anchor is None:
         return inside
     total, away = float(weights @ anchor), a - anchor
     left, right, shift = float(away.min()), float(away.max()), 0.0
-    for _ in range(100):  # the sum falls as the shift grows, piecewise linearly: Newton steps, kept in a bracket
+    for _ in range(
+        100
+    ):  # the sum falls as the shift grows, piecewise linearly: Newton steps, kept in a bracket
         gap = float(weights @ inside) - total
         left, right = (max(left, shift), right) if gap > 0.0 else (left, min(right, shift))
         if abs(gap) <= 1e-16 or right - left <= 1e-15 * max(abs(left), abs(right)):
@@ -95,14 +118,18 @@ def project(a, low, high, weights, anchor=None):
 
 
 def balance(a, weights):
-    """a with the heavier of its signs scaled down so that sum_i weights_i a_i = 0; the domain holds 0, so it is not left."""
+    """a with the heavier of its signs scaled down so that sum_i weights_i a_i = 0; the domain holds
+    0, so it is not left.
+    """
     return balanced((weights * a)[:, None])[:, 0] / weights
 
 
 class DualProblem:
-    """D of a problem at one (lambda1, lambda2 > 0), for dual variables a_i in units of the loss's slope (`duality` has w_i a_i); its sum over columns is the caller's.
+    """D of a problem at one (lambda1, lambda2 > 0), for dual variables a_i in units of the loss's
+    slope (`duality` has w_i a_i); its sum over columns is the caller's.
 
-    `tied`: an intercept asks for sum_i w_i a_i = 0 (a squared loss had it taken out). least: smallest second derivative of the conjugates.
+    `tied`: an intercept asks for sum_i w_i a_i = 0 (a squared loss had it taken out). least:
+    smallest second derivative of the conjugates.
     """
 
     def __init__(self, problem, lambda1, lambda2):
@@ -116,7 +143,9 @@ class DualProblem:
         """The nearest feasible point."""
         if not self.tied:
             return project(a, self.low, self.high, self.problem.weights)
-        return balance(project(a, self.low, self.high, self.problem.weights, self.zero), self.problem.weights)
+        return balance(
+            project(a, self.low, self.high, self.problem.weights, self.zero), self.problem.weights
+        )
 
     def smooth_part(self, a):
         """sum_i w_i (o_i a_i - loss*(y_i, a_i)) of a feasible a."""
@@ -124,15 +153,21 @@ class DualProblem:
         return float(p.weights @ (p.offset * a - conjugate(p.loss, p.y, a)))
 
     def slope_part(self, a, rows=slice(None)):
-        """o_i less the conjugate's slope, of a (m,) on some rows: with z_i'b(a) the super-gradient of D in the metric of the weights."""
+        """o_i less the conjugate's slope, of a (m,) on some rows: with z_i'b(a) the super-gradient
+        of D in the metric of the weights.
+        """
         p = self.problem
         return p.offset[rows] - conjugate_slope(p.loss, p.y[rows], a)
 
     def link(self, pull, lower, upper, boxed):
-        """b (m,) that attains h, and h, for pull = -Z'(w a): `duality.bounds.link` for one ridge, as fast as steps of an ascent need it."""
+        """b (m,) that attains h, and h, for pull = -Z'(w a): `duality.bounds.link` for one ridge,
+        as fast as steps of an ascent need it.
+        """
         b = np.copysign(np.maximum(np.abs(pull) - self.lambda1, 0.0), pull) / (2.0 * self.lambda2)
         if boxed:
-            return np.clip(b, lower, upper), entry_gains(pull, 0.0, self.lambda1, self.lambda2, lower, upper)
+            return np.clip(b, lower, upper), entry_gains(
+                pull, 0.0, self.lambda1, self.lambda2, lower, upper
+            )
         return b, self.lambda2 * b * b
 
     def of_predictor(self, eta):
@@ -143,9 +178,11 @@ class DualProblem:
 
 
 def rests(history, tol, scale):
-    """Whether neither the best bound nor the running mean's, the two columns of `history`, has grown by more than tol, relative, over its later half, at least five looks.
+    """Whether neither the best bound nor the running mean's, the two columns of `history`, has
+    grown by more than tol, relative, over its later half, at least five looks.
 
-    The mean starts low: while it climbs, the ascent goes on although the best, which may be that of the start, does not move.
+    The mean starts low: while it climbs, the ascent goes on although the best, which may be that of
+    the start, does not move.
     """
     back = max(5, len(history) // 2)
     if len(history) <= back:
@@ -155,12 +192,16 @@ def rests(history, tol, scale):
 
 
 def diverged(a):
-    """Whether steps that are too long (`paper_defaults` with a small lambda2) have blown a dual point up."""
+    """Whether steps that are too long (`paper_defaults` with a small lambda2) have blown a dual
+    point up.
+    """
     return not np.abs(a).max() <= 1e100
 
 
 class DualSolver:
-    """Sizes of one (lambda1, lambda2) by dual ascent on the working columns; a size starts from the dual point of the size below. Bounds come from reads of all p columns (`judge`)."""
+    """Sizes of one (lambda1, lambda2) by dual ascent on the working columns; a size starts from the
+    dual point of the size below. Bounds come from reads of all p columns (`judge`).
+    """
 
     everywhere = two_way = False
     taken = 60  # the dual spreads over many more columns than k, so more of them join at a time
@@ -184,16 +225,23 @@ class DualSolver:
             self.partitions = self._partitions()
 
     def _partitions(self):
-        """Row blocks with their columns and spread. A free intercept keeps sum w a within a block as it is, so two partitions that cut across each other take turns."""
+        """Row blocks with their columns and spread. A free intercept keeps sum w a within a block
+        as it is, so two partitions that cut across each other take turns.
+        """
         n, m, weights = self.model.problem.X.n, self.settings.blocks, self.model.problem.weights
         order = np.random.default_rng(self.settings.seed).permutation(n)
         partitions = []
-        for parts in [np.array_split(order, min(m, n))] + ([[order[i::m] for i in range(min(m, n))]] if self.dual.tied else []):
+        for parts in [np.array_split(order, min(m, n))] + (
+            [[order[i::m] for i in range(min(m, n))]] if self.dual.tied else []
+        ):
             blocks = []
             for rows in parts:
                 rows = np.sort(rows)
                 Z, w = np.ascontiguousarray(self.Z[:, rows]), weights[rows]
-                spread = top_eigenvalue(lambda v, Z=Z, w=w: np.sqrt(w) * (Z.T @ (Z @ (np.sqrt(w) * v))), np.sqrt(w) * (1.0 + np.abs(self.model.problem.y[rows])))
+                spread = top_eigenvalue(
+                    lambda v, Z=Z, w=w: np.sqrt(w) * (Z.T @ (Z @ (np.sqrt(w) * v))),
+                    np.sqrt(w) * (1.0 + np.abs(self.model.problem.y[rows])),
+                )
                 blocks.append((rows, Z, w, spread))
             partitions.append(blocks)
         return partitions
@@ -207,19 +255,27 @@ class DualSolver:
         return J, b[J], float(h[J].sum())
 
     def value(self, a, k):
-        """D(a) on the working columns, the support that attains it, its values and the sum of its h."""
+        """D(a) on the working columns, the support that attains it, its values and the sum of its
+        h.
+        """
         J, b, total = self.top(-(self.Z @ (self.model.problem.weights * a)), k)
         return self.dual.smooth_part(a) - total, J, b, total
 
     def solve(self, k, start, poll=lambda: None, watch=None):
-        """Outcome of size k: the best restricted optimum among the supports met (a start's included), the best dual value, and whether they meet."""
+        """Outcome of size k: the best restricted optimum among the supports met (a start's
+        included), the best dual value, and whether they meet.
+        """
         self.refresh()
         if k > int(self.view.open.sum()):
-            raise ValueError(f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen")
+            raise ValueError(
+                f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen"
+            )
         run = _Ascent(self, k, start, watch or (lambda name, value: None))
         status = run.stochastic(poll) if self.settings.blocks > 1 else run.full(poll)
         self.points[k] = run.best_a
-        return Outcome(run.fit, run.steps, status, bound=run.best, proven=status == "proven", alpha=run.best_a)
+        return Outcome(
+            run.fit, run.steps, status, bound=run.best, proven=status == "proven", alpha=run.best_a
+        )
 
     def refit(self, J):
         """Restricted optimum on positions J, remembered."""
@@ -232,7 +288,11 @@ class DualSolver:
     def partner(self, fit):
         """The dual point a_i = loss'(eta_i) of a fit."""
         p = self.model.problem
-        eta = p.offset + fit.b @ self.Z[self.model.where[fit.support]] + (0.0 if p.quadratic else fit.b0)
+        eta = (
+            p.offset
+            + fit.b @ self.Z[self.model.where[fit.support]]
+            + (0.0 if p.quadratic else fit.b0)
+        )
         return self.dual.of_predictor(eta)
 
     def margin(self):
@@ -251,11 +311,15 @@ class DualSolver:
         return self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)[1]
 
     def reach(self, edge):
-        """The largest |pull| up to which no h exceeds `edge`; bounds on coefficients only lower h."""
+        """The largest |pull| up to which no h exceeds `edge`; bounds on coefficients only lower
+        h.
+        """
         return self.dual.lambda1 + 2.0 * np.sqrt(self.dual.lambda2 * edge) if edge >= 0.0 else 0.0
 
     def threshold(self, outcome):
-        """The least h among the k of the working columns that count: what a column outside must pass to lower D."""
+        """The least h among the k of the working columns that count: what a column outside must
+        pass to lower D.
+        """
         pull = -(self.Z @ self.right_side(outcome))
         k = outcome.fit.support.size - self.model.problem.forced.size
         J, _, _ = self.top(pull, k)
@@ -263,18 +327,30 @@ class DualSolver:
         return float(h[J][self.view.open[J]].min(initial=np.inf))
 
     def judge(self, outcome, outside):
-        """The outcome with the bound that holds over all p columns: columns outside W, by descending h, push the least of the k out of the sum."""
+        """The outcome with the bound that holds over all p columns: columns outside W, by
+        descending h, push the least of the k out of the sum.
+        """
         k = outcome.fit.support.size - self.model.problem.forced.size
         pull = -(self.Z @ self.right_side(outcome))
         J, _, total = self.top(pull, k)
         h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1][J]
         inside = np.sort(h[self.view.open[J]])
         merged = np.sort(np.concatenate([inside, outside]))[::-1][:k]
-        value = self.dual.smooth_part(outcome.alpha) - (total - float(inside.sum())) - float(merged.sum())
+        value = (
+            self.dual.smooth_part(outcome.alpha)
+            - (total - float(inside.sum()))
+            - float(merged.sum())
+        )
         bound = max(value - self.margin(), self.bounds.get(k, -np.inf))
         self.bounds[k] = bound
         proven = self.closed(k, outcome.fit)
-        status = "proven" if proven else "gap_not_closed" if outcome.status == "proven" else outcome.status
+        status = (
+            "proven"
+            if proven
+            else "gap_not_closed"
+            if outcome.status == "proven"
+            else outcome.status
+        )
         return outcome._replace(bound=bound, proven=proven, status=status)
 
     def closed(self, k, fit):
@@ -287,7 +363,9 @@ class _Ascent:
 
     def __init__(self, solver, k, start, watch):
         self.solver, self.k, self.watch, self.p = solver, k, watch, solver.model.problem
-        self.scales = isinstance(self.p.loss, Squared) and not solver.lambda1 and not solver.view.boxed
+        self.scales = (
+            isinstance(self.p.loss, Squared) and not solver.lambda1 and not solver.view.boxed
+        )
         near = min(solver.points, key=lambda size: (abs(size - k), size), default=None)
         self.a = solver.dual.project(np.zeros(self.p.X.n) if near is None else solver.points[near])
         self.best, self.best_a, self.fit, self.steps = -np.inf, self.a, None, 0
@@ -308,7 +386,9 @@ class _Ascent:
             self.consider(self.solver.partner(fit))
 
     def consider(self, a):
-        """Let a dual point compete, and its best multiple where that is known; returns the support that attains its value."""
+        """Let a dual point compete, and its best multiple where that is known; returns the support
+        that attains its value.
+        """
         value, J, b, total = self.solver.value(a, self.k)
         self.value = value
         self.watch("dual", value)
@@ -319,18 +399,27 @@ class _Ascent:
         return J, b
 
     def scale(self, a, total):
-        """Let the best multiple s a compete: D(s a) = -s w'(y a) - s^2 (w'a^2 / 2 + sum h), squared loss without lambda1 and box."""
-        linear, bend = float(self.p.weights @ (self.p.y * a)), float(self.p.weights @ (a * a)) + 2.0 * total
+        """Let the best multiple s a compete: D(s a) = -s w'(y a) - s^2 (w'a^2 / 2 + sum h), squared
+        loss without lambda1 and box.
+        """
+        linear, bend = (
+            float(self.p.weights @ (self.p.y * a)),
+            float(self.p.weights @ (a * a)) + 2.0 * total,
+        )
         if bend > 0.0 and 0.5 * linear * linear / bend > self.best:
             self.best, self.best_a = 0.5 * linear * linear / bend, a * (-linear / bend)
 
     def average(self, weight):
-        """Running mean of the dual points, later ones weigh more: D is concave, so it does at least as well as they do on average."""
+        """Running mean of the dual points, later ones weigh more: D is concave, so it does at least
+        as well as they do on average.
+        """
         self.weight += weight
         self.mean += weight / self.weight * (self.a - self.mean)
 
     def examine(self, J):
-        """Refit on the support at hand, and try the mean as a dual point; "proven" once primal and dual meet."""
+        """Refit on the support at hand, and try the mean as a dual point; "proven" once primal and
+        dual meet.
+        """
         self.offer(self.solver.refit(J))
         mean = balance(self.mean, self.p.weights) if self.solver.dual.tied else self.mean
         K, _ = self.consider(mean)
@@ -339,10 +428,18 @@ class _Ascent:
         gap = self.fit.value - self.best
         self.watch("bound", self.best)
         self.watch("gap", gap)
-        return "proven" if gap <= CLOSED / 3.0 * self.solver.scale else "gap_not_closed" if gap <= self.solver.settings.tol * abs(self.fit.value) else ""
+        return (
+            "proven"
+            if gap <= CLOSED / 3.0 * self.solver.scale
+            else "gap_not_closed"
+            if gap <= self.solver.settings.tol * abs(self.fit.value)
+            else ""
+        )
 
     def rate(self, t, largest, spread):
-        """Step number t: 1 / (gamma t) with paper_defaults; else min(1 / L, 2 / (gamma t + 2 L)), L = largest + spread / (2 lambda2)."""
+        """Step number t: 1 / (gamma t) with paper_defaults; else min(1 / L, 2 / (gamma t + 2 L)), L
+        = largest + spread / (2 lambda2).
+        """
         gamma = self.solver.dual.least
         if self.solver.settings.paper_defaults:
             return 1.0 / (gamma * t)
@@ -355,7 +452,12 @@ class _Ascent:
         history = []
         for t in range(1, solver.settings.steps + 1):
             self.steps = t
-            J, b = self.consider(self.a)  # at every step: the best of the iterates is often well above those that happen to be examined
+            J, b = self.consider(
+                self.a
+                # at every step: the best of the iterates is often well above those that happen to
+                # be
+                # examined
+            )
             self.average(t)
             if t % EXAMINED == 1:
                 poll()
@@ -363,13 +465,19 @@ class _Ascent:
                 history.append((self.best, self.mean_value))
                 if status or rests(history, solver.settings.tol, solver.scale):
                     return status or "gap_not_closed"
-            self.a = dual.project(self.a + self.rate(t, dual.least, solver.spread) * (dual.slope_part(self.a) + b @ solver.Z[J]))
+            self.a = dual.project(
+                self.a
+                + self.rate(t, dual.least, solver.spread)
+                * (dual.slope_part(self.a) + b @ solver.Z[J])
+            )
             if diverged(self.a):
                 return "diverged"
         return self.examine(J) or "max_iter"
 
     def stochastic(self, poll):
-        """Algorithm 2: a block of rows at a time; -Z'(w a) is kept up to date and rebuilt every epoch."""
+        """Algorithm 2: a block of rows at a time; -Z'(w a) is kept up to date and rebuilt every
+        epoch.
+        """
         solver, dual, p, s = self.solver, self.solver.dual, self.p, self.solver.settings
         rng, history = np.random.default_rng(s.seed), []
         for epoch in range(1, s.steps + 1):
@@ -384,12 +492,27 @@ class _Ascent:
             blocks = solver.partitions[epoch % len(solver.partitions)]
             pull = -(solver.Z @ (p.weights * self.a))
             self.a = self.a.copy()
-            for turn, number in enumerate(rng.integers(len(blocks), size=len(blocks)) if s.paper_defaults else rng.permutation(len(blocks))):
+            for turn, number in enumerate(
+                rng.integers(len(blocks), size=len(blocks))
+                if s.paper_defaults
+                else rng.permutation(len(blocks))
+            ):
                 rows, Z, w, spread = blocks[number]
                 J, b, _ = solver.top(pull, self.k)
-                step = self.rate((epoch - 1) * len(blocks) + turn + 1, dual.least, spread) * len(blocks) if s.paper_defaults else self.rate(epoch, dual.least, spread)
+                step = (
+                    self.rate((epoch - 1) * len(blocks) + turn + 1, dual.least, spread)
+                    * len(blocks)
+                    if s.paper_defaults
+                    else self.rate(epoch, dual.least, spread)
+                )
                 old = self.a[rows]
-                new = project(old + step * (dual.slope_part(old, rows) + b @ Z[J]), dual.low[rows], dual.high[rows], w, old if dual.tied else None)
+                new = project(
+                    old + step * (dual.slope_part(old, rows) + b @ Z[J]),
+                    dual.low[rows],
+                    dual.high[rows],
+                    w,
+                    old if dual.tied else None,
+                )
                 pull -= Z @ (w * (new - old))
                 self.a[rows] = new
                 if diverged(new):
@@ -398,9 +521,22 @@ class _Ascent:
         return self.examine(J) or "max_iter"
 
 
-def solve_k(model, k, *, lambda1=0.0, lambda2, settings=None, start=None, poll=lambda: None, watch=None):
-    """Outcome for k unforced columns of a model over all p columns: fit, bound, and `proven` if no k-sparse fit is better.
+def solve_k(
+    model, k, *, lambda1=0.0, lambda2, settings=None, start=None, poll=lambda: None, watch=None
+):
+    """Outcome for k unforced columns of a model over all p columns: fit, bound, and `proven` if no
+    k-sparse fit is better.
 
-    watch(name, value) hears of every dual value ("dual"), of every fit ("refit") and, at each look, of the best bound and the gap on the working columns ("bound", "gap").
+    watch(name, value) hears of every dual value ("dual"), of every fit ("refit") and, at each look,
+    of the best bound and the gap on the working columns ("bound", "gap").
     """
-    return solve_size(model, k, lambda1=lambda1, lambda2=lambda2, settings=settings or DualIHT(), start=start, poll=poll, watch=watch)
+    return solve_size(
+        model,
+        k,
+        lambda1=lambda1,
+        lambda2=lambda2,
+        settings=settings or DualIHT(),
+        start=start,
+        poll=poll,
+        watch=watch,
+    )

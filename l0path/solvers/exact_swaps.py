@@ -1,8 +1,12 @@
-"""Exchanges of m columns at once, decided exactly: branch and bound among a support and the columns that promise most.
+"""Exchanges of m columns at once, decided exactly: branch and bound among a support and the columns
+that promise most.
 
-A model of size k is replaced by the best one that lacks at most m of its columns and takes the others from CANDIDATES of those with the steepest slopes. Dedieu, Hazimeh & Mazumder (JMLR 22:135,
-2021), eq. (20), pose the step as a mixed-integer program over all columns and freeze the coefficients that stay, which can keep it from the optimum for every m; here all are fitted again.
+A model of size k is replaced by the best one that lacks at most m of its columns and takes the
+others from CANDIDATES of those with the steepest slopes. Dedieu, Hazimeh & Mazumder (JMLR 22:135,
+2021), eq. (20), pose the step as a mixed-integer program over all columns and freeze the
+coefficients that stay, which can keep it from the optimum for every m; here all are fitted again.
 """
+
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +20,9 @@ NODES = 400  # of a search, at most: it is a heuristic step, which a limit does 
 
 
 def exact_swaps(store, model, m, lambda1, lambda2, poll):
-    """Try them on the model of every size of the store; True if any size improved. Sizes whose restricted problem has no bounds (no ridge, and no split) are left alone."""
+    """Try them on the model of every size of the store; True if any size improved. Sizes whose
+    restricted problem has no bounds (no ridge, and no split) are left alone.
+    """
     improved = False
     for k in sorted(store.fits):
         poll()
@@ -28,16 +34,31 @@ def exact_swaps(store, model, m, lambda1, lambda2, poll):
 
 
 def _best_near(model, fit, m, lambda1, lambda2, poll):
-    """The best fit that lacks at most m unforced columns of `fit`, among candidates; None where the search cannot bound or finds nothing better."""
+    """The best fit that lacks at most m unforced columns of `fit`, among candidates; None where the
+    search cannot bound or finds nothing better.
+    """
     problem = model.problem
-    slopes = np.abs(duality.points_of_fits(duality.dual_problem(problem, lambda1, lambda2), [(fit.support, fit.b)]).tau[:, 0])
+    slopes = np.abs(
+        duality.points_of_fits(
+            duality.dual_problem(problem, lambda1, lambda2), [(fit.support, fit.b)]
+        ).tau[:, 0]
+    )
     slopes[~problem.usable] = -1.0
     slopes[fit.support] = -1.0
     count = min(CANDIDATES, int((slopes >= 0).sum()))
     J = np.union1d(fit.support, np.argpartition(-slopes, max(count - 1, 0))[:count])
-    parts = {name: getattr(problem, name)[J] for name in ("factor", "lower", "upper", "square", "usable")}
-    few = replace(problem, X=Standardized(Dense(problem.X.columns(J)), np.zeros(J.size), np.ones(J.size)), forced=np.searchsorted(J, problem.forced), **parts)
-    dual = duality.dual_problem(few, lambda1, lambda2, split=duality.split(few) if few.quadratic else None)
+    parts = {
+        name: getattr(problem, name)[J] for name in ("factor", "lower", "upper", "square", "usable")
+    }
+    few = replace(
+        problem,
+        X=Standardized(Dense(problem.X.columns(J)), np.zeros(J.size), np.ones(J.size)),
+        forced=np.searchsorted(J, problem.forced),
+        **parts,
+    )
+    dual = duality.dual_problem(
+        few, lambda1, lambda2, split=duality.split(few) if few.quadratic else None
+    )
     if dual.open.any():
         return None
     model.grow(J)
@@ -47,7 +68,13 @@ def _best_near(model, fit, m, lambda1, lambda2, poll):
         return found.value, found
 
     loose = np.searchsorted(J, np.setdiff1d(fit.support, problem.forced))
-    tree = Tree(dual, size=loose.size, refit=refit, settings=BranchAndBound(node_limit=NODES), around=(loose, m))
+    tree = Tree(
+        dual,
+        size=loose.size,
+        refit=refit,
+        settings=BranchAndBound(node_limit=NODES),
+        around=(loose, m),
+    )
     tree.accept(fit.value, None)
     tree.run(lambda: bool(poll()))
     return tree.best[0][1]

@@ -1,12 +1,16 @@
-"""Exchanges with refit: what every add, drop and swap would change, all other coefficients re-optimised (Hazimeh & Mazumder 2020 freeze the others).
+"""Exchanges with refit: what every add, drop and swap would change, all other coefficients
+re-optimised (Hazimeh & Mazumder 2020 freeze the others).
 
-For the quadratic  F(b) = const - q'b + b'Gb / 2 + lambda2 ||b||^2  on a support S of size k, with B = (G_SS + 2 lambda2 I)^-1:
+For the quadratic  F(b) = const - q'b + b'Gb / 2 + lambda2 ||b||^2  on a support S of size k, with B
+= (G_SS + 2 lambda2 I)^-1:
 
     b = B q_S,   V = G_{:,S} B,   c = q - G_{:,S} b,   s_j = G_jj + 2 lambda2 - V_j . G_{j,S}
     drop i: b_i^2 / (2 B_ii)      add j: -c_j^2 / (2 s_j)      swap i for j: b_i^2 / (2 B_ii) - (c_j + b_i V_ji / B_ii)^2 / (2 (s_j + V_ji^2 / B_ii))
 
-`State` keeps these numbers for one support over the w working columns and changes them by rank one, O(k w) a move.
+`State` keeps these numbers for one support over the w working columns and changes them by rank one,
+O(k w) a move.
 """
+
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +18,23 @@ import numpy as np
 from .._generic import njit
 from .linear_algebra import invert
 
-COLLINEAR = 1e-9  # a column keeps less than this share of its length outside the support: it counts as a combination of it
-NONE, START = np.int64(-1), np.int64(0)  # typed: a plain number would compile a second kernel for the constant
-REFRESH = 40  # rank-one changes after which a state is built anew, so that rounding does not pile up
+# a column keeps less than this share of its length outside the support: it counts as a combination
+# of it
+COLLINEAR = 1e-9
+NONE, START = (
+    np.int64(-1),
+    np.int64(0),
+)  # typed: a plain number would compile a second kernel for the constant
+REFRESH = (
+    40  # rank-one changes after which a state is built anew, so that rounding does not pile up
+)
 
 
 class State(NamedTuple):
-    """One support on the working columns: S (capacity,), member (w,), inverse B (capacity, capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w, capacity)),
-    count = (size k, rank-one changes since the last `build`)."""
+    """One support on the working columns: S (capacity,), member (w,), inverse B (capacity,
+    capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w,
+    capacity)), count = (size k, rank-one changes since the last `build`).
+    """
 
     S: np.ndarray
     member: np.ndarray
@@ -35,7 +48,10 @@ class State(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The quadratic on the w working columns: G (w, w) at least, q (w,), 2 lambda2 = `twice`; locked (w,): never dropped; price (w,): what a column costs by being in (1e300: it may not enter)."""
+    """The quadratic on the w working columns: G (w, w) at least, q (w,), 2 lambda2 = `twice`;
+    locked (w,): never dropped; price (w,): what a column costs by being in (1e300: it may not
+    enter).
+    """
 
     G: np.ndarray
     q: np.ndarray
@@ -48,13 +64,24 @@ class Columns(NamedTuple):
 def new_state(width, capacity):
     """An empty state for `width` working columns and supports up to `capacity`."""
     capacity = max(capacity, 1)
-    return State(np.zeros(capacity, np.int64), np.zeros(width, np.bool_), np.zeros((capacity, capacity)), np.zeros(capacity), np.zeros((width, capacity)), np.zeros(width), np.zeros(width),
-                 np.zeros((5, max(width, capacity))), np.zeros(2, np.int64))
+    return State(
+        np.zeros(capacity, np.int64),
+        np.zeros(width, np.bool_),
+        np.zeros((capacity, capacity)),
+        np.zeros(capacity),
+        np.zeros((width, capacity)),
+        np.zeros(width),
+        np.zeros(width),
+        np.zeros((5, max(width, capacity))),
+        np.zeros(2, np.int64),
+    )
 
 
 @njit
 def build(state, columns, k):
-    """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient zero."""
+    """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient
+    zero.
+    """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
     G, q, w = columns.G, columns.q, columns.w
     state.count[0], state.count[1] = k, 0
@@ -124,7 +151,9 @@ def add(state, columns, j0):
 
 @njit
 def drop(state, columns, i0):
-    """Remove position i0 from the support by rank one; the last position takes its place. O(k w)."""
+    """Remove position i0 from the support by rank one; the last position takes its place. O(k
+    w).
+    """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
     u, k = state.scratch[0], state.count[0]
     last = k - 1
@@ -159,10 +188,17 @@ def drop(state, columns, i0):
 
 @njit
 def add_best(state, columns):
-    """Add the column that lowers F + price most, whatever it gains; False when none is independent of the support."""
+    """Add the column that lowers F + price most, whatever it gains; False when none is independent
+    of the support.
+    """
     best, where = 0.0, NONE
     for j in range(columns.w):
-        if not state.member[j] and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.twice) and state.s[j] > 0.0 and columns.price[j] < 1e299:
+        if (
+            not state.member[j]
+            and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.twice)
+            and state.s[j] > 0.0
+            and columns.price[j] < 1e299
+        ):
             gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.price[j]
             if gain > best or where < 0:
                 best, where = gain, j
@@ -185,9 +221,11 @@ def cheapest_drop(state, columns):
 
 @njit
 def polish(state, columns, tolerance, max_swaps):
-    """Take the best improving swap until none improves by more than `tolerance`; returns the number of tables of swaps looked at, negative when max_swaps stopped it.
+    """Take the best improving swap until none improves by more than `tolerance`; returns the number
+    of tables of swaps looked at, negative when max_swaps stopped it.
 
-    Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the scan over i is a vector loop, and the exact change is computed only for the few that pass.
+    Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the
+    scan over i is a vector loop, and the exact change is computed only for the few that pass.
     """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
     locked, price, k = columns.locked, columns.price, state.count[0]
@@ -218,7 +256,9 @@ def polish(state, columns, tolerance, max_swaps):
                 den = sj + v * v * inverse[i]
                 num = cj + theta[i] * v
                 if den > floor and num * num > (limit[i] + extra) * den:
-                    change = 0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + price[j] - price[S[i]]
+                    change = (
+                        0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + price[j] - price[S[i]]
+                    )
                     if change < best:
                         best, best_i, best_j = change, i, j
             if best_j == j:
@@ -247,7 +287,9 @@ def fitted_part(state, columns):
 
 @njit
 def share_left(B, g, A, u):
-    """Fill u = B g for a column with g = G_{S, j}; returns what of its curvature A is left given the support, A - g'B g."""
+    """Fill u = B g for a column with g = G_{S, j}; returns what of its curvature A is left given
+    the support, A - g'B g.
+    """
     k, s = g.size, A
     for i in range(k):
         x = 0.0
@@ -260,7 +302,9 @@ def share_left(B, g, A, u):
 
 @njit
 def swap_change(B, b, u, i, c, s, A, lambda1):
-    """Change of F when position i gives way to a column with u and s (see `share_left`), A = its curvature; inf where it is a combination of the others."""
+    """Change of F when position i gives way to a column with u and s (see `share_left`), A = its
+    curvature; inf where it is a combination of the others.
+    """
     den = s + u[i] * u[i] / B[i, i]
     if den <= COLLINEAR * A:
         return np.inf
@@ -269,12 +313,32 @@ def swap_change(B, b, u, i, c, s, A, lambda1):
 
 
 @njit
-def scan(rows, B, b, c, a, skip, locked, price, paid, lambda1, lambda2, target, ceiling, change, column, position):
-    """The best exchanges and additions of one support among m columns, by the exact change on the quadratic; returns how many were kept.
+def scan(
+    rows,
+    B,
+    b,
+    c,
+    a,
+    skip,
+    locked,
+    price,
+    paid,
+    lambda1,
+    lambda2,
+    target,
+    ceiling,
+    change,
+    column,
+    position,
+):
+    """The best exchanges and additions of one support among m columns, by the exact change on the
+    quadratic; returns how many were kept.
 
-    rows (k, m) = G_{S, columns}; B (k, k), b (k,) of the support; c (m,) residual products; a, price, skip (m,); locked, paid (k,): positions that stay, prices of the members.
-    Kept are the len(change) lowest of: swaps with change < ceiling, and additions (position -1) that lower F by more than target + price_j, entered as change = target + price_j - gain.
-    With lambda1 the gain is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
+    rows (k, m) = G_{S, columns}; B (k, k), b (k,) of the support; c (m,) residual products; a,
+    price, skip (m,); locked, paid (k,): positions that stay, prices of the members. Kept are the
+    len(change) lowest of: swaps with change < ceiling, and additions (position -1) that lower F by
+    more than target + price_j, entered as change = target + price_j - gain. With lambda1 the gain
+    is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
     """
     k, kept, room = b.size, START, change.size
     g, u = np.empty(k), np.empty(k)

@@ -1,32 +1,45 @@
-"""What accelerates a projected gradient where the support rests: steps along the last move, and Newton steps on the support.
+"""What accelerates a projected gradient where the support rests: steps along the last move, and
+Newton steps on the support.
 
-Source: Alcantara & Lee, Accelerated Projected Gradient Algorithms for Sparsity Constrained Optimization Problems, section 3.1 (Algorithm 1) and appendix A (Algorithm 2).
+Source: Alcantara & Lee, Accelerated Projected Gradient Algorithms for Sparsity Constrained
+    Optimization Problems, section 3.1 (Algorithm 1) and appendix A (Algorithm 2).
 """
+
 import math
 
 import numpy as np
 
 GOLDEN = 0.6180339887498949
 SIGMA, ALPHA_LEAST, ALPHA_MOST, ZETA_LEAST = 0.05, 1.0, 100.0, 1e-20  # of the paper
-FALL = 0.005  # share of t^2 d'Hd by which an extrapolation of ours must lower F: steps up to 1.98 times the line minimiser of a quadratic pass
+# share of t^2 d'Hd by which an extrapolation of ours must lower F: steps up to 1.98 times the line
+# minimiser of a quadratic pass
+FALL = 0.005
 
 
 def reach(view, previous, x):
-    """Largest t for which x + t (x - previous) stays in the box and, under lambda1, on its side of zero."""
+    """Largest t for which x + t (x - previous) stays in the box and, under lambda1, on its side of
+    zero.
+    """
     d, t = x.w - previous.w, math.inf
     if view.lambda1:
         turns = x.w * d < 0.0
         t = min(t, float((-x.w[turns] / d[turns]).min(initial=math.inf)))
     if view.boxed:
         up, down = d > 0.0, d < 0.0
-        t = min(t, float(((view.upper[up] - x.w[up]) / d[up]).min(initial=math.inf)), float(((view.lower[down] - x.w[down]) / d[down]).min(initial=math.inf)))
+        t = min(
+            t,
+            float(((view.upper[up] - x.w[up]) / d[up]).min(initial=math.inf)),
+            float(((view.lower[down] - x.w[down]) / d[down]).min(initial=math.inf)),
+        )
     return max(t, 0.0)
 
 
 def extrapolate(view, previous, x, *, number, step, paper):
-    """A point x + t d of lower F, d = x - previous, both on one support (or x itself): Algorithm 1, equations (12) and (17)-(20); O(n) a trial.
+    """A point x + t d of lower F, d = x - previous, both on one support (or x itself): Algorithm 1,
+    equations (12) and (17)-(20); O(n) a trial.
 
-    paper: t = clip(-F'd / d'Hd, c, 100 c), halved until the sum loss falls by 0.05 t^2 ||d||^2. Else scale-free: t = theta (-F'd / d'Hd), theta in [1, 2) running through a golden
+    paper: t = clip(-F'd / d'Hd, c, 100 c), halved until the sum loss falls by 0.05 t^2 ||d||^2.
+        Else scale-free: t = theta (-F'd / d'Hd), theta in [1, 2) running through a golden
     sequence (the exact line minimiser zigzags), halved until F falls by 0.005 t^2 d'Hd.
     """
     square = view.distance(previous, x)
@@ -56,7 +69,9 @@ def extrapolate(view, previous, x, *, number, step, paper):
 
 
 def _clamped(view, x, slope, curvature, square):
-    """(t, sigma ||d||^2) of equations (12) and (18)-(20), whose constants are those of the sum loss: n times ours. t = 0 where the angle between d and the gradient is too wide."""
+    """(t, sigma ||d||^2) of equations (12) and (18)-(20), whose constants are those of the sum
+    loss: n times ours. t = 0 where the angle between d and the gradient is too wide.
+    """
     n, length = view.problem.X.n, math.sqrt(square)
     norm = n * float(np.linalg.norm(view.gradient_on(x, np.flatnonzero(x.w))))
     zeta = -n * slope / max(length * norm, 1e-300)
@@ -68,9 +83,11 @@ def _clamped(view, x, slope, curvature, square):
 
 
 def conjugate_directions(product, diagonal, gradient, n, most):
-    """Approximate solution p of H p = -gradient by conjugate gradients preconditioned with H's diagonal, from 0: appendix A.
+    """Approximate solution p of H p = -gradient by conjugate gradients preconditioned with H's
+    diagonal, from 0: appendix A.
 
-    Stops after `most` products, or once i (Q_i - Q_(i-1)) / Q_i <= min(1/2, sqrt(n gradient'M^-1 gradient)), Q_i = (gradient'p - r'p) / 2; n makes it that of the sum loss.
+    Stops after `most` products, or once i (Q_i - Q_(i-1)) / Q_i <= min(1/2, sqrt(n gradient'M^-1
+    gradient)), Q_i = (gradient'p - r'p) / 2; n makes it that of the sum loss.
     """
     M = np.maximum(diagonal, 1e-300)
     p, r = np.zeros_like(gradient), -gradient
@@ -94,7 +111,9 @@ def conjugate_directions(product, diagonal, gradient, n, most):
 
 
 def newton_step(view, x, J, columns):
-    """One semismooth Newton step on the columns J (n, k) with Armijo's rule (0.001, halving); None where no step lowers F."""
+    """One semismooth Newton step on the columns J (n, k) with Armijo's rule (0.001, halving); None
+    where no step lowers F.
+    """
     gradient, diagonal, product = view.local(x, J, columns)
     p = conjugate_directions(product, diagonal, gradient, view.problem.X.n, J.size + 1)
     slope = float(gradient @ p)

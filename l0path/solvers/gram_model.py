@@ -1,4 +1,7 @@
-"""The squared loss on the working columns: their Gram matrix says everything, and no row is touched after it is made."""
+"""The squared loss on the working columns: their Gram matrix says everything, and no row is touched
+after it is made.
+"""
+
 import numpy as np
 
 from ..designs import threads
@@ -14,7 +17,9 @@ PRUNE = 4096  # columns from which on a bound is worth its price
 
 
 class GramModel(WorkingColumns):
-    """Squared loss: G (w, w) Gram matrix of the working columns, q (p,) their products with y, and Gram rows over all p columns for those that were ever read."""
+    """Squared loss: G (w, w) Gram matrix of the working columns, q (p,) their products with y, and
+    Gram rows over all p columns for those that were ever read.
+    """
 
     def __init__(self, problem):
         super().__init__(problem)
@@ -36,7 +41,9 @@ class GramModel(WorkingColumns):
 
     @property
     def cluster(self):
-        """The Gram rows where the columns live (`range_checks.ClusterRows`) if that is not here, else None."""
+        """The Gram rows where the columns live (`range_checks.ClusterRows`) if that is not here,
+        else None.
+        """
         if self._cluster is None and range_checks.on_cluster(self.problem.X):
             self._cluster = range_checks.ClusterRows(self.problem, self.q_all)
         return self._cluster
@@ -78,9 +85,27 @@ class GramModel(WorkingColumns):
         G, q = self.G[np.ix_(at, at)], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
         x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
-        violation = newton.solve_quadratic(H, q, np.full(at.size, float(lambda1)), *self.bounds_of(support), x, 200) if at.size else 0.0
-        value = self.half_square - q @ x + 0.5 * x @ (G @ x) + lambda1 * np.abs(x).sum() + lambda2 * x @ x
-        return Fit(support, x, self.problem.shift, float(value), () if violation < 1e-8 else ("not_converged",))
+        violation = (
+            newton.solve_quadratic(
+                H, q, np.full(at.size, float(lambda1)), *self.bounds_of(support), x, 200
+            )
+            if at.size
+            else 0.0
+        )
+        value = (
+            self.half_square
+            - q @ x
+            + 0.5 * x @ (G @ x)
+            + lambda1 * np.abs(x).sum()
+            + lambda2 * x @ x
+        )
+        return Fit(
+            support,
+            x,
+            self.problem.shift,
+            float(value),
+            () if violation < 1e-8 else ("not_converged",),
+        )
 
     def inverse(self, fit, lambda2):
         """B of a fit."""
@@ -92,10 +117,17 @@ class GramModel(WorkingColumns):
     def quadratic(self, fit, lambda2, first=0):
         """On the working columns, from position `first` on."""
         rows = self.G[self.where[fit.support], first : self.width]
-        return Quadratic(rows, self.q[first:] - fit.b @ rows, np.ascontiguousarray(np.diagonal(self.G)[first : self.width]), self.inverse(fit, lambda2))
+        return Quadratic(
+            rows,
+            self.q[first:] - fit.b @ rows,
+            np.ascontiguousarray(np.diagonal(self.G)[first : self.width]),
+            self.inverse(fit, lambda2),
+        )
 
     def read(self, supports):
-        """Fetch the Gram rows over all p columns of every member of the supports that is not cached yet: one batched read of X."""
+        """Fetch the Gram rows over all p columns of every member of the supports that is not cached
+        yet: one batched read of X.
+        """
         wanted = dict.fromkeys(np.concatenate(supports).tolist())
         new = [j for j in wanted if j not in self.row_of]
         if not new:
@@ -107,10 +139,17 @@ class GramModel(WorkingColumns):
             self.cluster.make(self.Z[self.where[new]])
         else:
             if have + len(new) > self._rows.shape[0]:
-                rows = np.empty((max(min(3 * (have + len(new)), self.capacity), have + len(new)), p))  # memory that is not written costs nothing
+                rows = np.empty(
+                    (max(min(3 * (have + len(new)), self.capacity), have + len(new)), p)
+                )  # memory that is not written costs nothing
                 rows[:have] = self._rows[:have]
                 self._rows = rows
-            self.problem.X.gram_rows(new, self.problem.weights, self._rows[have : have + len(new)], self.Z[self.where[new]])
+            self.problem.X.gram_rows(
+                new,
+                self.problem.weights,
+                self._rows[have : have + len(new)],
+                self.Z[self.where[new]],
+            )
         self.row_of.update({j: have + i for i, j in enumerate(new)})
         self.reads += 1
         return len(new)
@@ -138,12 +177,26 @@ class GramModel(WorkingColumns):
         yield slice(first, len(fits))
 
     def known_slopes(self, fits, lambda1, lambda2):
-        """What checks of all columns left behind about the slopes a_i = w_i (z_i'b - y_i) of fits, pairs (support, b): the numbers of the fits whose Gram rows are all at hand (m of them), a (n, m),
-        tau (p, m) = Z'a = Gram rows times b less Z'(w y), and slip (m,), what rounding of tau is proportional to (see `duality.known_points`). No read of X. For any lambda1, lambda2."""
+        """What checks of all columns left behind about the slopes a_i = w_i (z_i'b - y_i) of fits,
+        pairs (support, b): the numbers of the fits whose Gram rows are all at hand (m of them), a
+        (n, m), tau (p, m) = Z'a = Gram rows times b less Z'(w y), and slip (m,), what rounding of
+        tau is proportional to (see `duality.known_points`). No read of X. For any lambda1, lambda2.
+        """
         p = self.problem
-        known = [i for i, (support, _) in enumerate(fits) if all(j in self.row_of for j in support.tolist())]
-        norm, rough = np.sqrt(p.weights @ (p.y * p.y)), np.sqrt(p.square) + np.abs(p.X.center) / p.X.scale
-        a, tau, slip = np.empty((p.X.n, len(known)), order="F"), np.empty((p.X.p, len(known)), order="F"), np.empty(len(known))
+        known = [
+            i
+            for i, (support, _) in enumerate(fits)
+            if all(j in self.row_of for j in support.tolist())
+        ]
+        norm, rough = (
+            np.sqrt(p.weights @ (p.y * p.y)),
+            np.sqrt(p.square) + np.abs(p.X.center) / p.X.scale,
+        )
+        a, tau, slip = (
+            np.empty((p.X.n, len(known)), order="F"),
+            np.empty((p.X.p, len(known)), order="F"),
+            np.empty(len(known)),
+        )
         C = np.zeros((len(known), len(self.row_of)))
         for m, i in enumerate(known):
             support, b = fits[i]
@@ -159,10 +212,14 @@ class GramModel(WorkingColumns):
         return known, a, tau, slip
 
     def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
-        """For each fit its best keep[i] exchanges over all p columns: the tables of `replay`, exact on the quadratic. Without lambda1 and box the coefficients are taken anew from the supports."""
+        """For each fit its best keep[i] exchanges over all p columns: the tables of `replay`, exact
+        on the quadratic. Without lambda1 and box the coefficients are taken anew from the supports.
+        """
         out = []
         for part in self.batches(fits):
-            out += self._violators(fits[part], targets[part], lambda1, lambda2, lambda0, ceilings[part], keep[part])
+            out += self._violators(
+                fits[part], targets[part], lambda1, lambda2, lambda0, ceilings[part], keep[part]
+            )
         return out
 
     def _violators(self, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
@@ -170,18 +227,62 @@ class GramModel(WorkingColumns):
         self.read([fit.support for fit in fits])
         members = np.unique(np.concatenate([fit.support for fit in fits]))
         at = self.where[members]
-        columns = exchange.Columns(np.ascontiguousarray(self.G[np.ix_(at, at)]), self.q[at], 2.0 * float(lambda2), members.size, np.isin(members, p.forced), np.zeros(members.size))
+        columns = exchange.Columns(
+            np.ascontiguousarray(self.G[np.ix_(at, at)]),
+            self.q[at],
+            2.0 * float(lambda2),
+            members.size,
+            np.isin(members, p.forced),
+            np.zeros(members.size),
+        )
         price = self.prices(lambda0, slice(None))
-        supports = self._supports(fits, members, columns, targets, ceilings, np.where(columns.locked, 0.0, price[members]), price)
+        supports = self._supports(
+            fits,
+            members,
+            columns,
+            targets,
+            ceilings,
+            np.where(columns.locked, 0.0, price[members]),
+            price,
+        )
         tape = replay.new_tape(supports)
-        steps = replay.record(exchange.new_state(members.size, supports.S.shape[1]), columns, supports, not (lambda1 or p.boxed), tape)
+        steps = replay.record(
+            exchange.new_state(members.size, supports.S.shape[1]),
+            columns,
+            supports,
+            not (lambda1 or p.boxed),
+            tape,
+        )
         if self.cluster is not None:
-            lists = self.cluster.check(supports, tape, steps, columns.twice, float(lambda1), p.factor, float(lambda0), list(keep))
+            lists = self.cluster.check(
+                supports,
+                tape,
+                steps,
+                columns.twice,
+                float(lambda1),
+                p.factor,
+                float(lambda0),
+                list(keep),
+            )
         else:
             lists, rows = [[] for _ in fits], self._rows
 
             def check(start, stop):
-                found = range_checks.check_range(rows, self.q_all, p.square, p.usable, price, supports, tape, steps, columns.twice, float(lambda1), room, start, stop)
+                found = range_checks.check_range(
+                    rows,
+                    self.q_all,
+                    p.square,
+                    p.usable,
+                    price,
+                    supports,
+                    tape,
+                    steps,
+                    columns.twice,
+                    float(lambda1),
+                    room,
+                    start,
+                    stop,
+                )
                 for mine, parts in zip(lists, found, strict=True):
                     mine += parts
 
@@ -190,11 +291,19 @@ class GramModel(WorkingColumns):
         out = []
         for e, parts in enumerate(lists):
             order = members[supports.S[e, : supports.size[e]]]
-            out.append(candidates(order, *(np.concatenate(part) for part in zip(*parts, strict=True)), keep[e]) if parts else [])
+            out.append(
+                candidates(
+                    order, *(np.concatenate(part) for part in zip(*parts, strict=True)), keep[e]
+                )
+                if parts
+                else []
+            )
         return out
 
     def leading(self, R, most):
-        """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, m arrays. One read of X."""
+        """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, m arrays.
+        One read of X.
+        """
         self.reads += 1
         if self.cluster is not None:
             return list(self.cluster.leading(R, most))
@@ -203,22 +312,50 @@ class GramModel(WorkingColumns):
         parts = [None] * (len(cuts) - 1)
 
         def look(start, stop):
-            parts[start // LOOK] = range_checks.leaders(C[start:stop], p.square[start:stop], p.usable[start:stop], most, start)
+            parts[start // LOOK] = range_checks.leaders(
+                C[start:stop], p.square[start:stop], p.usable[start:stop], most, start
+            )
 
         threads.run(look, cuts)
         return list(range_checks.leading(parts, most))
 
     def _supports(self, fits, members, columns, targets, ceilings, paid, price):
-        """The fits as `replay.Supports`; pruned where all p columns are many and no price is below a member's."""
+        """The fits as `replay.Supports`; pruned where all p columns are many and no price is below
+        a member's.
+        """
         e, K = len(fits), max(1, *(fit.support.size for fit in fits))
-        S, b, size, norm = np.zeros((e, K), np.int64), np.zeros((e, K + 1)), np.array([fit.support.size for fit in fits]), np.full(e, np.inf)
-        prune = self.problem.X.p >= PRUNE and max(ceilings) < replay.RANKING and not (paid.size and price.min() < paid.max())
+        S, b, size, norm = (
+            np.zeros((e, K), np.int64),
+            np.zeros((e, K + 1)),
+            np.array([fit.support.size for fit in fits]),
+            np.full(e, np.inf),
+        )
+        prune = (
+            self.problem.X.p >= PRUNE
+            and max(ceilings) < replay.RANKING
+            and not (paid.size and price.min() < paid.max())
+        )
         for i, fit in enumerate(fits):
             k = fit.support.size
             at = np.searchsorted(members, fit.support)
             S[i, :k], b[i, :k] = at, fit.b
             if prune:
-                values = np.linalg.eigvalsh(columns.G[np.ix_(at, at)]) + columns.twice if k else np.ones(1)
+                values = (
+                    np.linalg.eigvalsh(columns.G[np.ix_(at, at)]) + columns.twice
+                    if k
+                    else np.ones(1)
+                )
                 norm[i] = 1.0 / max(values[0] - 1e-13 * k * values[-1], 1e-300)
         row = np.array([self.row_of[j] for j in members.tolist()], dtype=np.int64)
-        return replay.Supports(S, b, size, np.array(targets, dtype=np.float64), np.array(ceilings, dtype=np.float64), norm, members, row, columns.locked, paid)
+        return replay.Supports(
+            S,
+            b,
+            size,
+            np.array(targets, dtype=np.float64),
+            np.array(ceilings, dtype=np.float64),
+            norm,
+            members,
+            row,
+            columns.locked,
+            paid,
+        )

@@ -1,6 +1,8 @@
-"""Kernels on groups of columns: exact exchanges of blocks through Schur complements, and the scores that screen groups.
+"""Kernels on groups of columns: exact exchanges of blocks through Schur complements, and the scores
+that screen groups.
 
-Let B = (G_SS + 2 lambda2 I)^-1, b = B q_S, D = B G_Sg, s = G_gg + 2 lambda2 I - G_gS D, c = q_g - G_gS b. For a quadratic with everything else re-optimised
+Let B = (G_SS + 2 lambda2 I)^-1, b = B q_S, D = B G_Sg, s = G_gg + 2 lambda2 I - G_gS D, c = q_g -
+G_gS b. For a quadratic with everything else re-optimised
 
     adding g       lowers F by   c' s^-1 c / 2
     dropping A     raises F by   b_A' B_AA^-1 b_A / 2
@@ -8,6 +10,7 @@ Let B = (G_SS + 2 lambda2 I)^-1, b = B q_S, D = B G_Sg, s = G_gg + 2 lambda2 I -
 
 the block form of the exchange of single columns in `exchange` (Schur complements of the inverse).
 """
+
 import math
 
 import numpy as np
@@ -18,7 +21,9 @@ from .exchange import COLLINEAR
 
 @njit
 def _factor(A, d, scale, L):
-    """Lower Cholesky factor of A[:d, :d]; rows whose pivot is below COLLINEAR times scale_i are inert (pivot 1e150)."""
+    """Lower Cholesky factor of A[:d, :d]; rows whose pivot is below COLLINEAR times scale_i are
+    inert (pivot 1e150).
+    """
     for i in range(d):
         for j in range(i + 1):
             t = A[i, j]
@@ -46,7 +51,9 @@ def _forward(L, d, x):
 
 @njit
 def _largest(L, M, d, x, T):
-    """Bound on the largest eigenvalue of L^-1 M L^-T, M symmetric: m + sd sqrt(d - 1), m and sd mean and deviation of the eigenvalues (Wolkowicz & Styan, Linear Algebra Appl. 29, 1980)."""
+    """Bound on the largest eigenvalue of L^-1 M L^-T, M symmetric: m + sd sqrt(d - 1), m and sd
+    mean and deviation of the eigenvalues (Wolkowicz & Styan, Linear Algebra Appl. 29, 1980).
+    """
     for j in range(d):
         for i in range(d):
             x[i] = M[i, j]
@@ -67,7 +74,9 @@ def _largest(L, M, d, x, T):
 
 @njit
 def drops(B, b, members, roots, beta, loss):
-    """For members i, columns members[i]..members[i + 1] of the support: L with L L' = B_AA in roots (K, largest member), row by row, beta = L^-1 b_A, loss_i = |beta|^2 / 2."""
+    """For members i, columns members[i]..members[i + 1] of the support: L with L L' = B_AA in roots
+    (K, largest member), row by row, beta = L^-1 b_A, loss_i = |beta|^2 / 2.
+    """
     for i in range(members.size - 1):
         left, d = members[i], members[i + 1] - members[i]
         for r in range(d):
@@ -78,7 +87,9 @@ def drops(B, b, members, roots, beta, loss):
                 if l < r:
                     roots[left + r, l] = t / roots[left + l, l]
                 else:
-                    roots[left + r, r] = math.sqrt(t) if t > 1e-14 * B[left + r, left + r] and t > 0.0 else 1e150
+                    roots[left + r, r] = (
+                        math.sqrt(t) if t > 1e-14 * B[left + r, left + r] and t > 0.0 else 1e150
+                    )
         total = 0.0
         for r in range(d):
             t = b[left + r]
@@ -113,16 +124,51 @@ def _swap(roots, beta, left, e, D, first, d, c, s, scale, E, t, L, x):
 
 
 @njit
-def exchanges(rows, D, members, roots, beta, loss, c, blocks, at, starts, skip, twice, first, last, widest, ceiling, added, gain, change, group, member):
-    """The best exchanges with the groups first..last. rows, D (K, w) = G_S,W and B G_S,W; blocks[at[g]:] row by row G_gg; starts (m + 1,) columns of the groups; twice = 2 lambda2.
+def exchanges(
+    rows,
+    D,
+    members,
+    roots,
+    beta,
+    loss,
+    c,
+    blocks,
+    at,
+    starts,
+    skip,
+    twice,
+    first,
+    last,
+    widest,
+    ceiling,
+    added,
+    gain,
+    change,
+    group,
+    member,
+):
+    """The best exchanges with the groups first..last. rows, D (K, w) = G_S,W and B G_S,W;
+    blocks[at[g]:] row by row G_gg; starts (m + 1,) columns of the groups; twice = 2 lambda2.
 
-    gain, added (r,): changes and groups of the best additions, ascending; change, group, member (r,): those of the swaps below `ceiling`. Returns how many of both.
-    A swap is refuted without its block where t s - 2 |c| sqrt(h t) - |c|^2 >= twice the worst kept, t = b_A' B_AA^-1 b_A, h >= largest eigenvalue of A^-1 G_gS D, s = 1 - h, A = G_gg + 2 lambda2 I,
-    norms in the metric of A (the block form of the bound in `outside`).
+    gain, added (r,): changes and groups of the best additions, ascending; change, group, member
+    (r,): those of the swaps below `ceiling`. Returns how many of both. A swap is refuted without
+    its block where t s - 2 |c| sqrt(h t) - |c|^2 >= twice the worst kept, t = b_A' B_AA^-1 b_A, h
+    >= largest eigenvalue of A^-1 G_gS D, s = 1 - h, A = G_gg + 2 lambda2 I, norms in the metric of
+    A (the block form of the bound in `outside`).
     """
     size = max(widest, 1)
-    A, M, s, L = np.empty((size, size)), np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
-    LA, T, E, t = np.empty((size, size)), np.empty((size, size)), np.empty((size, max(size, roots.shape[1]))), np.empty((size, size))
+    A, M, s, L = (
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, size)),
+    )
+    LA, T, E, t = (
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, max(size, roots.shape[1]))),
+        np.empty((size, size)),
+    )
     x, scale, plus, swaps, room = np.empty(size), np.empty(size), 0, 0, change.size
     for g in range(first, last):
         if skip[g]:
@@ -155,7 +201,11 @@ def exchanges(rows, D, members, roots, beta, loss, c, blocks, at, starts, skip, 
         for i in range(members.size - 1):
             worst = change[room - 1] if swaps == room else ceiling
             tau = math.sqrt(2.0 * loss[i])
-            if rest > 0.0 and tau * rest >= norm * math.sqrt(h) and tau * tau * rest - 2.0 * norm * math.sqrt(h) * tau - size2 >= 2.0 * worst:
+            if (
+                rest > 0.0
+                and tau * rest >= norm * math.sqrt(h)
+                and tau * tau * rest - 2.0 * norm * math.sqrt(h) * tau - size2 >= 2.0 * worst
+            ):
                 continue
             e = members[i + 1] - members[i]
             d_f = loss[i] - _swap(roots, beta, members[i], e, D, begin, d, c, s, scale, E, t, L, x)
@@ -166,7 +216,9 @@ def exchanges(rows, D, members, roots, beta, loss, c, blocks, at, starts, skip, 
 
 @njit
 def _insert(value, g, i, values, groups, members, count, both):
-    """Put (value, g, i) into the ascending lists, the highest falls out where they are full; returns how many there are."""
+    """Put (value, g, i) into the ascending lists, the highest falls out where they are full;
+    returns how many there are.
+    """
     room = values.size
     if count == room and not value < values[room - 1]:
         return count
@@ -184,7 +236,9 @@ def _insert(value, g, i, values, groups, members, count, both):
 
 @njit
 def blocks_of(Z, weights, centred, starts, first, last, at, blocks):
-    """blocks[at[g]:] = Z_g diag(weights) Z_g' about the weighted means if `centred`, for the groups first..last, whose columns are the rows starts[g]..starts[g + 1] of Z (m, n)."""
+    """blocks[at[g]:] = Z_g diag(weights) Z_g' about the weighted means if `centred`, for the groups
+    first..last, whose columns are the rows starts[g]..starts[g + 1] of Z (m, n).
+    """
     total = 0.0
     for i in range(weights.size):
         total += weights[i]
@@ -211,7 +265,12 @@ def blocks_of(Z, weights, centred, starts, first, last, at, blocks):
                     t2 += u * z2[i]
                     t3 += u * z3[i]
                 row = at[g] + a * d
-                blocks[row + j], blocks[row + j1], blocks[row + j2], blocks[row + j3] = t0, t1, t2, t3
+                blocks[row + j], blocks[row + j1], blocks[row + j2], blocks[row + j3] = (
+                    t0,
+                    t1,
+                    t2,
+                    t3,
+                )
         for a in range(d):
             for j in range(a + 1):
                 t = blocks[at[g] + a * d + j]
@@ -223,7 +282,9 @@ def blocks_of(Z, weights, centred, starts, first, last, at, blocks):
 
 @njit
 def blocks_in_place(X, center, scale, weights, centred, columns, starts, first, last, at, blocks):
-    """`blocks_of` the columns columns[starts[g]:starts[g + 1]] of a design, the rows of X (p, n), centred and scaled on the way."""
+    """`blocks_of` the columns columns[starts[g]:starts[g + 1]] of a design, the rows of X (p, n),
+    centred and scaled on the way.
+    """
     most, two = 0, np.zeros(2, np.int64)
     for g in range(first, last):
         most = max(most, starts[g + 1] - starts[g])
@@ -240,7 +301,9 @@ def blocks_in_place(X, center, scale, weights, centred, columns, starts, first, 
 
 @njit
 def scores(C, columns, starts, at, blocks, ridge, widest, first, last, out):
-    """out[r, g] = C_rg' (G_gg + ridge I)^-1 C_rg for the groups first..last: twice what a group gains where the support is orthogonal to it. C (m, p), out (m, G)."""
+    """out[r, g] = C_rg' (G_gg + ridge I)^-1 C_rg for the groups first..last: twice what a group
+    gains where the support is orthogonal to it. C (m, p), out (m, G).
+    """
     size = max(widest, 1)
     A, L, x, scale = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     for g in range(first, last):

@@ -1,4 +1,7 @@
-"""The working groups: which groups' columns are at hand, restricted optima on unions of groups, and the tables of all exchanges of a fit with them."""
+"""The working groups: which groups' columns are at hand, restricted optima on unions of groups, and
+the tables of all exchanges of a fit with them.
+"""
+
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +13,11 @@ from .group_kernels import blocks_in_place, blocks_of, drops, exchanges, scores
 
 STRIP = 256  # columns of working groups in one task of a table
 TASKS = 32  # of a read of all groups for each thread at most
-READ = 1 << 17  # entries of columns held while Gram blocks of all groups are made, 1 MB a task: they stay in cache
+READ = (
+    1 << 17
+    # entries of columns held while Gram blocks of all groups are made, 1 MB a task: they stay in
+    # cache
+)
 TALL = 1.5  # columns a row from which inverses are made by systems on the rows
 FAINT = 1e-8  # share of the largest square of a column that a ridge must be for that
 KEPT = 64  # inverses that are held
@@ -18,7 +25,9 @@ HELD = 1 << 23  # entries of X'R of one read: 64 MB
 
 
 class GroupFit(NamedTuple):
-    """A `Fit` with its groups, ascending, forced ones included; support is the union of their usable columns."""
+    """A `Fit` with its groups, ascending, forced ones included; support is the union of their
+    usable columns.
+    """
 
     support: np.ndarray
     b: np.ndarray
@@ -34,7 +43,9 @@ class GroupFit(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The best exchanges of a fit with the first `width` working groups: additions [(change, group)], swaps [(change, group out, group in)], ascending; drops {group: increase of F}."""
+    """The best exchanges of a fit with the first `width` working groups: additions [(change,
+    group)], swaps [(change, group out, group in)], ascending; drops {group: increase of F}.
+    """
 
     width: int
     additions: list
@@ -43,7 +54,8 @@ class Table(NamedTuple):
 
 
 class State(NamedTuple):
-    """A quadratic at a fit: positions at (K,) in W of independent columns of its support, those of members first, member i at members[i]..members[i + 1], its group ids[i]; B (K, K), b (K,).
+    """A quadratic at a fit: positions at (K,) in W of independent columns of its support, those of
+    members first, member i at members[i]..members[i + 1], its group ids[i]; B (K, K), b (K,).
 
     slopes, v (n,): -dF and curvatures by rows, v None for the squared loss.
     """
@@ -59,7 +71,9 @@ class State(NamedTuple):
 
 
 def inverse(H):
-    """(B, kept): inverse of the positive semidefinite H on columns `kept` (indices, ascending) that are independent, all of them where they are; B is symmetric."""
+    """(B, kept): inverse of the positive semidefinite H on columns `kept` (indices, ascending) that
+    are independent, all of them where they are; B is symmetric.
+    """
     every = np.arange(len(H))
     if not len(H):
         return H.copy(), every
@@ -82,7 +96,9 @@ def inverse(H):
 
 
 def of_rows(A, ridge):
-    """(A A' + ridge I)^-1 = (I - A (A'A + ridge I)^-1 A') / ridge for A (K, n), K > n, and that all K columns are kept."""
+    """(A A' + ridge I)^-1 = (I - A (A'A + ridge I)^-1 A') / ridge for A (K, n), K > n, and that all
+    K columns are kept.
+    """
     M = A.T @ A
     M[np.diag_indices_from(M)] += ridge
     C = solve_triangular(np.linalg.cholesky(M), A.T, lower=True, check_finite=False)
@@ -93,10 +109,18 @@ def of_rows(A, ridge):
 
 
 class GroupModel:
-    """Groups of a problem on a model of working columns. free (G,): groups that may be chosen; forced: those in every model; `closed`: refits have a closed form; `exact`: tables are exact too."""
+    """Groups of a problem on a model of working columns. free (G,): groups that may be chosen;
+    forced: those in every model; `closed`: refits have a closed form; `exact`: tables are exact
+    too.
+    """
 
     def __init__(self, model, lambda1, lambda2):
-        self.model, self.problem, self.lambda1, self.lambda2 = model, model.problem, float(lambda1), float(lambda2)
+        self.model, self.problem, self.lambda1, self.lambda2 = (
+            model,
+            model.problem,
+            float(lambda1),
+            float(lambda2),
+        )
         groups, usable = self.problem.groups, self.problem.usable
         owner, kept = groups.owners(), usable[groups.columns]
         count = len(groups.labels)
@@ -109,7 +133,9 @@ class GroupModel:
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
         self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
         self.exact = self.closed and not self.overlap
-        self.weak = False  # whether collinear columns were met, where a table is not the whole truth
+        self.weak = (
+            False  # whether collinear columns were met, where a table is not the whole truth
+        )
         self.inside, self.W = np.zeros(count, dtype=bool), np.empty(0, dtype=np.int64)
         self.places, self.starts = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self.at, self.blocks = np.zeros(1, dtype=np.int64), np.empty(0)
@@ -143,18 +169,32 @@ class GroupModel:
         self.inside[new] = True
         self.W = np.append(self.W, new)
         sizes = self.start[np.array(new) + 1] - self.start[new]
-        self.places = np.append(self.places, self.model.where[np.concatenate([self.of(g) for g in new])])
+        self.places = np.append(
+            self.places, self.model.where[np.concatenate([self.of(g) for g in new])]
+        )
         self.starts = np.append(self.starts, self.starts[-1] + np.cumsum(sizes))
         self.at = np.append(self.at, self.at[-1] + np.cumsum(sizes**2))
         if self.problem.quadratic:
             G = self.model.G
-            self.blocks = np.concatenate([self.blocks, *(G[np.ix_(J, J)].ravel() for J in np.split(self.places[self.starts[-len(new) - 1] :], np.cumsum(sizes)[:-1]))])
+            self.blocks = np.concatenate(
+                [
+                    self.blocks,
+                    *(
+                        G[np.ix_(J, J)].ravel()
+                        for J in np.split(
+                            self.places[self.starts[-len(new) - 1] :], np.cumsum(sizes)[:-1]
+                        )
+                    ),
+                ]
+            )
         return True
 
-    # ------------------------------------------------------------------------------------------------------------ restricted optima
+    # -------------------- restricted optima
 
     def refit(self, groups, start=None, target=np.inf):
-        """The GroupFit of a set of groups (ascending array), from the coefficients it shares with the fit `start`; None once `target` is out of reach."""
+        """The GroupFit of a set of groups (ascending array), from the coefficients it shares with
+        the fit `start`; None once `target` is out of reach.
+        """
         groups = np.asarray(groups, dtype=np.int64)
         self.grow(groups)
         support, model = self.union(groups), self.model
@@ -183,21 +223,33 @@ class GroupModel:
         return None if fit is None else GroupFit(*fit, groups)
 
     def tall(self, count):
-        """Whether so many columns are more than the rows by far, and the ridge is there to tell them apart."""
-        return count > TALL * self.problem.X.n and self.lambda2 > FAINT * float(self.problem.square.max())
+        """Whether so many columns are more than the rows by far, and the ridge is there to tell
+        them apart.
+        """
+        return count > TALL * self.problem.X.n and self.lambda2 > FAINT * float(
+            self.problem.square.max()
+        )
 
     def _on_rows(self, at):
-        """(b, b0, F, flags) of the working columns `at` by a system of n: b = A (A'A + 2 lambda2 I)^-1 y, A = Z sqrt(w)."""
+        """(b, b0, F, flags) of the working columns `at` by a system of n: b = A (A'A + 2 lambda2
+        I)^-1 y, A = Z sqrt(w).
+        """
         root, y = np.sqrt(self.problem.weights), self.problem.y
         A = self.model.Z[at] * root
         M = A.T @ A
         M[np.diag_indices_from(M)] += 2.0 * self.lambda2
-        b = A @ cho_solve(cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False), root * y, check_finite=False)
+        b = A @ cho_solve(
+            cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False),
+            root * y,
+            check_finite=False,
+        )
         rest = root * y - b @ A
         return b, self.problem.shift, float(0.5 * rest @ rest + self.lambda2 * b @ b), ()
 
     def _inverse(self, at, G=None):
-        """B on independent ones of the working columns `at`, and which these are; G: their Gram matrix, where it is at hand."""
+        """B on independent ones of the working columns `at`, and which these are; G: their Gram
+        matrix, where it is at hand.
+        """
         if self.tall(at.size):
             B, kept = of_rows(self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2)
         else:
@@ -206,18 +258,30 @@ class GroupModel:
         self.weak |= kept.size < at.size
         return B, kept
 
-    # ------------------------------------------------------------------------------------------------------------ exchanges
+    # -------------------- exchanges
 
     def state(self, fit):
         """The quadratic at a fit: exact for the squared loss, else to second order."""
         ids = fit.groups[~np.isin(fit.groups, self.forced, assume_unique=True)]
         own = [self.of(g) for g in ids]
         if self.overlap:  # what only one member has; the rest goes with none of them
-            often = np.bincount(np.concatenate([*own, self.problem.forced, self.problem.forced]), minlength=self.problem.X.p) if own else None
+            often = (
+                np.bincount(
+                    np.concatenate([*own, self.problem.forced, self.problem.forced]),
+                    minlength=self.problem.X.p,
+                )
+                if own
+                else None
+            )
             own = [J[often[J] == 1] for J in own]
         order = np.concatenate([*own, np.empty(0, dtype=np.int64)])
         order = np.concatenate([order, np.setdiff1d(fit.support, order, assume_unique=True)])
-        owner = np.concatenate([*(np.full(J.size, i) for i, J in enumerate(own)), np.full(order.size - sum(J.size for J in own), ids.size)]).astype(np.int64)
+        owner = np.concatenate(
+            [
+                *(np.full(J.size, i) for i, J in enumerate(own)),
+                np.full(order.size - sum(J.size for J in own), ids.size),
+            ]
+        ).astype(np.int64)
         at, more = self.model.where[order], ()
         held = self.inverses.get(fit.key)
         if held is not None and held[1].size == order.size:
@@ -231,15 +295,27 @@ class GroupModel:
             if self.problem.intercept and total > 0:
                 Z = Z - (Z @ v / total)[:, None]
             ZV = Z * v
-            B, kept = of_rows(Z * np.sqrt(v), 2.0 * self.lambda2) if self.tall(at.size) else inverse(ZV @ Z.T + 2.0 * self.lambda2 * np.eye(at.size))
+            B, kept = (
+                of_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
+                if self.tall(at.size)
+                else inverse(ZV @ Z.T + 2.0 * self.lambda2 * np.eye(at.size))
+            )
             more = (ZV[kept], slopes, v)
         members = np.searchsorted(owner[kept], np.arange(ids.size + 1)).astype(np.int64)
-        b = B @ self.model.q[at[kept]] if self.closed else fit.b[np.searchsorted(fit.support, order[kept])]
+        b = (
+            B @ self.model.q[at[kept]]
+            if self.closed
+            else fit.b[np.searchsorted(fit.support, order[kept])]
+        )
         return State(at[kept], members, ids, B, b, *more)
 
     def _drops(self, state):
         K = state.at.size
-        roots, beta, loss = np.empty((K, max(int(np.diff(state.members).max(initial=1)), 1))), np.empty(K), np.empty(state.ids.size)
+        roots, beta, loss = (
+            np.empty((K, max(int(np.diff(state.members).max(initial=1)), 1))),
+            np.empty(K),
+            np.empty(state.ids.size),
+        )
         drops(state.B, state.b, state.members, roots, beta, loss)
         return roots, beta, loss
 
@@ -249,7 +325,9 @@ class GroupModel:
         return dict(zip(state.ids.tolist(), self._drops(state)[2].tolist(), strict=True))
 
     def table(self, fit, known, keep):
-        """The Table of a fit over all working groups: `known` (None, or that over the first of them) and those that came later."""
+        """The Table of a fit over all working groups: `known` (None, or that over the first of
+        them) and those that came later.
+        """
         state, first, last = self.state(fit), 0 if known is None else known.width, self.W.size
         self.model.tables += 1
         roots, beta, loss = self._drops(state)
@@ -261,27 +339,74 @@ class GroupModel:
 
         def part(left, right):
             J = self.places[self.starts[left] : self.starts[right]]
-            starts, at = self.starts[left : right + 1] - self.starts[left], self.at[left : right + 1]
+            starts, at = (
+                self.starts[left : right + 1] - self.starts[left],
+                self.at[left : right + 1],
+            )
             if quadratic:
                 rows = self.model.G[np.ix_(state.at, J)]
-                c = self.model.q[J] - state.b @ rows if self.closed else self.model.q[J] - fit.b @ self.model.G[np.ix_(self.model.where[fit.support], J)]
+                c = (
+                    self.model.q[J] - state.b @ rows
+                    if self.closed
+                    else self.model.q[J]
+                    - fit.b @ self.model.G[np.ix_(self.model.where[fit.support], J)]
+                )
             else:
                 Z = self.model.Z[J]
                 rows, c = state.ZV @ Z.T, -(Z @ state.slopes)
                 blocks_of(Z, state.v, self.problem.intercept, starts, 0, right - left, at, blocks)
             if self.lambda1:
                 c = np.sign(c) * np.maximum(np.abs(c) - self.lambda1, 0.0)
-            plus, added, change, group, member = np.empty(keep), np.empty(keep, np.int64), np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
-            count, swaps = exchanges(rows, np.ascontiguousarray(state.B @ rows), state.members, roots, beta, loss, c, blocks, at, starts, skip[left:right], 2.0 * self.lambda2, 0, right - left,
-                                     self.widest, ceiling, added, plus, change, group, member)
-            found.append((left, plus[:count], added[:count], change[:swaps], group[:swaps], member[:swaps]))
+            plus, added, change, group, member = (
+                np.empty(keep),
+                np.empty(keep, np.int64),
+                np.empty(keep),
+                np.empty(keep, np.int64),
+                np.empty(keep, np.int64),
+            )
+            count, swaps = exchanges(
+                rows,
+                np.ascontiguousarray(state.B @ rows),
+                state.members,
+                roots,
+                beta,
+                loss,
+                c,
+                blocks,
+                at,
+                starts,
+                skip[left:right],
+                2.0 * self.lambda2,
+                0,
+                right - left,
+                self.widest,
+                ceiling,
+                added,
+                plus,
+                change,
+                group,
+                member,
+            )
+            found.append(
+                (left, plus[:count], added[:count], change[:swaps], group[:swaps], member[:swaps])
+            )
 
         threads.run(part, self._tasks(first, last))
         additions, swaps = ([], []) if known is None else (known.additions, known.swaps)
         for left, plus, added, change, group, member in found:
-            additions = additions + [(float(x), int(self.W[left + g])) for x, g in zip(plus, added, strict=True)]
-            swaps = swaps + [(float(x), int(state.ids[i]), int(self.W[left + g])) for x, g, i in zip(change, group, member, strict=True)]
-        return Table(last, sorted(additions)[:keep], sorted(swaps, key=lambda s: (s[0], s[2], s[1]))[:keep], dict(zip(state.ids.tolist(), loss.tolist(), strict=True)))
+            additions = additions + [
+                (float(x), int(self.W[left + g])) for x, g in zip(plus, added, strict=True)
+            ]
+            swaps = swaps + [
+                (float(x), int(state.ids[i]), int(self.W[left + g]))
+                for x, g, i in zip(change, group, member, strict=True)
+            ]
+        return Table(
+            last,
+            sorted(additions)[:keep],
+            sorted(swaps, key=lambda s: (s[0], s[2], s[1]))[:keep],
+            dict(zip(state.ids.tolist(), loss.tolist(), strict=True)),
+        )
 
     def _tasks(self, first, last):
         """Bounds of ranges of working groups with about STRIP columns each."""
@@ -293,16 +418,22 @@ class GroupModel:
                 bounds.append(g)
         return [*bounds, last]
 
-    # ------------------------------------------------------------------------------------------------------------ all groups
+    # -------------------- all groups
 
     def _all_blocks(self):
-        """Gram blocks of every group with the problem's weights, in one read of X: (at (G + 1,), blocks)."""
+        """Gram blocks of every group with the problem's weights, in one read of X: (at (G + 1,),
+        blocks).
+        """
         if self.every is None:
             sizes = np.diff(self.start)
             at = np.concatenate([[0], np.cumsum(sizes**2)]).astype(np.int64)
             X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
             whole = getattr(X, "stored", tuple)()  # nothing is held of what is read where it lies
-            blocks, bounds, most = np.empty(at[-1]), [0], max(READ // max(X.n, 1), X.p // (TASKS * threads.count()) if whole else 1)
+            blocks, bounds, most = (
+                np.empty(at[-1]),
+                [0],
+                max(READ // max(X.n, 1), X.p // (TASKS * threads.count()) if whole else 1),
+            )
             for g in range(sizes.size):
                 if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
                     bounds.append(g)
@@ -310,9 +441,20 @@ class GroupModel:
             def part(left, right):
                 J = self.columns[self.start[left] : self.start[right]]
                 if whole:
-                    blocks_in_place(*whole, weights, centred, self.columns, self.start, left, right, at, blocks)
+                    blocks_in_place(
+                        *whole, weights, centred, self.columns, self.start, left, right, at, blocks
+                    )
                 elif J.size:
-                    blocks_of(np.ascontiguousarray(X.columns(J).T), weights, centred, self.start[left : right + 1] - self.start[left], 0, right - left, at[left : right + 1], blocks)
+                    blocks_of(
+                        np.ascontiguousarray(X.columns(J).T),
+                        weights,
+                        centred,
+                        self.start[left : right + 1] - self.start[left],
+                        0,
+                        right - left,
+                        at[left : right + 1],
+                        blocks,
+                    )
 
             threads.run(part, [*bounds, sizes.size])
             self.model.reads += 1
@@ -323,14 +465,21 @@ class GroupModel:
         """(dF, curvatures) of a fit by rows, (n,) each."""
         p = self.problem
         if p.quadratic:
-            return p.weights * (fit.b @ self.model.Z[self.model.where[fit.support]] - p.y), p.weights
+            return p.weights * (
+                fit.b @ self.model.Z[self.model.where[fit.support]] - p.y
+            ), p.weights
         return self.model.derivatives(fit)[1:]
 
     def scores(self, R, mass, known=None):
-        """(m, G) c' (mass G_gg + 2 lambda2 I)^-1 c of every group for the right-hand sides R (n, m), c = X_g'R; mass (m,): curvature in units of the weights. -1 for groups that may not be chosen.
-        known (m, p): R'X, where it is at hand."""
+        """(m, G) c' (mass G_gg + 2 lambda2 I)^-1 c of every group for the right-hand sides R (n,
+        m), c = X_g'R; mass (m,): curvature in units of the weights. -1 for groups that may not be
+        chosen. known (m, p): R'X, where it is at hand.
+        """
         at, blocks = self._all_blocks()
-        out, step = np.full((R.shape[1], self.free.size), -1.0), max(1, HELD // max(self.problem.X.p, 1))
+        out, step = (
+            np.full((R.shape[1], self.free.size), -1.0),
+            max(1, HELD // max(self.problem.X.p, 1)),
+        )
         for left in range(0, R.shape[1], step):
             right = min(left + step, R.shape[1])
             C = np.empty((right - left, self.problem.X.p)) if known is None else known[left:right]

@@ -1,9 +1,14 @@
-"""Steps over sets of groups: add, drop and swap groups with everything re-optimised, ranked or decided by the tables of `group_model`."""
+"""Steps over sets of groups: add, drop and swap groups with everything re-optimised, ranked or
+decided by the tables of `group_model`.
+"""
+
 import numpy as np
 
 from .local_search import flat
 
-TRIED = 10  # groups ranked best at each size that a check takes in, and exchanges that refits refute where a table only ranks
+# groups ranked best at each size that a check takes in, and exchanges that refits refute where a
+# table only ranks
+TRIED = 10
 GLANCE = 5  # exchanges that a ranked search refits at a fit on its way
 ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
 
@@ -14,7 +19,9 @@ def groups_tried(settings):
 
 
 class GroupMover:
-    """Moves of a GroupModel, with the interface of the movers of single columns. Tables are kept by sets of groups, and follow the working groups."""
+    """Moves of a GroupModel, with the interface of the movers of single columns. Tables are kept by
+    sets of groups, and follow the working groups.
+    """
 
     def __init__(self, model, scale, settings):
         self.model, self.scale, self.settings = model, scale, settings
@@ -34,31 +41,54 @@ class GroupMover:
     def drops(self, fit):
         """[(increase of F, group)] of the removals from a fit, the cheapest first."""
         known = self.tables.get(fit.key)
-        return sorted((x, g) for g, x in (self.model.drops(fit) if known is None else known.drops).items())
+        return sorted(
+            (x, g) for g, x in (self.model.drops(fit) if known is None else known.drops).items()
+        )
 
     def forward(self, fit, polish=True):
-        """One group more: the best addition, then swaps. None when no group is independent of the support."""
-        best = self._best(fit, [(fit.key, 1, g) for _, g in self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]])
+        """One group more: the best addition, then swaps. None when no group is independent of the
+        support.
+        """
+        best = self._best(
+            fit,
+            [
+                (fit.key, 1, g)
+                for _, g in self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]
+            ],
+        )
         return self.polish(best) if polish and best is not None else best
 
     def backward(self, fit, polish=True):
-        """One group less: the cheapest removal, then swaps. None when only forced groups are left."""
-        best = self._best(fit, [(fit.key, -1, g) for _, g in self.drops(fit)[: 1 if self.model.exact else REMOVALS]])
+        """One group less: the cheapest removal, then swaps. None when only forced groups are
+        left.
+        """
+        best = self._best(
+            fit,
+            [(fit.key, -1, g) for _, g in self.drops(fit)[: 1 if self.model.exact else REMOVALS]],
+        )
         return self.polish(best) if polish and best is not None else best
 
     def _best(self, fit, moves):
-        """The best fit one group away by the moves (key, 1 to add or -1 to drop, group), each of which is refitted once."""
+        """The best fit one group away by the moves (key, 1 to add or -1 to drop, group), each of
+        which is refitted once.
+        """
         best = None
         for move in moves:
             if move not in self.moved:
-                groups = np.sort(np.append(fit.groups, move[2])) if move[1] > 0 else fit.groups[fit.groups != move[2]]
+                groups = (
+                    np.sort(np.append(fit.groups, move[2]))
+                    if move[1] > 0
+                    else fit.groups[fit.groups != move[2]]
+                )
                 self.moved[move] = self.model.refit(groups, fit)
             new = self.moved[move]
             best = new if best is None or new.value < best.value else best
         return best
 
     def polish(self, fit, thorough=False):
-        """Swaps until none improves; where a table only ranks, the first GLANCE of it are refitted on the way (thorough: all)."""
+        """Swaps until none improves; where a table only ranks, the first GLANCE of it are refitted
+        on the way (thorough: all).
+        """
         most = 1 if self.model.exact else self.tried if thorough else min(GLANCE, self.tried)
         for _ in range(self.settings.max_swaps):
             if "separated" in fit.flags:
@@ -71,11 +101,16 @@ class GroupMover:
 
     def _improved(self, fit, most):
         """The first swap of those ranked best that lowers F, None where none does."""
-        goal, refused = fit.value - self._tolerance(fit.value), self.failed.setdefault(fit.key, set())
+        goal, refused = (
+            fit.value - self._tolerance(fit.value),
+            self.failed.setdefault(fit.key, set()),
+        )
         for change, out, into in self.table(fit).swaps[:most]:
             if (out, into) in refused or (self.model.exact and fit.value + change >= goal):
                 continue
-            new = self.model.refit(np.sort(np.append(fit.groups[fit.groups != out], into)), fit, goal)
+            new = self.model.refit(
+                np.sort(np.append(fit.groups[fit.groups != out], into)), fit, goal
+            )
             if new is not None and new.value < goal:
                 return new
             refused.add((out, into))

@@ -1,13 +1,17 @@
-"""Depth-first search of subsets by sums of squares of sets and by what a column, or two, cost when they leave: the kernels of `leaps`.
+"""Depth-first search of subsets by sums of squares of sets and by what a column, or two, cost when
+they leave: the kernels of `leaps`.
 
-At a node some columns are in and m are candidates, of which at most t may join. Kept are the Schur complement S of the Gram matrix given the columns that are in, c = what is left of their products
-with y (scaled so that c_j^2 / S_jj is what j alone takes off the value), and the inverse side: B = inv(S), b = B c, F = the value with all candidates in. A column j that
+At a node some columns are in and m are candidates, of which at most t may join. Kept are the Schur
+complement S of the Gram matrix given the columns that are in, c = what is left of their products
+with y (scaled so that c_j^2 / S_jj is what j alone takes off the value), and the inverse side: B =
+inv(S), b = B c, F = the value with all candidates in. A column j that
 
     joins     S, c: one pivot on j;  B, b: row and column j are struck out;  F stays
     leaves    B, b: one pivot on j, which adds b_j^2 / B_jj to F;  S, c: row and column j are struck out
 
 Matrices are lower triangles; striking out moves the last row to the place of j.
 """
+
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +22,11 @@ PAIRS = 8  # candidates at most among which two are looked for that must leave t
 
 
 class Stack(NamedTuple):
-    """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, price, ident (levels, p); (levels,) values F with all candidates and R with none, paid for the columns that are in, least of
-    what is open; m, took (levels,): candidates, and the position of the one whose subtree was visited last, -1 for a new node; into (size,): columns that are in."""
+    """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, price, ident (levels, p);
+    (levels,) values F with all candidates and R with none, paid for the columns that are in, least
+    of what is open; m, took (levels,): candidates, and the position of the one whose subtree was
+    visited last, -1 for a new node; into (size,): columns that are in.
+    """
 
     S: np.ndarray
     B: np.ndarray
@@ -37,8 +44,10 @@ class Stack(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Scratch (p,): w pivot row, d, e diagonal and c after a pivot, cost what leaving adds to F; top, largest (p + 1,). delta (p,) by ident: S - diag(delta) is positive semidefinite.
-    found (rows, size): sets of columns, -1 beyond their end, of values value (rows,)."""
+    """Scratch (p,): w pivot row, d, e diagonal and c after a pivot, cost what leaving adds to F;
+    top, largest (p + 1,). delta (p,) by ident: S - diag(delta) is positive semidefinite. found
+    (rows, size): sets of columns, -1 beyond their end, of values value (rows,).
+    """
 
     w: np.ndarray
     d: np.ndarray
@@ -75,7 +84,9 @@ def strike(A, j, m):
 
 @njit
 def pivot(A, x, j, m, w, out, y):
-    """out, y = A, x after the pivot on j, row and column j struck out; out may be A, y may be x. w (m,) scratch."""
+    """out, y = A, x after the pivot on j, row and column j struck out; out may be A, y may be x. w
+    (m,) scratch.
+    """
     row_of(A, j, m, w)
     d, g = w[j], x[j]
     for a in range(m):
@@ -115,15 +126,20 @@ def record(space, number, value, into, f, first, second):
 
 @njit
 def lowered(threshold, value, shrink, slack):
-    """The threshold once a set of this value is known: shrink * value + slack at most; an infinite shrink keeps it."""
+    """The threshold once a set of this value is known: shrink * value + slack at most; an infinite
+    shrink keeps it.
+    """
     return threshold if shrink == np.inf else min(threshold, shrink * value + slack)
 
 
 @njit
 def leaf(S, c, price, ident, m, j, value, t, threshold, shrink, slack, into, f, space, number):
-    """Visit the set that is in, with j where j >= 0, and all that have one or (t > 1) two candidates more; value: that of the set, prices included. Sets of values below the threshold are noted.
+    """Visit the set that is in, with j where j >= 0, and all that have one or (t > 1) two
+    candidates more; value: that of the set, prices included. Sets of values below the threshold are
+    noted.
 
-    Returns (threshold, number of sets noted). The pair loop has no division: v < threshold <=> u^2 > (value - g_i - threshold) d.
+    Returns (threshold, number of sets noted). The pair loop has no division: v < threshold <=> u^2
+    > (value - g_i - threshold) d.
     """
     w, d, e = space.w, space.d, space.e
     if j >= 0:
@@ -178,11 +194,15 @@ def _pairs(S, w, d, e, price, i, j, over):
 
 @njit
 def bound(B, b, price, ident, cheapest, m, t, space):
-    """(what every set of at most t of m candidates adds to F at least, prices included; the candidate that costs most to leave out).
+    """(what every set of at most t of m candidates adds to F at least, prices included; the
+    candidate that costs most to leave out).
 
-    Of any r + 1 candidates a set of r leaves out one, of any r + 2 two: with the costs b_j^2 / B_jj of leaving in descending order a set of r adds the (r + 1)th largest, the least joint cost
-    of two of the first r + 2, and r times the cheapest price, at least; and one that leaves out none of the r costliest pays their prices. Every candidate that leaves adds delta_j b_j^2 besides:
-    leaving out O costs b_O' inv(B_OO) b_O, and inv(B_OO) is a Schur complement of S - diag(delta) + diag(delta), of which the first part is positive semidefinite.
+    Of any r + 1 candidates a set of r leaves out one, of any r + 2 two: with the costs b_j^2 / B_jj
+    of leaving in descending order a set of r adds the (r + 1)th largest, the least joint cost of
+    two of the first r + 2, and r times the cheapest price, at least; and one that leaves out none
+    of the r costliest pays their prices. Every candidate that leaves adds delta_j b_j^2 besides:
+    leaving out O costs b_O' inv(B_OO) b_O, and inv(B_OO) is a Schur complement of S - diag(delta) +
+    diag(delta), of which the first part is positive semidefinite.
     """
     cost, top = space.cost, space.top
     for a in range(m):
@@ -211,7 +231,9 @@ def bound(B, b, price, ident, cheapest, m, t, space):
 
 @njit
 def _sum(b, price, ident, m, t, space):
-    """Least sum of delta_j b_j^2 over candidates left out and of prices over the others, t at most."""
+    """Least sum of delta_j b_j^2 over candidates left out and of prices over the others, t at
+    most.
+    """
     total, largest, delta = 0.0, space.largest, space.delta
     for l in range(t):
         largest[l] = 0.0
@@ -232,20 +254,27 @@ def _sum(b, price, ident, m, t, space):
 
 @njit
 def _joint(B, b, cost, top, last, least):
-    """The smaller of `least` and what leaving out candidate top[last] with one of those before it adds to F."""
+    """The smaller of `least` and what leaving out candidate top[last] with one of those before it
+    adds to F.
+    """
     i = top[last]
     for q in range(last):
         l = top[q]
         s = B[max(i, l), min(i, l)]
         d = B[i, i] * B[l, l] - s * s
-        both = (b[i] * b[i] * B[l, l] - 2.0 * b[i] * b[l] * s + b[l] * b[l] * B[i, i]) / d if d > 0.0 else 0.0
+        both = (
+            (b[i] * b[i] * B[l, l] - 2.0 * b[i] * b[l] * s + b[l] * b[l] * B[i, i]) / d
+            if d > 0.0
+            else 0.0
+        )
         least = min(least, max(both, cost[l]))
     return least
 
 
 @njit
 def search(stack, space, base, f, size, threshold, shrink, slack, work, limit):
-    """Go on from level f until nothing is left above level `base`, `work` entries of matrices were visited, `limit` nodes were solved, or the notes are full.
+    """Go on from level f until nothing is left above level `base`, `work` entries of matrices were
+    visited, `limit` nodes were solved, or the notes are full.
 
     size: columns of a set at most. Returns (f, threshold, sets noted, nodes).
     """
@@ -265,20 +294,42 @@ def search(stack, space, base, f, size, threshold, shrink, slack, work, limit):
         left, cheapest = size - f, np.inf
         for a in range(m[f]):
             cheapest = min(cheapest, price[f, a])
-        more, best = bound(B[f], b[f], price[f], ident[f], cheapest if m[f] else 0.0, m[f], left, space)
+        more, best = bound(
+            B[f], b[f], price[f], ident[f], cheapest if m[f] else 0.0, m[f], left, space
+        )
         least[f] = max(least[f], F[f] + paid[f] + more)
         over = threshold - F[f] - paid[f]
         if m[f] == 0 or left == 0 or not least[f] < threshold:
             f -= 1
             continue
-        whole = left <= 2 or over < 3.0 * cheapest  # sets with three candidates more are not wanted: a scan ends the node
+        whole = (
+            left <= 2 or over < 3.0 * cheapest
+        )  # sets with three candidates more are not wanted: a scan ends the node
         value, gone = R[f] + paid[f], np.inf
         if not whole:
             value += price[f, best] - c[f, best] * c[f, best] / S[f, best, best]
             gone = b[f, best] * b[f, best] / B[f, best, best]
-        more = F[f] + paid[f] + gone  # the bound of what is open at this level beside the subtree of `best`
+        more = (
+            F[f] + paid[f] + gone
+        )  # the bound of what is open at this level beside the subtree of `best`
         if whole or left == 3 or over - price[f, best] < 3.0 * cheapest:
-            threshold, number = leaf(S[f], c[f], price[f], ident[f], m[f], -1 if whole else best, value, left if whole else left - 1, threshold, shrink, slack, into, f, space, number)
+            threshold, number = leaf(
+                S[f],
+                c[f],
+                price[f],
+                ident[f],
+                m[f],
+                -1 if whole else best,
+                value,
+                left if whole else left - 1,
+                threshold,
+                shrink,
+                slack,
+                into,
+                f,
+                space,
+                number,
+            )
             work -= m[f] * m[f]
             took[f] = best
             least[f] = max(least[f], more)
@@ -296,7 +347,9 @@ def search(stack, space, base, f, size, threshold, shrink, slack, work, limit):
 
 @njit
 def descend(stack, space, f, j, value):
-    """Open level f + 1, in which candidate j of level f is in; value: that of the columns in, prices included. Returns f + 1."""
+    """Open level f + 1, in which candidate j of level f is in; value: that of the columns in,
+    prices included. Returns f + 1.
+    """
     S, B, c, b, price, ident, F, R, paid, _least, m, took, into = stack
     g = f + 1
     pivot(S[f], c[f], j, m[f], space.w, S[g], c[g])

@@ -1,4 +1,7 @@
-"""Small dense linear algebra for kernels, by plain loops: numpy.linalg inside a kernel costs seconds of compiling at first use."""
+"""Small dense linear algebra for kernels, by plain loops: numpy.linalg inside a kernel costs
+seconds of compiling at first use.
+"""
+
 import math
 
 from .._generic import njit
@@ -6,7 +9,9 @@ from .._generic import njit
 
 @njit
 def cholesky(A, k):
-    """Replace the lower triangle of A[:k, :k] by its Cholesky factor; returns the number of pivots that were not clearly positive (these rows are made inert)."""
+    """Replace the lower triangle of A[:k, :k] by its Cholesky factor; returns the number of pivots
+    that were not clearly positive (these rows are made inert).
+    """
     weak = 0
     for i in range(k):
         diagonal = A[i, i]
@@ -43,7 +48,9 @@ def cholesky_solve(L, k, x):
 
 @njit
 def invert(A, k, B):
-    """B[:k, :k] = inverse of the symmetric positive definite A[:k, :k]; A is overwritten. Returns the number of weak pivots."""
+    """B[:k, :k] = inverse of the symmetric positive definite A[:k, :k]; A is overwritten. Returns
+    the number of weak pivots.
+    """
     weak = cholesky(A, k)
     for j in range(k):  # rows of inv(L), kept in B's lower triangle: B[i, j] = inv(L)[i, j]
         B[j, j] = 1.0 / A[j, j]

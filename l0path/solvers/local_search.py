@@ -1,8 +1,12 @@
-"""Local search over supports: add, drop and swap with everything re-optimised, in sweeps over the sizes, and kicks out of poor local optima.
+"""Local search over supports: add, drop and swap with everything re-optimised, in sweeps over the
+sizes, and kicks out of poor local optima.
 
-A *mover* (`exact_mover`, `confirmed_mover`) takes a fit one size up or down and polishes it by swaps until none improves.
-Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap inescapable minima, coefficients of the rest frozen); here the rest is refitted.
+A *mover* (`exact_mover`, `confirmed_mover`) takes a fit one size up or down and polishes it by
+swaps until none improves.
+Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap inescapable minima,
+    coefficients of the rest frozen); here the rest is refitted.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -15,11 +19,15 @@ from ..losses import Squared
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSearch:
-    """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap (False: frozen, as CDPSI); swap_size: 1, or 2 for
-    exchanges of two (the cheapest pairs), or m > 2 for exact exchanges of up to m columns among the 50 most promising (`exact_swaps`; they need lambda2 > 0, or a squared loss); n_best: pairs
-    refuted by a refit where the table only ranks (None: 20, and up to 500 where refits cost next to nothing).
+    """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap
+    (False: frozen, as CDPSI); swap_size: 1, or 2 for exchanges of two (the cheapest pairs), or m >
+    2 for exact exchanges of up to m columns among the 50 most promising (`exact_swaps`; they need
+    lambda2 > 0, or a squared loss); n_best: pairs refuted by a refit where the table only ranks
+    (None: 20, and up to 500 where refits cost next to nothing).
 
-    effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing improves, with an overshoot beyond max_k and back, and for the squared loss a few kicks (drop some, add
+    effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing
+        improves, with an overshoot beyond max_k and back, and for the squared loss a few kicks
+        (drop some, add
     the best, polish); "high" adds many kicks and double swaps, up to 50 times the work.
     tol: moves that lower F by less than tol / 100, relative, are not taken.
 
@@ -40,32 +48,52 @@ class LocalSearch:
 
     def __post_init__(self):
         if self.effort not in ("fast", "default", "high"):
-            raise ValueError(f"effort={self.effort!r} is not known; choose 'fast', 'default' or 'high'")
-        if isinstance(self.swap_size, bool) or not isinstance(self.swap_size, (int, np.integer)) or self.swap_size < 1:
-            raise ValueError(f"swap_size={self.swap_size!r} must be a whole number >= 1: columns exchanged at a time")
+            raise ValueError(
+                f"effort={self.effort!r} is not known; choose 'fast', 'default' or 'high'"
+            )
+        if (
+            isinstance(self.swap_size, bool)
+            or not isinstance(self.swap_size, (int, np.integer))
+            or self.swap_size < 1
+        ):
+            raise ValueError(
+                f"swap_size={self.swap_size!r} must be a whole number >= 1: columns exchanged at a "
+                "time"
+            )
         if (self.n_best is not None and self.n_best < 1) or self.max_swaps < 1:
-            raise ValueError(f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1")
+            raise ValueError(
+                f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1"
+            )
 
     def check(self, data: Any, lambda1: float, lambda2: float) -> None:
         """Raise ValueError where exact exchanges would have no bounds."""
         if self.swap_size > 2 and not lambda2 > 0 and not isinstance(data.loss, Squared):
-            raise ValueError(f"swap_size={self.swap_size} searches exactly, which needs bounds: give lambda2 > 0 (such as lambda2=1e-3), or use swap_size=2")
+            raise ValueError(
+                f"swap_size={self.swap_size} searches exactly, which needs bounds: give lambda2 > "
+                "0 (such as lambda2=1e-3), or use swap_size=2"
+            )
 
 
 def flat(value, scale, tol):
-    """The change of F at `value` that counts as none: tol / 100 relative, but not below rounding of the null value `scale`."""
+    """The change of F at `value` that counts as none: tol / 100 relative, but not below rounding of
+    the null value `scale`.
+    """
     return 0.01 * tol * max(abs(value), 1e-6 * scale)
 
 
 def pairs_tried(settings, n, k):
-    """How many of the ranked exchanges of a support of size k a refit must refute: n_best, by default 20 or as many (up to 500) as cost about 2 million operations."""
+    """How many of the ranked exchanges of a support of size k a refit must refute: n_best, by
+    default 20 or as many (up to 500) as cost about 2 million operations.
+    """
     if settings.n_best is not None:
         return settings.n_best
     return int(np.clip(2e6 / (n * (k + 2.0) ** 2), 20, 500))
 
 
 class Store:
-    """The best fit of each size k (unforced columns); `offer` keeps a better one. `last` is the largest size worth having: max_k, or where the data are fitted perfectly or classes separated."""
+    """The best fit of each size k (unforced columns); `offer` keeps a better one. `last` is the
+    largest size worth having: max_k, or where the data are fitted perfectly or classes separated.
+    """
 
     def __init__(self, null, n_forced, max_k, scale, tol=1e-8, perfect=None):
         self.fits = {0: null}
@@ -106,7 +134,9 @@ class Store:
 
 
 def sweep(store, mover, forward, done, poll, polish=True):
-    """One pass over the sizes, up or down; True if any size improved. `done` holds the (size, support) pairs whose step was taken already."""
+    """One pass over the sizes, up or down; True if any size improved. `done` holds the (size,
+    support) pairs whose step was taken already.
+    """
     improved = False
     sizes = range(0, store.last) if forward else range(store.last, 1, -1)
     for k in sizes:
@@ -143,7 +173,9 @@ def beyond(max_k):
 
 
 def kick(store, mover, rng, rounds, poll, done, settings):
-    """Escape: from the best fit of a size drop a few members, add the best ones instead, polish; sweeps spread what improves. Every visited size is offered."""
+    """Escape: from the best fit of a size drop a few members, add the best ones instead, polish;
+    sweeps spread what improves. Every visited size is offered.
+    """
     for _ in range(rounds):
         improved = False
         for k in range(2, store.last + 1):
@@ -154,8 +186,12 @@ def kick(store, mover, rng, rounds, poll, done, settings):
             forced = np.isin(fit.support, mover.model.problem.forced)
             free = np.flatnonzero(~forced)
             count = int(min(free.size, 2 + rng.integers(max(1, min(k // 3, 6)))))
-            free = free[np.argsort(np.abs(fit.b[free]), kind="stable")]  # chance falls on ranks, not on column numbers: renumbering columns changes nothing
-            cost = np.abs(fit.b[free]) * np.exp(0.7 * rng.standard_normal(free.size))  # small coefficients go first, with luck
+            free = free[
+                np.argsort(np.abs(fit.b[free]), kind="stable")
+            ]  # chance falls on ranks, not on column numbers: renumbering columns changes nothing
+            cost = np.abs(fit.b[free]) * np.exp(
+                0.7 * rng.standard_normal(free.size)
+            )  # small coefficients go first, with luck
             fit = mover.drop_some(fit, free[np.argsort(cost, kind="stable")[:count]])
             for step in range(count):
                 fit = mover.forward(fit, polish=step == count - 1)
@@ -167,7 +203,9 @@ def kick(store, mover, rng, rounds, poll, done, settings):
 
 
 def double_swaps(store, mover, width, poll):
-    """Exchanges of size two: each pair of the `width` cheapest members is dropped, the best two columns are added one after the other and polished. True if any size improved."""
+    """Exchanges of size two: each pair of the `width` cheapest members is dropped, the best two
+    columns are added one after the other and polished. True if any size improved.
+    """
     improved = False
     for k in range(2, store.last + 1):
         fit = store.fits.get(k)

@@ -1,9 +1,12 @@
-"""Restricted optima: the best coefficients on a given support, for every loss, with lambda1, lambda2 and a box.
+"""Restricted optima: the best coefficients on a given support, for every loss, with lambda1,
+lambda2 and a box.
 
     minimise over b0, b:   sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper      (R)
 
-A quadratic (R) is solved by `solve_quadratic` (active signs and bounds); any other by damped Newton steps, each a quadratic of that kind.
+A quadratic (R) is solved by `solve_quadratic` (active signs and bounds); any other by damped Newton
+steps, each a quadratic of that kind.
 """
+
 import math
 
 import numpy as np
@@ -18,10 +21,12 @@ FAR = 20.0  # |eta - offset| beyond which a fit may be running off to infinity
 
 @njit
 def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
-    """argmin x'Hx / 2 - q'x + sum_j l1_j |x_j| over lower <= x <= upper, in place from the start x; all arrays (k,), H (k, k).
+    """argmin x'Hx / 2 - q'x + sum_j l1_j |x_j| over lower <= x <= upper, in place from the start x;
+    all arrays (k,), H (k, k).
 
-    Cholesky on the coordinates that are neither zero under an l1 nor at a bound, moved to the first sign change or bound on the way, and a coordinate sweep
-    that lets others in. Returns the largest violation of the optimality conditions, relative to max |q|.
+    Cholesky on the coordinates that are neither zero under an l1 nor at a bound, moved to the first
+    sign change or bound on the way, and a coordinate sweep that lets others in. Returns the largest
+    violation of the optimality conditions, relative to max |q|.
     """
     k = x.size
     L, z, free = np.empty((k, k)), np.empty(k), np.empty(k, np.int64)
@@ -36,12 +41,16 @@ def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
                 t = q[j] + H[j, j] * x[j]
                 for l in range(k):
                     t -= H[j, l] * x[l]
-                t = (t - l1[j] if t > l1[j] else t + l1[j] if t < -l1[j] else 0.0) / max(H[j, j], 1e-300)
+                t = (t - l1[j] if t > l1[j] else t + l1[j] if t < -l1[j] else 0.0) / max(
+                    H[j, j], 1e-300
+                )
                 x[j] = min(max(t, lower[j]), upper[j])
         for _step in range(k + 1):  # solve on the free coordinates, shortened to the first crossing
             m = 0
             for j in range(k):
-                inside = (x[j] > lower[j] and x[j] < upper[j]) or (turn == 0 and lower[j] < upper[j] and l1[j] == 0.0)
+                inside = (x[j] > lower[j] and x[j] < upper[j]) or (
+                    turn == 0 and lower[j] < upper[j] and l1[j] == 0.0
+                )
                 if inside and (x[j] != 0.0 or l1[j] == 0.0):
                     free[m] = j
                     m += 1
@@ -86,7 +95,9 @@ def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
 
 @njit
 def _violation(t, x, l1, lower, upper):
-    """How far the downhill slope t at x is from optimal: 0 where no move lowers l1 |x| - t x within the bounds."""
+    """How far the downhill slope t at x is from optimal: 0 where no move lowers l1 |x| - t x within
+    the bounds.
+    """
     up = t - (l1 if x >= 0.0 else -l1)  # gain per unit upwards
     down = -t - (l1 if x <= 0.0 else -l1)
     worst = 0.0
@@ -111,7 +122,9 @@ def predictor(Z, S, b, b0, offset, eta):
 
 @njit
 def weighted_gram(Z, S, v, H, h0, work):
-    """H[a, c] = sum_i v_i z_ai z_ci (both triangles), h0[a] = sum_i v_i z_ai; returns sum v. Where most v are zero (hinges) the other rows are gathered first."""
+    """H[a, c] = sum_i v_i z_ai z_ci (both triangles), h0[a] = sum_i v_i z_ai; returns sum v. Where
+    most v are zero (hinges) the other rows are gathered first.
+    """
     k, n, total, curved = S.size, v.size, 0.0, 0
     for i in range(n):
         total += v[i]
@@ -119,7 +132,12 @@ def weighted_gram(Z, S, v, H, h0, work):
     if 2 * curved >= n:
         _weighted_gram(Z, S, v, H, h0, work)
         return total
-    rows, few, weights, every = np.empty(curved, np.int64), np.empty((k, curved)), np.empty(curved), np.arange(k)
+    rows, few, weights, every = (
+        np.empty(curved, np.int64),
+        np.empty((k, curved)),
+        np.empty(curved),
+        np.arange(k),
+    )
     at = 0
     for i in range(n):
         if v[i] != 0.0:
@@ -155,7 +173,9 @@ def _weighted_gram(Z, S, v, H, h0, work):
 
 @njit
 def weighted_squares(Z, v, centred, out):
-    """out_j = sum_i v_i z_ji^2, less (sum_i v_i z_ji)^2 / sum v where `centred`; Z (w, n), v (n,), out (w,)."""
+    """out_j = sum_i v_i z_ji^2, less (sum_i v_i z_ji)^2 / sum v where `centred`; Z (w, n), v (n,),
+    out (w,).
+    """
     total = 0.0
     for i in range(v.size):
         total += v[i]
@@ -180,7 +200,9 @@ def shrinkage(b, lambda1, lambda2):
 
 @njit
 def line_minimum(loss, y, weights, start, end, b, x, lambda1, lambda2):
-    """The share t in [0, 1] of the step (b, start) -> (x, end) at which F is least, by bisection and secants on its slope; start, end (n,) predictors."""
+    """The share t in [0, 1] of the step (b, start) -> (x, end) at which F is least, by bisection
+    and secants on its slope; start, end (n,) predictors.
+    """
     low, high, t, low_slope, high_slope = 0.0, 1.0, 0.5, 0.0, 0.0
     for step in range(25):
         slope_t = 0.0
@@ -190,7 +212,9 @@ def line_minimum(loss, y, weights, start, end, b, x, lambda1, lambda2):
         for a in range(b.size):
             d = x[a] - b[a]
             now = b[a] + t * d
-            slope_t += 2.0 * lambda2 * now * d + lambda1 * d * (1.0 if now > 0.0 else -1.0 if now < 0.0 else 0.0)
+            slope_t += 2.0 * lambda2 * now * d + lambda1 * d * (
+                1.0 if now > 0.0 else -1.0 if now < 0.0 else 0.0
+            )
         if slope_t < 0.0:
             low, low_slope = t, slope_t
         else:
@@ -242,7 +266,9 @@ def hessian(Z, S, curvatures, lambda2, intercept, H, K, h0, work):
 
 @njit
 def newton_step(H, grad, x, l1, lower, upper, extra, squares, rhs, new):
-    """Minimiser `new` of the quadratic model with `extra` times squares (m,) on its diagonal; returns the decrease that the model without it promises."""
+    """Minimiser `new` of the quadratic model with `extra` times squares (m,) on its diagonal;
+    returns the decrease that the model without it promises.
+    """
     m = x.size
     for a in range(m):
         new[a] = x[a]
@@ -273,21 +299,56 @@ def value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0,
 
 
 @njit
-def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, intercept, b, b0, target, capped, smooth, max_iter, eta):
-    """Solve (R) on the working columns S from the start (b, b0), in place: returns (status, F, b0, violation) and leaves eta at the solution.
+def refit(
+    loss,
+    y,
+    weights,
+    offset,
+    Z,
+    S,
+    lambda1,
+    lambda2,
+    lower,
+    upper,
+    intercept,
+    b,
+    b0,
+    target,
+    capped,
+    smooth,
+    max_iter,
+    eta,
+):
+    """Solve (R) on the working columns S from the start (b, b0), in place: returns (status, F, b0,
+    violation) and leaves eta at the solution.
 
-    Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after
-    a refused step, tenfold less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice what the quadratic model still promises. With capped > 0
-    (no shrinkage) it ends as SEPARATED when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta - offset| > 20 and the curvature
-    along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is approached.
+    Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose
+    curvature vanishes have singular Hessians) damped, tenfold more after a refused step, tenfold
+    less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice
+    what the quadratic model still promises. With capped > 0 (no shrinkage) it ends as SEPARATED
+    when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta -
+    offset| > 20 and the curvature along some direction has vanished, if the box lets it go on that
+    way; (b, b0) is then cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0
+    that is approached.
     smooth: the curvature of the loss has no jumps.
     """
     n, k = y.size, S.size
     m = k + 1 if intercept else k
     H, K, x, held = np.empty((m, m)), np.empty((k, k)), np.empty(m), np.zeros(m)
-    grad, rhs, new, l1, lo, hi = np.empty(m), np.empty(m), np.empty(m), np.zeros(m), np.full(m, -np.inf), np.full(m, np.inf)
+    grad, rhs, new, l1, lo, hi = (
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+        np.zeros(m),
+        np.full(m, -np.inf),
+        np.full(m, np.inf),
+    )
     h0, work, slopes, curvatures = np.empty(k), np.empty(n), np.empty(n), np.empty(n)
-    squares = np.ones(m)  # of the columns, in whose units damping is counted: curvatures were every row's 1, which it starts from where no row is curved
+    squares = np.ones(
+        m
+        # of the columns, in whose units damping is counted: curvatures were every row's 1, which it
+        # starts from where no row is curved
+    )
     for a in range(k):
         l1[a], lo[a], hi[a] = lambda1, lower[a], upper[a]
         x[a] = min(max(b[a], lower[a]), upper[a])
@@ -313,8 +374,35 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
             violation = max(violation, _violation(-grad[a], x[a], l1[a], lo[a], hi[a]))
         scale = max(scale, size)
         work[:] = eta
-        outcome, value, promised, damping = _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, squares, rhs, new, work, eta, F, target, damping,
-                                                     trace / reference, unit, level)
+        outcome, value, promised, damping = _descend(
+            loss,
+            y,
+            weights,
+            offset,
+            Z,
+            S,
+            lambda1,
+            lambda2,
+            intercept,
+            x,
+            b0,
+            H,
+            grad,
+            l1,
+            lo,
+            hi,
+            squares,
+            rhs,
+            new,
+            work,
+            eta,
+            F,
+            target,
+            damping,
+            trace / reference,
+            unit,
+            level,
+        )
         if outcome == REJECTED:
             return REJECTED, F, b0, violation
         if outcome == MAX_ITER:
@@ -324,8 +412,13 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
         gain = F - value
         F = value
         x[:] = new
-        quiet = smooth and damping == 0.0 and (capped == 0 or far <= 10.0)  # farther out it may be on its way to separation
-        stale, near = near, quiet and promised <= 1e-6 * level  # so close that the Hessian stays as it is
+        quiet = (
+            smooth and damping == 0.0 and (capped == 0 or far <= 10.0)
+        )  # farther out it may be on its way to separation
+        stale, near = (
+            near,
+            quiet and promised <= 1e-6 * level,
+        )  # so close that the Hessian stays as it is
         # where the model foretold the step well, it is trusted again
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
@@ -335,12 +428,22 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
                 break
             if far <= ETA_CAP:
                 held[:] = x
-        # after an undamped step that promised next to nothing a smooth loss is far closer still: quadratically, and with a Hessian from one step before nearly so
+        # after an undamped step that promised next to nothing a smooth loss is far closer still:
+        # quadratically, and with a Hessian from one step before nearly so
         settled = quiet and promised <= (1e-15 if stale else 1e-11) * level
-        if settled or (gain <= rounding(n) * level and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))):
+        if settled or (
+            gain <= rounding(n) * level
+            and (violation <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0))
+        ):
             status = CONVERGED
             break
-    if capped > 0 and status != SEPARATED and far > FAR and _unbounded(x, 1.0, held, lo, hi) and _diverged(H, squares):
+    if (
+        capped > 0
+        and status != SEPARATED
+        and far > FAR
+        and _unbounded(x, 1.0, held, lo, hi)
+        and _diverged(H, squares)
+    ):
         status = SEPARATED
         predictor(Z, S, held[:k], held[k] if intercept else b0, offset, work)
         share = _share(work, eta, offset)
@@ -352,13 +455,45 @@ def refit(loss, y, weights, offset, Z, S, lambda1, lambda2, lower, upper, interc
 
 
 @njit
-def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0, H, grad, l1, lo, hi, squares, rhs, new, start, eta, F, target, damping, mean_curvature, unit, level):
-    """One step from x to `new` that lowers F: undamped with a line search first, then damped ever more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised,
-    damping); `level`: the size that rounding of F is relative to."""
+def _descend(
+    loss,
+    y,
+    weights,
+    offset,
+    Z,
+    S,
+    lambda1,
+    lambda2,
+    intercept,
+    x,
+    b0,
+    H,
+    grad,
+    l1,
+    lo,
+    hi,
+    squares,
+    rhs,
+    new,
+    start,
+    eta,
+    F,
+    target,
+    damping,
+    mean_curvature,
+    unit,
+    level,
+):
+    """One step from x to `new` that lowers F: undamped with a line search first, then damped ever
+    more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised,
+    damping); `level`: the size that rounding of F is relative to.
+    """
     value, promised, noise = F, 0.0, rounding(y.size) * level
     blind = max(1e-13 * level, noise)  # a decrease that F does not show
     for _attempt in range(30):
-        promised = newton_step(H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, squares, rhs, new)
+        promised = newton_step(
+            H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, squares, rhs, new
+        )
         if F - 2.0 * promised > target and damping == 0.0:
             return REJECTED, F, promised, damping
         value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
@@ -368,7 +503,9 @@ def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0,
             length = line_minimum(loss, y, weights, start, eta, x[:k], new[:k], lambda1, lambda2)
             for a in range(x.size):
                 new[a] = x[a] + length * (new[a] - x[a])
-            value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
+            value = value_at(
+                loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta
+            )
             accepted = value <= F - 1e-4 * length * promised and length > 1e-4
         if accepted:
             return CONVERGED, value, promised, damping
@@ -378,7 +515,9 @@ def _descend(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, x, b0,
 
 @njit
 def rounding(n):
-    """Error of F relative to what it is summed from: of one operation, and of n terms in some 32 sums (vector units), where equal terms round alike."""
+    """Error of F relative to what it is summed from: of one operation, and of n terms in some 32
+    sums (vector units), where equal terms round alike.
+    """
     return 1e-15 + 2e-18 * n
 
 
@@ -393,7 +532,9 @@ def _square(z, weights):
 
 @njit
 def _sizes(slopes, eta, largest, total):
-    """Largest |slope|, and the size of what the loss is summed from, which may cancel (poisson, large y): sum |slope eta|; counted from `largest` and `total`."""
+    """Largest |slope|, and the size of what the loss is summed from, which may cancel (poisson,
+    large y): sum |slope eta|; counted from `largest` and `total`.
+    """
     for i in range(slopes.size):
         largest = max(largest, abs(slopes[i]))
         total += abs(slopes[i] * eta[i])
@@ -422,7 +563,9 @@ def _unbounded(x, share, held, lower, upper):
 
 @njit
 def _share(start, end, offset):
-    """How far one may go from the predictor `start` to `end` with |eta - offset| <= 30; 1 at most."""
+    """How far one may go from the predictor `start` to `end` with |eta - offset| <= 30; 1 at
+    most.
+    """
     share = 1.0
     for i in range(end.size):
         to, here = end[i] - offset[i], start[i] - offset[i]
@@ -433,12 +576,21 @@ def _share(start, end, offset):
 
 @njit
 def _diverged(H, squares):
-    """Whether some direction has lost all curvature, counted in columns of unit mean square (m,): the fit may run off to infinity along it, which `row_model.recedes` decides."""
+    """Whether some direction has lost all curvature, counted in columns of unit mean square (m,):
+    the fit may run off to infinity along it, which `row_model.recedes` decides.
+    """
     m = squares.size
     R, largest = np.empty((m, m)), 1.0
-    for a in range(m):  # backwards: an intercept goes first, so that the others are centred by the curvatures as they are now
+    for a in range(
+        m
+        # backwards: an intercept goes first, so that the others are centred by the curvatures as
+        # they
+        # are now
+    ):
         for c in range(m):
-            R[a, c] = H[m - 1 - a, m - 1 - c] / max(math.sqrt(squares[m - 1 - a] * squares[m - 1 - c]), 1e-300)
+            R[a, c] = H[m - 1 - a, m - 1 - c] / max(
+                math.sqrt(squares[m - 1 - a] * squares[m - 1 - c]), 1e-300
+            )
         largest = max(largest, R[a, a])
     for a in range(m):
         R[a, a] += 1e-14 * largest

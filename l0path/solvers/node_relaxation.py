@@ -1,15 +1,21 @@
-"""The perspective relaxation of a quadratic model at one node of a search tree: some columns are in, some out, the others free. One compiled kernel for sizes and for prices.
+"""The perspective relaxation of a quadratic model at one node of a search tree: some columns are
+in, some out, the others free. One compiled kernel for sizes and for prices.
 
     minimise over b, z:   half - q'b + b'Gb / 2 + lambda1 ||b||_1 + sum_in r_j b_j^2 + sum_free [ r_j b_j^2 / z_j + price_j z_j ],   lower <= b <= upper, |b_j| <= M_j z_j, 0 <= z_j <= 1
 
-with price_j = lambda0 f_j given, or equal prices s^2 at which the free z sum to `size`. For a price and rho = min(sqrt(price / r), M) a free column costs (price / rho + r rho) |b| up to rho, where
-z = |b| / rho, and price + r b^2 beyond (see `duality.perspective`). Given which columns are linear, beyond rho, at their bounds and zero, optimality is a linear system in b, and s is one more
-unknown, bordered by sum z = size: Newton steps on it, each followed by a sweep of coordinate descent, which moves columns between the four, end with the exact relaxation after a few turns.
-No bound depends on that: any b gives a dual point (see `duality.bounds`).
+with price_j = lambda0 f_j given, or equal prices s^2 at which the free z sum to `size`. For a price
+and rho = min(sqrt(price / r), M) a free column costs (price / rho + r rho) |b| up to rho, where z =
+|b| / rho, and price + r b^2 beyond (see `duality.perspective`). Given which columns are linear,
+beyond rho, at their bounds and zero, optimality is a linear system in b, and s is one more unknown,
+bordered by sum z = size: Newton steps on it, each followed by a sweep of coordinate descent, which
+moves columns between the four, end with the exact relaxation after a few turns. No bound depends on
+that: any b gives a dual point (see `duality.bounds`).
 
-Source: Hazimeh, Mazumder & Saab (Sparse regression at scale: branch-and-bound rooted in first-order optimization, Mathematical Programming 196, 2022), sections 3 and 4, solve the penalised node by
+Source: Hazimeh, Mazumder & Saab (Sparse regression at scale: branch-and-bound rooted in first-order
+    optimization, Mathematical Programming 196, 2022), sections 3 and 4, solve the penalised node by
 coordinate descent with a box; sizes, and the bordered system, are ours.
 """
+
 import math
 
 import numpy as np
@@ -19,7 +25,9 @@ from .linear_algebra import cholesky, cholesky_solve
 
 ENTERING = 20  # columns that leave zero at a time
 SWEEPS = 5  # of coordinate descent in a turn, until the free z sum to about `size`
-FAST = 20  # turns of plain Newton steps; later ones search along them at a fixed price, and the price is bracketed
+# turns of plain Newton steps; later ones search along them at a fixed price, and the price is
+# bracketed
+FAST = 20
 INNER = 20
 TIGHT = 1e-13  # of the null loss: what a sweep still changes once a node is solved
 ZERO, LINEAR, FULL, EDGE = 0, 1, 2, 3
@@ -27,7 +35,9 @@ ZERO, LINEAR, FULL, EDGE = 0, 1, 2, 3
 
 @njit
 def shape(price, ridge, M):
-    """(rho, slope): where a free column's cost turns from linear to quadratic, and its slope there; M > 0 its box on the side of b."""
+    """(rho, slope): where a free column's cost turns from linear to quadratic, and its slope there;
+    M > 0 its box on the side of b.
+    """
     if price <= 0.0:
         return 0.0, 0.0
     if ridge * M * M > price:
@@ -38,7 +48,9 @@ def shape(price, ridge, M):
 
 @njit
 def move(pull, curvature, price, ridge, M, free):
-    """(|b|, part): the minimiser over 0 <= b <= M of curvature b^2 / 2 - pull b + the column's cost without lambda1, and which part of it b lies on."""
+    """(|b|, part): the minimiser over 0 <= b <= M of curvature b^2 / 2 - pull b + the column's cost
+    without lambda1, and which part of it b lies on.
+    """
     if pull <= 0.0 or M <= 0.0:
         return 0.0, ZERO
     if free:
@@ -52,13 +64,22 @@ def move(pull, curvature, price, ridge, M, free):
 
 @njit
 def sweep(G, q, ridge, lambda1, lower, upper, factor, state, price, A, b, c, part):
-    """One pass of coordinate descent over columns A; b, c = q - G b on A, and part are kept up. Returns the largest change of the objective a move has made."""
+    """One pass of coordinate descent over columns A; b, c = q - G b on A, and part are kept up.
+    Returns the largest change of the objective a move has made.
+    """
     largest = 0.0
     for i in range(A.size):
         j = A[i]
         t = c[j] + G[j, j] * b[j]
         side = 1.0 if t > 0.0 else -1.0
-        size, part[j] = move(abs(t) - lambda1, G[j, j], price * factor[j], ridge[j], upper[j] if t > 0.0 else -lower[j], state[j] == 0)
+        size, part[j] = move(
+            abs(t) - lambda1,
+            G[j, j],
+            price * factor[j],
+            ridge[j],
+            upper[j] if t > 0.0 else -lower[j],
+            state[j] == 0,
+        )
         step = side * size - b[j]
         if step != 0.0:
             b[j] += step
@@ -81,8 +102,12 @@ def total(ridge, lower, upper, factor, state, price, A, b):
 
 
 @njit
-def direction(G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step):
-    """Fill step (w,) on A with the Newton step of b to the optimum of the current parts (see the module), returns that of s; 0 for size < 0: prices stand. M (m, m), x, t (m,): work space."""
+def direction(
+    G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step
+):
+    """Fill step (w,) on A with the Newton step of b to the optimum of the current parts (see the
+    module), returns that of s; 0 for size < 0: prices stand. M (m, m), x, t (m,): work space.
+    """
     m, J, v = 0, np.empty(A.size, dtype=np.int64), np.zeros(A.size)
     for i in range(A.size):
         step[A[i]] = 0.0
@@ -105,7 +130,9 @@ def direction(G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, 
             box = upper[j] if b[j] > 0.0 else -lower[j]
             rho, slope = shape(s * s * factor[j], ridge[j], box)
             x[i] -= side * slope
-            t[i] = side * (2.0 * math.sqrt(ridge[j] * factor[j]) if rho < box else 2.0 * s * factor[j] / rho)
+            t[i] = side * (
+                2.0 * math.sqrt(ridge[j] * factor[j]) if rho < box else 2.0 * s * factor[j] / rho
+            )
             v[i] = side / rho
             lack -= abs(b[j]) / rho
             less -= abs(b[j]) / (rho * s) if rho < box else 0.0
@@ -149,14 +176,24 @@ def cost(lambda1, ridge, lower, upper, factor, state, price, A, b):
         size = abs(b[j])
         if size > 0.0:
             out += lambda1 * size
-            rho, slope = shape(price * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j]) if state[j] == 0 else (0.0, 0.0)
-            out += slope * size if size < rho else (price * factor[j] if state[j] == 0 else 0.0) + ridge[j] * size * size
+            rho, slope = (
+                shape(price * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])
+                if state[j] == 0
+                else (0.0, 0.0)
+            )
+            out += (
+                slope * size
+                if size < rho
+                else (price * factor[j] if state[j] == 0 else 0.0) + ridge[j] * size * size
+            )
     return out
 
 
 @njit
 def search(G, q, lambda1, ridge, lower, upper, factor, state, price, A, b, step):
-    """Take the largest of the shares 1, 1/2, 1/4, ... of the step that lowers the objective at a fixed price, or none."""
+    """Take the largest of the shares 1, 1/2, 1/4, ... of the step that lowers the objective at a
+    fixed price, or none.
+    """
     before, start = cost(lambda1, ridge, lower, upper, factor, state, price, A, b), np.empty(A.size)
     for i in range(A.size):
         start[i] = b[A[i]]
@@ -194,7 +231,9 @@ def slack(gamma, G, q, b):
 
 @njit
 def insert(best, held, size, value):
-    """Let a value into the descending list of the `size` largest, of which `held` are there; returns how many are then."""
+    """Let a value into the descending list of the `size` largest, of which `held` are there;
+    returns how many are then.
+    """
     if held < size:
         i = held
         held += 1
@@ -226,8 +265,9 @@ def members(inside):
 
 @njit
 def bound(lambda1, ridge, lower, upper, factor, state, size, price, half, q, b, c, slack, h, best):
-    """The dual value of the node at the slopes -c of b, all columns counted; slack: rounding of c. h (w,) is filled,
-    best (size,) is work space: the largest free h."""
+    """The dual value of the node at the slopes -c of b, all columns counted; slack: rounding of c.
+    h (w,) is filled, best (size,) is work space: the largest free h.
+    """
     out = half
     for j in range(b.size):
         out -= 0.5 * b[j] * (q[j] - c[j])
@@ -255,7 +295,9 @@ def bound(lambda1, ridge, lower, upper, factor, state, size, price, half, q, b, 
 
 @njit
 def enter(lambda1, ridge, lower, upper, factor, state, size, price, c, inside, excess):
-    """Let free columns that leave zero at this price into `inside`, those of the largest excess where there are many; returns their number. excess (w,) is work space."""
+    """Let free columns that leave zero at this price into `inside`, those of the largest excess
+    where there are many; returns their number. excess (w,) is work space.
+    """
     found = 0
     for j in range(c.size):
         excess[j] = 0.0
@@ -279,31 +321,90 @@ def enter(lambda1, ridge, lower, upper, factor, state, size, price, c, inside, e
 
 
 @njit
-def descend(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, low, high, A, b, c, part, M, x, t, step):
-    """The relaxation on columns A at the price s^2, by Newton steps with line searches and sweeps, and the next price within the bracket [low, high] of its root: (s, low, high)."""
+def descend(
+    G,
+    q,
+    half,
+    ridge,
+    lambda1,
+    lower,
+    upper,
+    factor,
+    state,
+    size,
+    s,
+    low,
+    high,
+    A,
+    b,
+    c,
+    part,
+    M,
+    x,
+    t,
+    step,
+):
+    """The relaxation on columns A at the price s^2, by Newton steps with line searches and sweeps,
+    and the next price within the bracket [low, high] of its root: (s, low, high).
+    """
     for _ in range(INNER):
-        direction(G, q, ridge, lambda1, lower, upper, factor, state, s, -1, A, b, part, M, x, t, step)
+        direction(
+            G, q, ridge, lambda1, lower, upper, factor, state, s, -1, A, b, part, M, x, t, step
+        )
         search(G, q, lambda1, ridge, lower, upper, factor, state, s * s, A, b, step)
         for i in range(A.size):
             c[A[i]] = q[A[i]]
             for l in range(A.size):
                 c[A[i]] -= G[A[i], A[l]] * b[A[l]]
-        if sweep(G, q, ridge, lambda1, lower, upper, factor, state, s * s, A, b, c, part) < 1e-12 * half:
+        if (
+            sweep(G, q, ridge, lambda1, lower, upper, factor, state, s * s, A, b, c, part)
+            < 1e-12 * half
+        ):
             break
     if size > 0:
         if total(ridge, lower, upper, factor, state, s * s, A, b) > size:
             low = max(low, s)
         else:
             high = min(high, s)
-        to = s + direction(G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step)
-        s = to if low < to < high else math.sqrt(max(low, 1e-3 * high) * high) if high < math.inf else 2.0 * s
+        to = s + direction(
+            G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step
+        )
+        s = (
+            to
+            if low < to < high
+            else math.sqrt(max(low, 1e-3 * high) * high)
+            if high < math.inf
+            else 2.0 * s
+        )
     return s, low, high
 
 
 @njit
-def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cutoff, turns, gamma, b, c, h, part, M):
-    """Solve one node: (bound, s). b (w,) is the start and becomes the relaxed solution; filled are c = q - G b, h (w,), what each column takes off the bound, and part (w,).
-    Stops once the bound exceeds `cutoff`, or after `turns` Newton steps. M: work space (w, w) at least."""
+def relax(
+    G,
+    q,
+    half,
+    ridge,
+    lambda1,
+    lower,
+    upper,
+    factor,
+    state,
+    size,
+    s,
+    cutoff,
+    turns,
+    gamma,
+    b,
+    c,
+    h,
+    part,
+    M,
+):
+    """Solve one node: (bound, s). b (w,) is the start and becomes the relaxed solution; filled are
+    c = q - G b, h (w,), what each column takes off the bound, and part (w,). Stops once the bound
+    exceeds `cutoff`, or after `turns` Newton steps. M: work space (w, w) at least.
+    """
     w = b.size
     best = np.empty(max(size, 1))
     for j in range(w):
@@ -324,7 +425,26 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
             if b[A[i]] != 0.0:
                 for j in range(w):
                     c[j] -= b[A[i]] * G[A[i], j]
-        value = bound(lambda1, ridge, lower, upper, factor, state, size, s * s, half, q, b, c, slack(gamma, G, q, b), h, best) - 8.0 * gamma * half
+        value = (
+            bound(
+                lambda1,
+                ridge,
+                lower,
+                upper,
+                factor,
+                state,
+                size,
+                s * s,
+                half,
+                q,
+                b,
+                c,
+                slack(gamma, G, q, b),
+                h,
+                best,
+            )
+            - 8.0 * gamma * half
+        )
         if value > top:
             top = value
             keep_s = s
@@ -348,10 +468,50 @@ def relax(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, cuto
             s *= min(max(ratio, 0.5), 2.0)
         settled = change <= TIGHT * half and abs(ratio - 1.0) <= 1e-6
         if turn < FAST:
-            s += direction(G, q, ridge, lambda1, lower, upper, factor, state, s, size, A, b, part, M, x, t, step)
+            s += direction(
+                G,
+                q,
+                ridge,
+                lambda1,
+                lower,
+                upper,
+                factor,
+                state,
+                s,
+                size,
+                A,
+                b,
+                part,
+                M,
+                x,
+                t,
+                step,
+            )
             leap(lower, upper, A, b, part, step)
         else:
-            s, low, high = descend(G, q, half, ridge, lambda1, lower, upper, factor, state, size, s, low, high, A, b, c, part, M, x, t, step)
+            s, low, high = descend(
+                G,
+                q,
+                half,
+                ridge,
+                lambda1,
+                lower,
+                upper,
+                factor,
+                state,
+                size,
+                s,
+                low,
+                high,
+                A,
+                b,
+                c,
+                part,
+                M,
+                x,
+                t,
+                step,
+            )
         for i in range(A.size):
             if b[A[i]] == 0.0 and state[A[i]] == 0:
                 inside[A[i]] = False

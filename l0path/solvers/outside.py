@@ -1,4 +1,7 @@
-"""Columns that may enter an exchange, found among all p by the quadratic with one Gram matrix for all fits: one entry a column, most columns refuted by a bound."""
+"""Columns that may enter an exchange, found among all p by the quadratic with one Gram matrix for
+all fits: one entry a column, most columns refuted by a bound.
+"""
+
 import numpy as np
 
 from .._generic import njit
@@ -6,12 +9,37 @@ from .exchange import COLLINEAR, _keep, share_left, swap_change
 
 
 @njit
-def foretold(rows, index, B, b, c, a, skip, locked, price, paid, lambda1, lambda2, bound, target, ceiling, start, stop, change, column, position):
-    """For columns start..stop the best exchange of a support each; kept are the len(change) lowest below `ceiling`, ascending. Returns how many.
+def foretold(
+    rows,
+    index,
+    B,
+    b,
+    c,
+    a,
+    skip,
+    locked,
+    price,
+    paid,
+    lambda1,
+    lambda2,
+    bound,
+    target,
+    ceiling,
+    start,
+    stop,
+    change,
+    column,
+    position,
+):
+    """For columns start..stop the best exchange of a support each; kept are the len(change) lowest
+    below `ceiling`, ascending. Returns how many.
 
-    rows (r, p) with rows[index[i], j] = G_{S_i, j}; B (k, k), b (k,); c, a, skip, price (p,); locked, paid (k,); additions count as target + price_j - gain, as in `exchange.scan`.
-    A column is refuted without its k^2 products: with h >= g'Bg from bound >= ||B||_2, A = a_j + 2 lambda2, s = A - h and t = min_i |b_i| / sqrt(B_ii), a swap changes F by
-    (t_i^2 - (c + t_i x)^2 / (s' + x^2)) / 2 for some |x| <= sqrt(h), s' >= s, hence by at least N / (2 A), N = t^2 s - 2 |c| sqrt(h) t - c^2, where N >= 0 and t >= |c| sqrt(h) / s.
+    rows (r, p) with rows[index[i], j] = G_{S_i, j}; B (k, k), b (k,); c, a, skip, price (p,);
+    locked, paid (k,); additions count as target + price_j - gain, as in `exchange.scan`. A column
+    is refuted without its k^2 products: with h >= g'Bg from bound >= ||B||_2, A = a_j + 2 lambda2,
+    s = A - h and t = min_i |b_i| / sqrt(B_ii), a swap changes F by (t_i^2 - (c + t_i x)^2 / (s' +
+    x^2)) / 2 for some |x| <= sqrt(h), s' >= s, hence by at least N / (2 A), N = t^2 s - 2 |c|
+    sqrt(h) t - c^2, where N >= 0 and t >= |c| sqrt(h) / s.
     """
     k, kept, room = b.size, 0, change.size
     g, u = np.empty(k), np.empty(k)
@@ -47,7 +75,9 @@ def foretold(rows, index, B, b, c, a, skip, locked, price, paid, lambda1, lambda
 
 @njit
 def _best_exchange(B, b, c, A, g, u, locked, paid, lambda1, target, price):
-    """(change, position) of the best exchange with one column: its addition (position -1) where that lowers F by more than target + price, or a swap."""
+    """(change, position) of the best exchange with one column: its addition (position -1) where
+    that lowers F by more than target + price, or a swap.
+    """
     s = share_left(B, g, A, u)
     best, best_i = np.inf, -2
     if s > COLLINEAR * A:

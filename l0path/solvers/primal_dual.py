@@ -1,13 +1,18 @@
-"""Primal-dual dynamic incremental solver for the lambda0 problem with a ridge: dual ascent bounds, coordinate descent improves, columns join and leave by what the dual says.
+"""Primal-dual dynamic incremental solver for the lambda0 problem with a ridge: dual ascent bounds,
+coordinate descent improves, columns join and leave by what the dual says.
 
     minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b) + sum_j (lambda0 f_j [b_j != 0] + lambda1 |b_j| + lambda2 b_j^2),   lower <= b <= upper,   lambda2 > 0        (P)
     D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_j (h_j - lambda0 f_j)_+  <=  P(b)                                                                                     (D)
     b_j(a) = argmax_b -t_j b - lambda1 |b| - lambda2 b^2  where that is h_j >= lambda0 f_j, else 0;   t = Z'(w a)                                                            (L)
 
-Source: Ren & Qian, Dynamic Incremental Optimization for Best Subset Selection: dual (8), link (11), coordinate step (13), radius (15), screening (16), Algorithms 1 (ascent), 2 (columns that
-join) and 3 (which). Two departures, unless `paper_defaults`: the ascent follows the super-gradient at b(a), not at the improved primal, which is none, and its steps are safe ones. The gap need
-not close (the largest D is the perspective relaxation's optimum): it is reported, and rule (16) is used with D and the radius of all p columns, for which it holds without strong duality.
+Source: Ren & Qian, Dynamic Incremental Optimization for Best Subset Selection: dual (8), link (11),
+    coordinate step (13), radius (15), screening (16), Algorithms 1 (ascent), 2 (columns that
+join) and 3 (which). Two departures, unless `paper_defaults`: the ascent follows the super-gradient
+at b(a), not at the improved primal, which is none, and its steps are safe ones. The gap need not
+close (the largest D is the perspective relaxation's optimum): it is reported, and rule (16) is used
+with D and the radius of all p columns, for which it holds without strong duality.
 """
+
 from __future__ import annotations
 
 import math
@@ -29,9 +34,12 @@ from .working_columns import READ
 class PrimalDual:
     """Primal-dual solver for one lambda0, for lambda2 > 0 and losses of bounded curvature.
 
-    primal_step: coordinate descent from b(a) (False: dual ascent alone, for comparison); include: columns that join at a time, in units of log p; tol: relative gap, or progress of the
-    bound over the later half of the steps (at least 50), below which an ascent ends; step: constant step of the ascent (None: safe steps); paper_defaults: Algorithm 1 as printed, steps
-    1 / (mu t), and columns join until rule (16) excludes the others; max_iter: steps per ascent; max_rounds: reads of all columns.
+    primal_step: coordinate descent from b(a) (False: dual ascent alone, for comparison); include:
+        columns that join at a time, in units of log p; tol: relative gap, or progress of the
+    bound over the later half of the steps (at least 50), below which an ascent ends; step: constant
+    step of the ascent (None: safe steps); paper_defaults: Algorithm 1 as printed, steps 1 / (mu t),
+    and columns join until rule (16) excludes the others; max_iter: steps per ascent; max_rounds:
+    reads of all columns.
     """
 
     primal_step: bool = True
@@ -44,9 +52,13 @@ class PrimalDual:
 
     def __post_init__(self):
         if not (self.tol > 0 and self.include > 0):
-            raise ValueError(f"tol={self.tol!r} and include={self.include!r} must be positive numbers")
+            raise ValueError(
+                f"tol={self.tol!r} and include={self.include!r} must be positive numbers"
+            )
         if self.step is not None and not self.step > 0:
-            raise ValueError(f"step={self.step!r} must be a positive number, or None for safe steps")
+            raise ValueError(
+                f"step={self.step!r} must be a positive number, or None for safe steps"
+            )
         for name in ("max_iter", "max_rounds"):
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or value < 1:
@@ -58,7 +70,9 @@ class PrimalDual:
 
 
 class Certified(NamedTuple):
-    """A solution for one lambda0: fit, objective P, bound <= P of every b (NaN: not asked for), iterations, status; alpha (n,); excluded (p,) columns that no optimum uses; reads of X."""
+    """A solution for one lambda0: fit, objective P, bound <= P of every b (NaN: not asked for),
+    iterations, status; alpha (n,); excluded (p,) columns that no optimum uses; reads of X.
+    """
 
     fit: Fit
     objective: float
@@ -81,7 +95,9 @@ class Certified(NamedTuple):
 
 
 class PrimalDualSolver:
-    """lambda0 values of one (lambda1, lambda2); each starts from the dual point of the last. `descent`: a `coordinate_descent.Descent` to share, whose refits are remembered."""
+    """lambda0 values of one (lambda1, lambda2); each starts from the dual point of the last.
+    `descent`: a `coordinate_descent.Descent` to share, whose refits are remembered.
+    """
 
     def __init__(self, model, lambda1, lambda2, settings, scale, descent=None):
         settings.check(model.problem, lambda1, lambda2)
@@ -89,7 +105,9 @@ class PrimalDualSolver:
         self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
         self.dual = DualProblem(model.problem, lambda1, lambda2)
         self.descent = descent or make_descent(model, lambda1, lambda2, scale=scale)
-        self.priced = self.descent.open | np.isin(np.arange(model.problem.X.p), model.problem.forced)
+        self.priced = self.descent.open | np.isin(
+            np.arange(model.problem.X.p), model.problem.forced
+        )
         self.a, self.width = self.dual.project(np.zeros(model.problem.X.n)), -1
 
     def refresh(self, excluded):
@@ -105,17 +123,28 @@ class PrimalDualSolver:
         self.factor = self.descent.factor_all[self.index]
 
     def priced_sum(self, pull, price, columns, locked):
-        """sum_j (h_j - price_j)_+ of (D), the coefficients of (L) and h; forced columns (`locked`) count whole. pull = -t."""
+        """sum_j (h_j - price_j)_+ of (D), the coefficients of (L) and h; forced columns (`locked`)
+        count whole. pull = -t.
+        """
         p = self.problem
         b, h = self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)
         keep = locked | (h >= price)
         return float((h - np.where(locked, 0.0, price))[keep].sum()), np.where(keep, b, 0.0), h
 
     def solve(self, lambda0, start=None, poll=lambda: None, everywhere=True):
-        """`Certified` solution at a lambda0, from a Fit (the optimum on its support; default: forced columns only). everywhere=False: on the working columns alone, without a bound."""
+        """`Certified` solution at a lambda0, from a Fit (the optimum on its support; default:
+        forced columns only). everywhere=False: on the working columns alone, without a bound.
+        """
         p, s = self.problem, self.settings
         fit = self.model.null(self.lambda1, self.lambda2) if start is None else start
-        excluded, bound, alpha, steps, status, reads = np.zeros(p.X.p, dtype=bool), -np.inf, self.a, 0, "max_rounds", 0
+        excluded, bound, alpha, steps, status, reads = (
+            np.zeros(p.X.p, dtype=bool),
+            -np.inf,
+            self.a,
+            0,
+            "max_rounds",
+            0,
+        )
         while reads < s.max_rounds:
             poll()
             self.refresh(excluded)
@@ -126,7 +155,16 @@ class PrimalDualSolver:
                 fit = self.descent.solve(lambda0, fit, poll)
             self.a = ascent.best_a
             if not everywhere:
-                return Certified(fit, self.descent.price(lambda0, fit), math.nan, steps, ended, self.a, excluded, 0)
+                return Certified(
+                    fit,
+                    self.descent.price(lambda0, fit),
+                    math.nan,
+                    steps,
+                    ended,
+                    self.a,
+                    excluded,
+                    0,
+                )
             value, h, t = self.read(lambda0, self.a, fit)
             reads += 1
             if value > bound:
@@ -142,10 +180,14 @@ class PrimalDualSolver:
             if not self.include(lambda0, h, t, excluded):
                 status = ended if ended in ("max_iter", "diverged") else "gap_not_closed"
                 break
-        return Certified(fit, self.descent.price(lambda0, fit), bound, steps, status, alpha, excluded, reads)
+        return Certified(
+            fit, self.descent.price(lambda0, fit), bound, steps, status, alpha, excluded, reads
+        )
 
     def read(self, lambda0, a, fit):
-        """D(a) over all p columns less a margin, h (p,) and pulls (p, 2): -t, and minus the slopes at the fit. One read of X."""
+        """D(a) over all p columns less a margin, h (p,) and pulls (p, 2): -t, and minus the slopes
+        at the fit. One read of X.
+        """
         p = self.problem
         R = np.column_stack([p.weights * a, slopes_at(self.model, fit)])
         pulls = np.empty((p.X.p, 2))
@@ -161,18 +203,25 @@ class PrimalDualSolver:
         return self.dual.smooth_part(a) - float(over.sum()) - CLOSED / 3.0 * self.scale, h, pulls
 
     def exclude(self, lambda0, bound, top, h, pulls):
-        """(p,) columns that are zero in every optimum, by a bound and the value `top` of a fit: rule (16) where no box is about, and D + (lambda0 f_j - h_j)_+ > top, which needs convexity only."""
+        """(p,) columns that are zero in every optimum, by a bound and the value `top` of a fit:
+        rule (16) where no box is about, and D + (lambda0 f_j - h_j)_+ > top, which needs convexity
+        only.
+        """
         p, safe = self.problem, 1e-9 * self.scale
         price = lambda0 * self.descent.factor_all
         out = bound + np.maximum(price - h, 0.0) > top + safe
         if not p.boxed:
             radius = np.sqrt(2.0 * smoothness(p.loss) * p.square * max(top - bound + safe, 0.0))
-            out |= np.abs(pulls[:, 0]) + radius < (2.0 * np.sqrt(price * self.lambda2) + self.lambda1) * (1 - 1e-9)
+            out |= np.abs(pulls[:, 0]) + radius < (
+                2.0 * np.sqrt(price * self.lambda2) + self.lambda1
+            ) * (1 - 1e-9)
         out[p.forced] = False
         return out | ~self.priced
 
     def include(self, lambda0, h, pulls, excluded):
-        """Algorithm 3: the ceil(include log p) columns of largest |t_j| among those outside that would lower D or P; True if any joined. paper_defaults: among all that rule (16) leaves."""
+        """Algorithm 3: the ceil(include log p) columns of largest |t_j| among those outside that
+        would lower D or P; True if any joined. paper_defaults: among all that rule (16) leaves.
+        """
         p, model = self.problem, self.model
         price = lambda0 * self.descent.factor_all
         able = self.priced & ~excluded & (model.where < 0)
@@ -214,11 +263,17 @@ class _Ascent:
         s, p = self.solver, self.solver.problem
         if fit is self.fit or s.descent.price(self.lambda0, fit) < self.top():
             self.fit = fit
-            eta = p.offset + fit.b @ s.model.Z[s.model.where[fit.support]] + (0.0 if p.quadratic else fit.b0)
+            eta = (
+                p.offset
+                + fit.b @ s.model.Z[s.model.where[fit.support]]
+                + (0.0 if p.quadratic else fit.b0)
+            )
             self.consider(s.dual.of_predictor(eta))
 
     def improve(self, b, poll):
-        """The primal from b(a): coordinate descent (13) until the support rests, then a refit; without the primal step a refit alone. Once per support. Returns the fit."""
+        """The primal from b(a): coordinate descent (13) until the support rests, then a refit;
+        without the primal step a refit alone. Once per support. Returns the fit.
+        """
         s = self.solver
         J = np.flatnonzero((b != 0.0) | s.locked)
         J = J[np.argsort(s.index[J])]
@@ -228,7 +283,11 @@ class _Ascent:
             self.tried.add(key)
             s.descent.b0 = self.fit.b0
             if s.settings.primal_step:
-                self.offer(s.descent.solve(self.lambda0, Fit(support, b[J], self.fit.b0, math.nan), poll, settled=False))
+                self.offer(
+                    s.descent.solve(
+                        self.lambda0, Fit(support, b[J], self.fit.b0, math.nan), poll, settled=False
+                    )
+                )
             else:
                 self.offer(s.descent.refit(support, b[J]))
 
@@ -243,7 +302,9 @@ class _Ascent:
         return min(1.0 / L, 2.0 / (s.dual.least * t + 2.0 * L))
 
     def run(self, poll):
-        """Ascend until the gap is small, the bound rests or max_iter steps were taken: the status."""
+        """Ascend until the gap is small, the bound rests or max_iter steps were taken: the
+        status.
+        """
         s, settings, history = self.solver, self.solver.settings, []
         for t in range(1, settings.max_iter + 1):
             b, self.steps = self.consider(self.a), t
@@ -252,7 +313,9 @@ class _Ascent:
             if t % EXAMINED == 1:
                 poll()
                 self.improve(b, poll)
-                b_mean = self.consider(balance(self.mean, s.problem.weights) if s.dual.tied else self.mean)
+                b_mean = self.consider(
+                    balance(self.mean, s.problem.weights) if s.dual.tied else self.mean
+                )
                 mean_value = self.value
                 self.improve(b_mean, poll)
                 history.append((self.best, mean_value))
@@ -270,8 +333,12 @@ class _Ascent:
         return "max_iter"
 
 
-def solve_lambda0(model, lambda0, *, lambda1=0.0, lambda2, settings=None, start=None, poll=lambda: None):
-    """`Certified` solution of (P) at one lambda0 over all p columns: what it starts from are the forced columns and the ceil(include log p) of largest slope (Algorithm 2), or what W holds."""
+def solve_lambda0(
+    model, lambda0, *, lambda1=0.0, lambda2, settings=None, start=None, poll=lambda: None
+):
+    """`Certified` solution of (P) at one lambda0 over all p columns: what it starts from are the
+    forced columns and the ceil(include log p) of largest slope (Algorithm 2), or what W holds.
+    """
     settings = settings or PrimalDual()
     settings.check(model.problem, lambda1, lambda2)
     model.grow(model.problem.forced)

@@ -1,8 +1,12 @@
-"""Checks of many supports over all columns: the walk from one support to the next is recorded once on their members, then replayed on every range of columns.
+"""Checks of many supports over all columns: the walk from one support to the next is recorded once
+on their members, then replayed on every range of columns.
 
-A step of the walk changes V = G_{:,S} B, c and s of a column by rank one (see `exchange`), so that a check of the next support costs O(k) a column where a table made anew costs O(k^2).
-Columns in a range are independent of each other: ranges run side by side on the threads, and how they are cut never shows.
+A step of the walk changes V = G_{:,S} B, c and s of a column by rank one (see `exchange`), so that
+a check of the next support costs O(k) a column where a table made anew costs O(k^2). Columns in a
+range are independent of each other: ranges run side by side on the threads, and how they are cut
+never shows.
 """
+
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +22,11 @@ RANKING = 1e299  # a ceiling from which on every pair is wanted
 class Supports(NamedTuple):
     """The e supports to be checked, by numbers among their r members.
 
-    S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| / sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap must reach
-    (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be pruned; index, row, locked, paid (r,): columns of the members, where their Gram rows stand, who stays, prices.
+    S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| /
+    sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap
+    must reach (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be
+    pruned; index, row, locked, paid (r,): columns of the members, where their Gram rows stand, who
+    stays, prices.
     """
 
     S: np.ndarray
@@ -35,8 +42,10 @@ class Supports(NamedTuple):
 
 
 class Tape(NamedTuple):
-    """A walk of T steps: kind (T,); what (T,): member that comes, position that goes, or number of the support; size (T,) before the step; x, y, z (T, K) and number (T, 2) what a column needs for it;
-    B (e, K, K) inverses to start anew from."""
+    """A walk of T steps: kind (T,); what (T,): member that comes, position that goes, or number of
+    the support; size (T,) before the step; x, y, z (T, K) and number (T, 2) what a column needs for
+    it; B (e, K, K) inverses to start anew from.
+    """
 
     kind: np.ndarray
     what: np.ndarray
@@ -52,12 +61,23 @@ def new_tape(supports):
     """An empty tape, long enough for the supports."""
     e, K = supports.S.shape
     T = int(2 * e + (supports.size // 2 + 1).sum())
-    return Tape(np.empty(T, np.int64), np.empty(T, np.int64), np.empty(T, np.int64), np.empty((T, K)), np.empty((T, K)), np.empty((T, K)), np.empty((T, 2)), np.empty((e, K, K)))
+    return Tape(
+        np.empty(T, np.int64),
+        np.empty(T, np.int64),
+        np.empty(T, np.int64),
+        np.empty((T, K)),
+        np.empty((T, K)),
+        np.empty((T, K)),
+        np.empty((T, 2)),
+        np.empty((e, K, K)),
+    )
 
 
 @njit
 def record(state, members, supports, follow, tape):
-    """Walk through the supports and write the tape; returns its length. With `follow` the coefficients are those of the quadratic's optimum, else the given ones, and each support starts anew.
+    """Walk through the supports and write the tape; returns its length. With `follow` the
+    coefficients are those of the quadratic's optimum, else the given ones, and each support starts
+    anew.
 
     state, members: a `State` and the `Columns` of the r members.
     """
@@ -88,7 +108,11 @@ def record(state, members, supports, follow, tape):
             free = not supports.locked[state.S[i]]
             tape.x[T, i] = state.b[i] / state.B[i, i] if free else 0.0
             tape.y[T, i] = 1.0 / state.B[i, i]
-            tape.z[T, i] = state.b[i] * state.b[i] / state.B[i, i] - 2.0 * supports.paid[state.S[i]] if free else 1e300
+            tape.z[T, i] = (
+                state.b[i] * state.b[i] / state.B[i, i] - 2.0 * supports.paid[state.S[i]]
+                if free
+                else 1e300
+            )
             supports.S[e, i] = state.S[i]  # positions follow the walk from here on
             supports.b[e, i] = state.b[i]
             if free:
@@ -129,15 +153,19 @@ def _walk(state, members, S, k, tape, T):
 
 @njit
 def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, column):
-    """Write the columns of start..stop that may have an exchange below the ceiling with some support; returns how many.
+    """Write the columns of start..stop that may have an exchange below the ceiling with some
+    support; returns how many.
 
-    With A = a_j + 2 lambda2, h = ||B||_2 sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii) there is no such swap if |c_j| <= sqrt(t^2 - 2 ceiling) sqrt(A) - t sqrt(h), and no such addition
-    if c_j^2 <= 2 (target - ceiling) (A - h), a ceiling below 0 taken as 0.
-    Proof for the swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den A - g'Bg + V_ji^2 / B_ii, and V_ji^2 / B_ii <= g'Bg <= h.
-    Prices must not fall below those of the members.
+    With A = a_j + 2 lambda2, h = ||B||_2 sum_i G_ij^2 >= g'Bg and t = min_i |b_i| / sqrt(B_ii)
+    there is no such swap if |c_j| <= sqrt(t^2 - 2 ceiling) sqrt(A) - t sqrt(h), and no such
+    addition if c_j^2 <= 2 (target - ceiling) (A - h), a ceiling below 0 taken as 0. Proof for the
+    swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den A - g'Bg + V_ji^2 / B_ii, and
+    V_ji^2 / B_ii <= g'Bg <= h. Prices must not fall below those of the members.
     """
     count, h, c, held = 0, np.empty(RANGE), np.empty(RANGE), np.empty(RANGE)
-    for left in range(start, stop, RANGE):  # few columns, so that the Gram rows stay in the cache from one support to the next
+    for left in range(
+        start, stop, RANGE
+    ):  # few columns, so that the Gram rows stay in the cache from one support to the next
         m = min(RANGE, stop - left)
         held[:] = 0.0
         for e in range(supports.size.size):
@@ -147,8 +175,14 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
             S, b = supports.S[e], supports.b[e]
             i = 0
             while i + 4 <= k:
-                g0, g1 = rows[supports.row[S[i]], left : left + m], rows[supports.row[S[i + 1]], left : left + m]
-                g2, g3 = rows[supports.row[S[i + 2]], left : left + m], rows[supports.row[S[i + 3]], left : left + m]
+                g0, g1 = (
+                    rows[supports.row[S[i]], left : left + m],
+                    rows[supports.row[S[i + 1]], left : left + m],
+                )
+                g2, g3 = (
+                    rows[supports.row[S[i + 2]], left : left + m],
+                    rows[supports.row[S[i + 3]], left : left + m],
+                )
                 b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
                 for j in range(m):
                     h[j] += g0[j] * g0[j] + g1[j] * g1[j] + g2[j] * g2[j] + g3[j] * g3[j]
@@ -160,7 +194,12 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
                     h[j] += g0[j] * g0[j]
                     c[j] -= b0 * g0[j]
                 i += 1
-            t, bound, target, ceiling = supports.b[e, -1], supports.norm[e], supports.target[e], supports.ceiling[e]
+            t, bound, target, ceiling = (
+                supports.b[e, -1],
+                supports.norm[e],
+                supports.target[e],
+                supports.ceiling[e],
+            )
             slack = max(ceiling, 0.0)
             least = np.sqrt(max(t * t - 2.0 * slack, 0.0))
             for j in range(m):
@@ -168,7 +207,11 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
                 rest = A - bound * h[j]
                 size = max(abs(c[j]) - lambda1, 0.0)
                 swap = least > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest)
-                safe = rest > 0.0 and swap and size * size <= 2.0 * (target + price[left + j] - slack) * rest
+                safe = (
+                    rest > 0.0
+                    and swap
+                    and size * size <= 2.0 * (target + price[left + j] - slack) * rest
+                )
                 held[j] += 0.0 if safe else 1.0
         for j in range(m):
             if held[j] > 0.0 and usable[left + j]:
@@ -178,16 +221,42 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
 
 
 @njit
-def replay(rows, q, a, price, supports, tape, T, twice, lambda1, columns, m, change, column, position, found):
-    """Replay a tape on m columns and keep for each support the change.shape[1] best exchanges, by the exact change on the quadratic; found (e,) how many there are.
+def replay(
+    rows,
+    q,
+    a,
+    price,
+    supports,
+    tape,
+    T,
+    twice,
+    lambda1,
+    columns,
+    m,
+    change,
+    column,
+    position,
+    found,
+):
+    """Replay a tape on m columns and keep for each support the change.shape[1] best exchanges, by
+    the exact change on the quadratic; found (e,) how many there are.
 
     rows (r, p) Gram rows over all columns; q, a (p,) products with y and diagonal; price (p,).
-    Kept are the lowest of: swaps with change < ceiling, and additions (position -1) that lower F by more than target + price_j, entered as change = target + price_j - gain.
-    One entry a column when ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
+    Kept are the lowest of: swaps with change < ceiling, and additions (position -1) that lower F by
+    more than target + price_j, entered as change = target + price_j - gain. One entry a column when
+    ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain
+    is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
     """
     r, K = supports.row.size, tape.x.shape[1]
     G, V = np.empty((r, m)), np.empty((K, m))
-    A, c, s, rho, score, extra = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    A, c, s, rho, score, extra = (
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+    )
     for j in range(m):
         A[j], extra[j] = a[columns[j]] + twice, 2.0 * price[columns[j]]
     for i in range(r):
@@ -207,8 +276,18 @@ def replay(rows, q, a, price, supports, tape, T, twice, lambda1, columns, m, cha
                     v[j] = 0.0
                     c[j] -= x[i] * g[j]
                 for l in range(0, k, 4):  # four members a pass
-                    b0, b1, b2, b3 = B[l], B[l + 1] if l + 1 < k else 0.0, B[l + 2] if l + 2 < k else 0.0, B[l + 3] if l + 3 < k else 0.0
-                    g0, g1, g2, g3 = G[int(y[l])], G[int(y[min(l + 1, k - 1)])], G[int(y[min(l + 2, k - 1)])], G[int(y[min(l + 3, k - 1)])]
+                    b0, b1, b2, b3 = (
+                        B[l],
+                        B[l + 1] if l + 1 < k else 0.0,
+                        B[l + 2] if l + 2 < k else 0.0,
+                        B[l + 3] if l + 3 < k else 0.0,
+                    )
+                    g0, g1, g2, g3 = (
+                        G[int(y[l])],
+                        G[int(y[min(l + 1, k - 1)])],
+                        G[int(y[min(l + 2, k - 1)])],
+                        G[int(y[min(l + 3, k - 1)])],
+                    )
                     for j in range(m):
                         v[j] += b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
                 for j in range(m):
@@ -244,12 +323,52 @@ def replay(rows, q, a, price, supports, tape, T, twice, lambda1, columns, m, cha
             for j in range(m):
                 out[j] = last[j]
         else:
-            found[what] = _best(V, A, c, s, score, extra, supports, what, k, x, y, z, lambda1, columns, m, change[what], column[what], position[what])
+            found[what] = _best(
+                V,
+                A,
+                c,
+                s,
+                score,
+                extra,
+                supports,
+                what,
+                k,
+                x,
+                y,
+                z,
+                lambda1,
+                columns,
+                m,
+                change[what],
+                column[what],
+                position[what],
+            )
 
 
 @njit
-def _best(V, A, c, s, score, extra, supports, e, k, theta, inverse, limit, lambda1, columns, m, change, column, position):
-    """The best exchanges of support e among m columns. One vector pass finds the columns where some pair may count, without division; these few are then looked at pair by pair."""
+def _best(
+    V,
+    A,
+    c,
+    s,
+    score,
+    extra,
+    supports,
+    e,
+    k,
+    theta,
+    inverse,
+    limit,
+    lambda1,
+    columns,
+    m,
+    change,
+    column,
+    position,
+):
+    """The best exchanges of support e among m columns. One vector pass finds the columns where some
+    pair may count, without division; these few are then looked at pair by pair.
+    """
     ceiling, target, room, kept = supports.ceiling[e], supports.target[e], change.size, START
     ranking = ceiling >= RANKING
     bar = 2.0 * (target if ranking else target - ceiling)

@@ -1,7 +1,10 @@
-"""Whole sweeps over the sizes, overshoots and kicks on the exact table, in kernels: Python is entered once for some 10 ms of work, to see whether it shall stop.
+"""Whole sweeps over the sizes, overshoots and kicks on the exact table, in kernels: Python is
+entered once for some 10 ms of work, to see whether it shall stop.
 
-`Held` keeps the best support of each size (unforced columns); `exchange.State` walks from one to the next by rank-one changes.
+`Held` keeps the best support of each size (unforced columns); `exchange.State` walks from one to
+the next by rank-one changes.
 """
+
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +17,11 @@ IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in Held.note
 
 
 class Held(NamedTuple):
-    """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from it,
-    Python has not seen it; note = (a size improved, entries touched, tables of swaps, last size worth having, no column was independent of the last support)."""
+    """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value
+    (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from
+    it, Python has not seen it; note = (a size improved, entries touched, tables of swaps, last size
+    worth having, no column was independent of the last support).
+    """
 
     S: np.ndarray
     b: np.ndarray
@@ -25,7 +31,9 @@ class Held(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """F of the empty quadratic, what counts as an improvement at F (relative, and at least), F of a perfect fit, number of forced columns, most swaps in a polish."""
+    """F of the empty quadratic, what counts as an improvement at F (relative, and at least), F of a
+    perfect fit, number of forced columns, most swaps in a polish.
+    """
 
     empty: float
     relative: float
@@ -39,12 +47,20 @@ def new_held(max_k, capacity):
     """Nothing held, for sizes 0..max_k and supports of up to `capacity` columns."""
     note = np.zeros(5)
     note[LAST] = max_k
-    return Held(np.zeros((max_k + 1, capacity), np.int64), np.zeros((max_k + 1, capacity)), np.full(max_k + 1, np.inf), np.ones((3, max_k + 1), np.bool_), note)
+    return Held(
+        np.zeros((max_k + 1, capacity), np.int64),
+        np.zeros((max_k + 1, capacity)),
+        np.full(max_k + 1, np.inf),
+        np.ones((3, max_k + 1), np.bool_),
+        note,
+    )
 
 
 @njit
 def load(state, held, columns, limits, k):
-    """Make the state hold the support of size k: by rank-one changes where it is near and they are few, else anew."""
+    """Make the state hold the support of size k: by rank-one changes where it is near and they are
+    few, else anew.
+    """
     size, have = k + limits.forced, state.count[0]
     mark = state.scratch[4]
     strange = 0
@@ -79,17 +95,25 @@ def settle(state, held, columns, limits, polished):
     held.note[WORK] += 3.0 * size * columns.w  # the step that led here
     value = limits.empty - fitted_part(state, columns)
     if polished:
-        tables = polish(state, columns, max(limits.relative * abs(value), limits.least), limits.max_swaps)
+        tables = polish(
+            state, columns, max(limits.relative * abs(value), limits.least), limits.max_swaps
+        )
         held.note[TABLES] += 1
         held.note[WORK] += 3.0 * abs(tables) * size * columns.w
         value = limits.empty - fitted_part(state, columns)
     k = size - limits.forced
     if k > held.note[LAST]:
         return
-    bar = held.value[k] - max(limits.relative * abs(held.value[k]), limits.least) if held.value[k] < np.inf else np.inf
+    bar = (
+        held.value[k] - max(limits.relative * abs(held.value[k]), limits.least)
+        if held.value[k] < np.inf
+        else np.inf
+    )
     if not value < bar:
         return
-    if state.count[1] > 0:  # rounding of the walk: one step of refinement, or anew where that is not small
+    if (
+        state.count[1] > 0
+    ):  # rounding of the walk: one step of refinement, or anew where that is not small
         residual, off, length = state.scratch[1], 0.0, 0.0
         for i in range(size):
             t = columns.q[state.S[i]] - columns.twice * state.b[i]
@@ -120,7 +144,8 @@ def settle(state, held, columns, limits, polished):
 
 @njit
 def sweep(state, held, columns, limits, up, start):
-    """Steps from sizes `start` on, up (best addition) or down (cheapest removal), each polished and kept if it improves; only from supports whose step was not taken before.
+    """Steps from sizes `start` on, up (best addition) or down (cheapest removal), each polished and
+    kept if it improves; only from supports whose step was not taken before.
 
     Returns the size to go on from once BUDGET is spent, -1 at the end.
     """
@@ -145,16 +170,20 @@ def sweep(state, held, columns, limits, up, start):
                 if moved:
                     drop(state, columns, i)
             if moved:
-                settle(state, held, columns, limits, moved)  # not True: a constant would compile a second kernel
+                settle(
+                    state, held, columns, limits, moved
+                )  # not True: a constant would compile a second kernel
         k += 1 if up else -1
     return -1
 
 
 @njit
 def overshoot(state, held, columns, limits, top, stage):
-    """From the last size add columns up to `top`, then remove the cheapest, polished from the last size down.
+    """From the last size add columns up to `top`, then remove the cheapest, polished from the last
+    size down.
 
-    stage: 0 at first; the state carries the rest: returns the stage to go on from once BUDGET is spent (1 up, 2 down), 0 at the end.
+    stage: 0 at first; the state carries the rest: returns the stage to go on from once BUDGET is
+        spent (1 up, 2 down), 0 at the end.
     """
     held.note[WORK] = 0.0
     last = int(held.note[LAST])
@@ -182,9 +211,12 @@ def overshoot(state, held, columns, limits, top, stage):
 
 @njit
 def kick(state, held, columns, limits, counts, noise, start):
-    """From the support of each size, from `start` on, drop counts[k] members, the small coefficients first, with luck; add the best columns instead and polish. Every size on the way competes.
+    """From the support of each size, from `start` on, drop counts[k] members, the small
+    coefficients first, with luck; add the best columns instead and polish. Every size on the way
+    competes.
 
-    noise (K + 1, K + 1): factors by the rank of |b|, so that chance does not fall on column numbers. Returns the size to go on from once BUDGET is spent, -1 at the end.
+    noise (K + 1, K + 1): factors by the rank of |b|, so that chance does not fall on column
+    numbers. Returns the size to go on from once BUDGET is spent, -1 at the end.
     """
     held.note[WORK] = 0.0
     order, cost = np.empty(held.S.shape[1], np.int64), np.empty(held.S.shape[1])

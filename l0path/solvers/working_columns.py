@@ -1,7 +1,9 @@
-"""What the models on the working columns share: which columns these are, exchanges of a quadratic among them.
+"""What the models on the working columns share: which columns these are, exchanges of a quadratic
+among them.
 
 A column's number among all p is its *index*, its place among the working columns W its *position*.
 """
+
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +14,9 @@ READ = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
 class Quadratic(NamedTuple):
-    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), diagonal a (m,), inverse B (k, k) of G_SS + 2 lambda2 I."""
+    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), diagonal a (m,), inverse B (k,
+    k) of G_SS + 2 lambda2 I.
+    """
 
     rows: np.ndarray
     c: np.ndarray
@@ -21,7 +25,9 @@ class Quadratic(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """An exchange: drop the column `out` (-1: none), add the column `into` (-1: none); `change` of F that the quadratic foretells."""
+    """An exchange: drop the column `out` (-1: none), add the column `into` (-1: none); `change` of
+    F that the quadratic foretells.
+    """
 
     change: float
     out: int
@@ -29,7 +35,9 @@ class Candidate(NamedTuple):
 
 
 class WorkingColumns:
-    """The working columns: W (indices), where (p,) positions or -1, Z (capacity, n) one column a row."""
+    """The working columns: W (indices), where (p,) positions or -1, Z (capacity, n) one column a
+    row.
+    """
 
     def __init__(self, problem):
         self.problem = problem
@@ -42,7 +50,9 @@ class WorkingColumns:
 
     @property
     def room(self):
-        """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does not begin with more (it may grow beyond)."""
+        """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does
+        not begin with more (it may grow beyond).
+        """
         return getattr(self.problem.X.design, "memory_limit", 1 << 62) // (8 * self.problem.X.n)
 
     def grow(self, J):
@@ -79,28 +89,78 @@ class WorkingColumns:
     def prices(self, lambda0, J):
         """What a column of J costs by being in: lambda0 f_j, 1e300 where f_j is infinite."""
         factor = self.problem.factor[J]
-        return np.where(np.isfinite(factor), lambda0 * np.minimum(factor, 1e300), 1e300) if lambda0 else np.zeros(factor.size)
+        return (
+            np.where(np.isfinite(factor), lambda0 * np.minimum(factor, 1e300), 1e300)
+            if lambda0
+            else np.zeros(factor.size)
+        )
 
     def terms(self, fit, J, lambda0):
-        """What an exchange of a fit with columns J has to know of them: skip (m,) unusable or in the support, locked (k,) forced, price (m,) and paid (k,) lambda0 f."""
+        """What an exchange of a fit with columns J has to know of them: skip (m,) unusable or in
+        the support, locked (k,) forced, price (m,) and paid (k,) lambda0 f.
+        """
         p = self.problem
         skip = ~p.usable[J]
         if fit.support.size:  # np.isin would sort both
-            skip |= fit.support[np.minimum(np.searchsorted(fit.support, J), fit.support.size - 1)] == J
-        locked = np.isin(fit.support, p.forced, assume_unique=True) if p.forced.size else np.zeros(fit.support.size, dtype=bool)
-        paid = np.where(locked, 0.0, lambda0 * p.factor[fit.support]) if lambda0 else np.zeros(fit.support.size)
+            skip |= (
+                fit.support[np.minimum(np.searchsorted(fit.support, J), fit.support.size - 1)] == J
+            )
+        locked = (
+            np.isin(fit.support, p.forced, assume_unique=True)
+            if p.forced.size
+            else np.zeros(fit.support.size, dtype=bool)
+        )
+        paid = (
+            np.where(locked, 0.0, lambda0 * p.factor[fit.support])
+            if lambda0
+            else np.zeros(fit.support.size)
+        )
         return skip, locked, self.prices(lambda0, J), paid
 
-    def scan(self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns):
-        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for), ascending by change: list of Candidate."""
+    def scan(
+        self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns
+    ):
+        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for),
+        ascending by change: list of Candidate.
+        """
         skip, locked, price, paid = self.terms(fit, columns, lambda0)
         self.tables += 1
-        change, column, position = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
-        count = scan(quadratic.rows, quadratic.B, fit.b, quadratic.c, quadratic.a, skip, locked, price, paid, lambda1, lambda2, target, ceiling, change, column, position)
-        return candidates(fit.support, change[:count], columns[column[:count]], position[:count], keep)
+        change, column, position = (
+            np.empty(keep),
+            np.empty(keep, np.int64),
+            np.empty(keep, np.int64),
+        )
+        count = scan(
+            quadratic.rows,
+            quadratic.B,
+            fit.b,
+            quadratic.c,
+            quadratic.a,
+            skip,
+            locked,
+            price,
+            paid,
+            lambda1,
+            lambda2,
+            target,
+            ceiling,
+            change,
+            column,
+            position,
+        )
+        return candidates(
+            fit.support, change[:count], columns[column[:count]], position[:count], keep
+        )
 
 
 def candidates(support, change, into, position, keep):
-    """The `keep` lowest exchanges as a list of Candidate, ascending; ties go to the smaller column. position: in the support, -1 for an addition."""
+    """The `keep` lowest exchanges as a list of Candidate, ascending; ties go to the smaller column.
+    position: in the support, -1 for an addition.
+    """
     best = np.lexsort((position, into, change))[:keep]
-    return [Candidate(float(change[e]), -1 if position[e] < 0 else int(support[position[e]]), int(into[e])) for e in best]
+    return [
+        Candidate(
+            float(change[e]), -1 if position[e] < 0 else int(support[position[e]]), int(into[e])
+        )
+        for e in best
+    ]

@@ -1,7 +1,10 @@
-"""First-order algorithms: how many gradients the published forms need, and how good the supports are, alone, polished and swept, against the default path.
+"""First-order algorithms: how many gradients the published forms need, and how good the supports
+are, alone, polished and swept, against the default path.
 
-    python tests/benchmarks/first_order.py [--part gradients|supports] [--only sq_ar9,lg_ar9] [--sizes 5,10,25] [--ridge 0.01] [--k 50]
+python tests/benchmarks/first_order.py [--part gradients|supports] [--only sq_ar9,lg_ar9] [--sizes
+5,10,25] [--ridge 0.01] [--k 50]
 """
+
 import time
 
 import numpy as np
@@ -10,15 +13,41 @@ from common import INSTANCES, agreement, arguments, instance, smaller
 import l0path
 from l0path.inputs import parse
 from l0path.problem import pose
-from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient, projected_gradient, views
+from l0path.solvers import (
+    DualIHT,
+    FeatureGenerating,
+    LocalSearch,
+    PrimalDual,
+    ProjectedGradient,
+    projected_gradient,
+    views,
+)
 from l0path.solvers.local_search import pairs_tried
 from l0path.working_set import Clock, SupportPath, make_model, seed
 
-DEFAULTS = dict(fit_intercept=True, standardize=True, sample_weight=None, class_weight=None, offset=None, lower=-np.inf, upper=np.inf, always_include=None, exclude=None, penalty_factor=None,
-                feature_names=None, gamma=0.25, delta=None)
+DEFAULTS = dict(
+    fit_intercept=True,
+    standardize=True,
+    sample_weight=None,
+    class_weight=None,
+    offset=None,
+    lower=-np.inf,
+    upper=np.inf,
+    always_include=None,
+    exclude=None,
+    penalty_factor=None,
+    feature_names=None,
+    gamma=0.25,
+    delta=None,
+)
 VARIANTS = ("pg", "apg", "pg+", "apg+", "pg_ll")
-ALGORITHMS = {**{name: ProjectedGradient(variant=name) for name in (*VARIANTS, "htp")}, "dual_iht": DualIHT(), "stochastic_dual_iht": DualIHT(blocks=10), "primal_dual": PrimalDual(),
-              "feature_generating": FeatureGenerating()}
+ALGORITHMS = {
+    **{name: ProjectedGradient(variant=name) for name in (*VARIANTS, "htp")},
+    "dual_iht": DualIHT(),
+    "stochastic_dual_iht": DualIHT(blocks=10),
+    "primal_dual": PrimalDual(),
+    "feature_generating": FeatureGenerating(),
+}
 MAPS = 10_000  # at most, of each run
 
 
@@ -27,7 +56,7 @@ def posed(X, y, loss):
     return pose(parse(X, y, loss=loss, **DEFAULTS)[0])
 
 
-# ------------------------------------------------------------------------------------------------------------------------------------------------------------------------- gradients
+# -------------------- gradients
 
 
 class Counter:
@@ -48,42 +77,73 @@ class Counter:
 
 
 def gradients(X, y, loss, k):
-    """{variant: (gradient evaluations, status, F, seconds)} of the published forms, from zero to residual 1e-6, at most MAPS maps."""
+    """{variant: (gradient evaluations, status, F, seconds)} of the published forms, from zero to
+    residual 1e-6, at most MAPS maps.
+    """
     out, problem = {}, posed(X, y, loss)
     for variant in VARIANTS:
         settings = ProjectedGradient(variant=variant, paper_defaults=True, tol=1e-6, max_iter=MAPS)
         began = time.perf_counter()
         with Counter() as counter:
-            found = projected_gradient.solve_k(make_model(problem), k, lambda2=0.0 if loss == "squared" else 1e-10, settings=settings)
+            found = projected_gradient.solve_k(
+                make_model(problem),
+                k,
+                lambda2=0.0 if loss == "squared" else 1e-10,
+                settings=settings,
+            )
         out[variant] = counter.count, found.status, found.fit.value, time.perf_counter() - began
     return out
 
 
 def gradient_table(cases, sizes):
     """One row per instance and size."""
-    print("| instance | k | " + " | ".join(f"{v} gradients" for v in VARIANTS) + " | apg+ / pg | F after refit, over the lowest: " + ", ".join(VARIANTS) + " |\n" + "|---" * (len(VARIANTS) + 4) + "|")
+    print(
+        "| instance | k | "
+        + " | ".join(f"{v} gradients" for v in VARIANTS)
+        + " | apg+ / pg | F after refit, over the lowest: "
+        + ", ".join(VARIANTS)
+        + " |\n"
+        + "|---" * (len(VARIANTS) + 4)
+        + "|"
+    )
     for name, (X, y, loss) in cases.items():
         if loss not in ("squared", "logistic"):
             continue
         for k in sizes:
             rows = gradients(X, y, loss, k)
             least = min(value for _, _, value, _ in rows.values())
-            counts = " | ".join(f"{count}{'' if status == 'converged' else ' (' + status + ')'}" for count, status, _, _ in rows.values())
-            print(f"| {name} | {k} | {counts} | 1/{rows['pg'][0] / rows['apg+'][0]:.0f} | " + ", ".join(f"{value / least:.4f}" for _, _, value, _ in rows.values()) + " |", flush=True)
+            counts = " | ".join(
+                f"{count}{'' if status == 'converged' else ' (' + status + ')'}"
+                for count, status, _, _ in rows.values()
+            )
+            print(
+                f"| {name} | {k} | {counts} | 1/{rows['pg'][0] / rows['apg+'][0]:.0f} | "
+                + ", ".join(f"{value / least:.4f}" for _, _, value, _ in rows.values())
+                + " |",
+                flush=True,
+            )
 
 
-# -------------------------------------------------------------------------------------------------------------------------------------------------------------------------- supports
+# -------------------- supports
 
 
 def polished(path, support):
-    """Value of a support after swaps with refit at its own size alone, until none over all columns improves."""
+    """Value of a support after swaps with refit at its own size alone, until none over all columns
+    improves.
+    """
     model, mover, k = path.model, path.mover, support.size
     model.grow(support)
     fit = model.refit(support, 0.0, path.lambda2)
     while True:
         fit = mover.polish(fit) if path.exact else mover.polish(fit, thorough=True)
-        ceiling, keep = (-path.store.tolerance(fit.value), 10) if path.exact else (1e300, pairs_tried(path.settings, model.problem.n_eff, k))
-        found = model.violators([fit], [1e300], lambda1=0.0, lambda2=path.lambda2, ceilings=[ceiling], keep=[keep])[0]
+        ceiling, keep = (
+            (-path.store.tolerance(fit.value), 10)
+            if path.exact
+            else (1e300, pairs_tried(path.settings, model.problem.n_eff, k))
+        )
+        found = model.violators(
+            [fit], [1e300], lambda1=0.0, lambda2=path.lambda2, ceilings=[ceiling], keep=[keep]
+        )[0]
         if not model.grow(np.array([c.into for c in found], dtype=np.int64)):
             return fit.value
 
@@ -94,13 +154,33 @@ def values_of(fits):
 
 
 def supports_of(problem, path, ridge, K):
-    """{k: value} three times: the supports of a path polished each at its own size; sweeps over all sizes that begin with them; the default path, which they join once it is done, swept on."""
+    """{k: value} three times: the supports of a path polished each at its own size; sweeps over all
+    sizes that begin with them; the default path, which they join once it is done, swept on.
+    """
     model = make_model(problem)
     supports = {s.k: s.support for s in path.solutions if s.k}
-    engine = SupportPath(model, lambda1=0.0, lambda2=ridge, max_k=K, settings=LocalSearch(), clock=Clock(), supports=list(supports.values()))
+    engine = SupportPath(
+        model,
+        lambda1=0.0,
+        lambda2=ridge,
+        max_k=K,
+        settings=LocalSearch(),
+        clock=Clock(),
+        supports=list(supports.values()),
+    )
     seed(model, engine.store.fits[0], K, 0.0)
     alone = {k: polished(engine, support) for k, support in supports.items()}
-    swept, joined = (SupportPath(make_model(problem), lambda1=0.0, lambda2=ridge, max_k=K, settings=LocalSearch(), clock=Clock()) for _ in range(2))
+    swept, joined = (
+        SupportPath(
+            make_model(problem),
+            lambda1=0.0,
+            lambda2=ridge,
+            max_k=K,
+            settings=LocalSearch(),
+            clock=Clock(),
+        )
+        for _ in range(2)
+    )
     joined.run()
     swept.supports = joined.supports = list(supports.values())
     swept.run()
@@ -115,36 +195,87 @@ def share(a):
 
 def support_table(cases, ridge, K, algorithms):
     """One row per instance and algorithm; the last rows are over all instances."""
-    print("| instance | algorithm | s | alone, as good as the default path or better | polished at each size | with polish=True | sweeps from them | default path and them |\n" + "|---" * 8 + "|")
+    print(
+        "| instance | algorithm | s | alone, as good as the default path or better | polished at "
+        "each size | with polish=True | sweeps from them | default path and them |\n"
+        + "|---" * 8
+        + "|"
+    )
     rows = {name: [] for name in algorithms}
     for label, (X, y, loss) in cases.items():
-        default = {s.k: s.objective for s in l0path.fit(X, y, loss=loss, lambda2=ridge, max_k=K).solutions if s.k}
+        default = {
+            s.k: s.objective
+            for s in l0path.fit(X, y, loss=loss, lambda2=ridge, max_k=K).solutions
+            if s.k
+        }
         problem = posed(X, y, loss)
         for name in algorithms:
             began = time.perf_counter()
             path = l0path.fit(X, y, loss=loss, algorithm=ALGORITHMS[name], lambda2=ridge, max_k=K)
             seconds = time.perf_counter() - began
-            found = [{s.k: s.objective for s in path.solutions if s.k}, *supports_of(problem, path, ridge, K)]
+            found = [
+                {s.k: s.objective for s in path.solutions if s.k},
+                *supports_of(problem, path, ridge, K),
+            ]
             if name != "primal_dual":
                 settings = type(ALGORITHMS[name])(**{**vars(ALGORITHMS[name]), "polish": True})
-                found.insert(2, {s.k: s.objective for s in l0path.fit(X, y, loss=loss, algorithm=settings, lambda2=ridge, max_k=K).solutions if s.k})
+                found.insert(
+                    2,
+                    {
+                        s.k: s.objective
+                        for s in l0path.fit(
+                            X, y, loss=loss, algorithm=settings, lambda2=ridge, max_k=K
+                        ).solutions
+                        if s.k
+                    },
+                )
             else:
                 found.insert(2, {})
             cells = [agreement(values, default) for values in found]
             rows[name].append(cells)
-            print(f"| {label} | {name} | {seconds:.2f} | " + " | ".join(share(a) for a in cells) + " |", flush=True)
+            print(
+                f"| {label} | {name} | {seconds:.2f} | "
+                + " | ".join(share(a) for a in cells)
+                + " |",
+                flush=True,
+            )
     for name, those in rows.items():
-        means = [np.average([a.not_worse for a in column], weights=[a.cells for a in column]) if all(column) else float("nan") for column in zip(*those, strict=True)]
-        worst = [max(a.worst for a in column) if all(column) else float("nan") for column in zip(*those, strict=True)]
-        print(f"| all | {name} | | " + " | ".join("" if np.isnan(m) else f"{m:.0%}, worst {w:+.1e}" for m, w in zip(means, worst, strict=True)) + " |")
+        means = [
+            np.average([a.not_worse for a in column], weights=[a.cells for a in column])
+            if all(column)
+            else float("nan")
+            for column in zip(*those, strict=True)
+        ]
+        worst = [
+            max(a.worst for a in column) if all(column) else float("nan")
+            for column in zip(*those, strict=True)
+        ]
+        print(
+            f"| all | {name} | | "
+            + " | ".join(
+                "" if np.isnan(m) else f"{m:.0%}, worst {w:+.1e}"
+                for m, w in zip(means, worst, strict=True)
+            )
+            + " |"
+        )
 
 
 def main():
     """Print the tables asked for."""
-    args = arguments(__doc__.splitlines()[0], part=("gradients,supports", "tables, comma between"), only=("", "names of instances, comma between"), sizes=("5,10,25", "sizes of the gradient table"),
-                     ridge=(0.01, "lambda2 of the support table"), k=(50, "largest size of the support table"), algorithms=(",".join(ALGORITHMS), "of the support table, comma between"))
+    args = arguments(
+        __doc__.splitlines()[0],
+        part=("gradients,supports", "tables, comma between"),
+        only=("", "names of instances, comma between"),
+        sizes=("5,10,25", "sizes of the gradient table"),
+        ridge=(0.01, "lambda2 of the support table"),
+        k=(50, "largest size of the support table"),
+        algorithms=(",".join(ALGORITHMS), "of the support table, comma between"),
+    )
     names = args.only.split(",") if args.only else list(INSTANCES)
-    specs = {name: smaller({**INSTANCES[name], "n": 100, "p": 200}) if args.smoke else INSTANCES[name] for name in names}
+    specs = {
+        name: smaller({**INSTANCES[name], "n": 100, "p": 200}) if args.smoke else INSTANCES[name]
+        for name in names
+    }
     cases = {name: (*instance(**spec), spec["loss"]) for name, spec in specs.items()}
     if "gradients" in args.part:
         gradient_table(cases, [3] if args.smoke else [int(v) for v in args.sizes.split(",")])

@@ -1,30 +1,96 @@
-"""Whole paths against peers, in turn in one run: medians, ratios, memory beyond X, reads of X, objectives. Peers that are not installed are left out (see README.md)."""
-from common import Case, agreement, arguments, in_turn, instance, objectives, ratio, real_case, smaller
+"""Whole paths against peers, in turn in one run: medians, ratios, memory beyond X, reads of X,
+objectives. Peers that are not installed are left out (see README.md).
+"""
+
+from common import (
+    Case,
+    agreement,
+    arguments,
+    in_turn,
+    instance,
+    objectives,
+    ratio,
+    real_case,
+    smaller,
+)
 from peers import chosen, contestants, fingerprint, ours, profile, supports
 
 K = 50
 SYNTHETIC = {
-    "n=500 p=1000 AR(0.9)": {"seed": 1, "loss": "squared", "n": 500, "p": 1000, "k": 25, "correlation": "ar1", "rho": 0.9},
+    "n=500 p=1000 AR(0.9)": {
+        "seed": 1,
+        "loss": "squared",
+        "n": 500,
+        "p": 1000,
+        "k": 25,
+        "correlation": "ar1",
+        "rho": 0.9,
+    },
     "n=1000 p=10^4 iid": {"seed": 2, "loss": "squared", "n": 1000, "p": 10_000, "k": 10},
     "n=1000 p=10^5 iid": {"seed": 3, "loss": "squared", "n": 1000, "p": 100_000, "k": 10},
     "n=10^5 p=1000 iid": {"seed": 4, "loss": "squared", "n": 100_000, "p": 1000, "k": 10},
-    "logistic n=1000 p=1000 AR(0.9)": {"seed": 5, "loss": "logistic", "n": 1000, "p": 1000, "k": 25, "correlation": "ar1", "rho": 0.9, "snr": 1.0},
-    "logistic n=1000 p=10^4 iid": {"seed": 6, "loss": "logistic", "n": 1000, "p": 10_000, "k": 5, "snr": 1.0},
+    "logistic n=1000 p=1000 AR(0.9)": {
+        "seed": 5,
+        "loss": "logistic",
+        "n": 1000,
+        "p": 1000,
+        "k": 25,
+        "correlation": "ar1",
+        "rho": 0.9,
+        "snr": 1.0,
+    },
+    "logistic n=1000 p=10^4 iid": {
+        "seed": 6,
+        "loss": "logistic",
+        "n": 1000,
+        "p": 10_000,
+        "k": 5,
+        "snr": 1.0,
+    },
 }
-REAL = [("news20", "logistic"), ("dorothea", "logistic"), ("dorothea", "squared_hinge"), ("dexter", "logistic"), ("dexter", "squared_hinge")]
+REAL = [
+    ("news20", "logistic"),
+    ("dorothea", "logistic"),
+    ("dorothea", "squared_hinge"),
+    ("dexter", "logistic"),
+    ("dexter", "squared_hinge"),
+]
 TARGETS = {
-    ("n=500 p=1000 AR(0.9)", "abess"): 0.5, ("n=1000 p=10^4 iid", "abess"): 0.3, ("n=1000 p=10^4 iid", "adelie lasso"): 0.3, ("n=1000 p=10^5 iid", "abess"): 0.15, ("n=10^5 p=1000 iid", "abess"): 0.05,
-    ("logistic n=1000 p=1000 AR(0.9)", "abess"): 0.5, ("logistic n=1000 p=10^4 iid", "abess"): 0.3, ("news20 logistic", "abess"): 0.05,
+    ("n=500 p=1000 AR(0.9)", "abess"): 0.5,
+    ("n=1000 p=10^4 iid", "abess"): 0.3,
+    ("n=1000 p=10^4 iid", "adelie lasso"): 0.3,
+    ("n=1000 p=10^5 iid", "abess"): 0.15,
+    ("n=10^5 p=1000 iid", "abess"): 0.05,
+    ("logistic n=1000 p=1000 AR(0.9)", "abess"): 0.5,
+    ("logistic n=1000 p=10^4 iid", "abess"): 0.3,
+    ("news20 logistic", "abess"): 0.05,
 }
 
 
 def cases(args):
     """{name: Case} of the rows asked for: synthetic sizes, and the sparse sets of --data."""
     size = min(args.k, 5) if args.smoke else args.k
-    rows = {name: Case(lambda spec=smaller(spec) if args.smoke else spec: instance(**spec), spec["loss"], size) for name, spec in SYNTHETIC.items()}
+    rows = {
+        name: Case(
+            lambda spec=smaller(spec) if args.smoke else spec: instance(**spec), spec["loss"], size
+        )
+        for name, spec in SYNTHETIC.items()
+    }
     if args.data:
-        rows = {**rows, **{f"{name} {loss}": real_case(args.data, name, loss, size, most=1000 if args.smoke else None) for name, loss in REAL}}
-    return {name: case for name, case in rows.items() if not args.only or any(part in name for part in args.only.split("|"))}
+        rows = {
+            **rows,
+            **{
+                f"{name} {loss}": real_case(
+                    args.data, name, loss, size, most=1000 if args.smoke else None
+                )
+                for name, loss in REAL
+            },
+        }
+    return {
+        name: case
+        for name, case in rows.items()
+        if not args.only or any(part in name for part in args.only.split("|"))
+    }
 
 
 def row(name, case, peers, args):
@@ -42,29 +108,81 @@ def row(name, case, peers, args):
     mine = timings["l0path"]
     reads, held, verified = profile(mine.result)
     last = mine.result.table.iloc[-1]
-    print(f"{name:32s} {'l0path':13s} {mine.median:9.3f} {mine.peak:8.0f} {'':7s} {'':>11s} {len(mine.seconds):4d}   "
-          f"reads {reads}, |W| {held:.0f}, verified {verified:.0%}, objective at k={last.k} {last.objective:.7g}", flush=True)
-    compared = [peer for peer in timings if peer != "l0path" and (args.objective or peer == "l0path cd")]
-    sizes = [k for k in map(int, args.sizes.split(",")) if k <= case.K] if args.sizes else range(1, case.K + 1)
-    values = objectives(X, y, case.loss, supports("l0path", mine.result, X, y, case.loss, sizes)) if compared else {}
+    print(
+        f"{name:32s} {'l0path':13s} {mine.median:9.3f} {mine.peak:8.0f} {'':7s} {'':>11s} "
+        f"{len(mine.seconds):4d}   "
+        f"reads {reads}, |W| {held:.0f}, verified {verified:.0%}, objective at k={last.k} "
+        f"{last.objective:.7g}",
+        flush=True,
+    )
+    compared = [
+        peer for peer in timings if peer != "l0path" and (args.objective or peer == "l0path cd")
+    ]
+    sizes = (
+        [k for k in map(int, args.sizes.split(",")) if k <= case.K]
+        if args.sizes
+        else range(1, case.K + 1)
+    )
+    values = (
+        objectives(X, y, case.loss, supports("l0path", mine.result, X, y, case.loss, sizes))
+        if compared
+        else {}
+    )
     for peer, timing in timings.items():
         if peer == "l0path":
             continue
         r, target = ratio(mine, timing), TARGETS.get((name, peer))
-        verdict = "" if target is None or args.smoke else f"{target:.2f} {'met' if r <= target else 'missed'}"
-        print(f"{'':32s} {peer:13s} {timing.median:9.3f} {timing.peak:8.0f} {r:7.2f} {verdict:>11s} {len(timing.seconds):4d}", end="   ", flush=True)
-        a = agreement(values, objectives(X, y, case.loss, supports(peer, timing.result, X, y, case.loss, sizes))) if peer in compared else None
-        print(f"log ratio {a.mean_log:+.5f} over {a.cells} sizes, {a.not_worse:.0%} not worse, {a.better:.0%} better" if a else "", flush=True)
+        verdict = (
+            ""
+            if target is None or args.smoke
+            else f"{target:.2f} {'met' if r <= target else 'missed'}"
+        )
+        print(
+            f"{'':32s} {peer:13s} {timing.median:9.3f} {timing.peak:8.0f} {r:7.2f} {verdict:>11s} "
+            f"{len(timing.seconds):4d}",
+            end="   ",
+            flush=True,
+        )
+        a = (
+            agreement(
+                values,
+                objectives(X, y, case.loss, supports(peer, timing.result, X, y, case.loss, sizes)),
+            )
+            if peer in compared
+            else None
+        )
+        print(
+            f"log ratio {a.mean_log:+.5f} over {a.cells} sizes, {a.not_worse:.0%} not worse, "
+            f"{a.better:.0%} better"
+            if a
+            else "",
+            flush=True,
+        )
 
 
 def main():
     """Print the table."""
-    args = arguments("speed of whole paths", only=("", "parts of names of cases, separated by |"), k=(K, "largest size"), peers=("all", "all, none, or names separated by commas"),
-                     data=("", "folder with news20/, dorothea/, dexter/ for the sparse rows"), objective=(False, "compare objectives with the peers' too (abess is fitted again at each size)"),
-                     sizes=("", "sizes at which objectives are compared, separated by commas; all if empty"))
+    args = arguments(
+        "speed of whole paths",
+        only=("", "parts of names of cases, separated by |"),
+        k=(K, "largest size"),
+        peers=("all", "all, none, or names separated by commas"),
+        data=("", "folder with news20/, dorothea/, dexter/ for the sparse rows"),
+        objective=(
+            False,
+            "compare objectives with the peers' too (abess is fitted again at each size)",
+        ),
+        sizes=("", "sizes at which objectives are compared, separated by commas; all if empty"),
+    )
     peers = chosen(args.peers)
-    print("# ratio = l0path / contestant; MB = peak beyond X; log ratio of objectives < 0: ours are better")
-    print(f"{'case':32s} {'contestant':13s} {'median s':>9s} {'MB':>8s} {'ratio':>7s} {'target':>11s} {'runs':>4s}")
+    print(
+        "# ratio = l0path / contestant; MB = peak beyond X; log ratio of objectives < 0: ours are "
+        "better"
+    )
+    print(
+        f"{'case':32s} {'contestant':13s} {'median s':>9s} {'MB':>8s} {'ratio':>7s} "
+        f"{'target':>11s} {'runs':>4s}"
+    )
     for name, case in cases(args).items():
         row(name, case, peers, args)
 

@@ -1,4 +1,7 @@
-"""Start-up: import time against `import numba, pandas, scipy.linalg`, and the first squared dense fit of a fresh process without and with the kernel cache."""
+"""Start-up: import time against `import numba, pandas, scipy.linalg`, and the first squared dense
+fit of a fresh process without and with the kernel cache.
+"""
+
 import os
 import subprocess
 import sys
@@ -27,7 +30,9 @@ print(sum(used.values()), '(', ' '.join(f'{k}:{n}' for k, n in sorted(used.items
 def run(code, cache):
     """Standard output of a fresh process with its own kernel cache folder."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "L0PATH_QUIET": "1"}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout.strip()
 
 
 def main():
@@ -38,7 +43,11 @@ def main():
         warm = sorted(float(run(FIRST, cache)) for _ in range(args.repeats))[args.repeats // 2]
         pairs = [(float(run(BASE, cache)), float(run(IMPORT, cache))) for _ in range(args.repeats)]
         ratio = sorted(b / a for a, b in pairs)[args.repeats // 2]
-        print(f"import l0path                     {sorted(b for _, b in pairs)[args.repeats // 2]:6.2f} s, {ratio:.2f} x import numba, pandas, scipy.linalg")
+        print(
+            "import l0path                     "
+            f"{sorted(b for _, b in pairs)[args.repeats // 2]:6.2f} s, {ratio:.2f} x import numba, "
+            "pandas, scipy.linalg"
+        )
         print(f"first fit, no kernel cache        {cold:6.2f} s")
         print(f"first fit, kernels cached         {warm:6.2f} s")
         print(f"kernel specialisations used by a default squared fit: {run(COUNT, cache)}")
