@@ -75,8 +75,8 @@ def marginality_notes(formula, models, constant):
     if not sizes:
         return []
     text = "; ".join(
-        f"{term} without {' and '.join(lower[term])} (k = {', '.join(map(str, sorted(sizes[term])))})"
-        for term in list(sizes)[:SHOWN]
+        f"{term} without {' and '.join(lower[term])} (k = {', '.join(map(str, sorted(at)))})"
+        for term, at in list(sizes.items())[:SHOWN]
     )
     more = f"; and {len(sizes) - SHOWN} more" if len(sizes) > SHOWN else ""
     return [
