@@ -97,8 +97,8 @@ def fit(
         named means 0.
     algorithm : a name, or a settings record of `l0path.solvers` such as LocalSearch(effort="fast" |
         "default" | "high", refit=True, swap_size=1). Every one serves both grids, weights, offsets,
-        forced columns, lambda1, lambda2, and all but "feature_generating" boxes (a table is in
-        docs/algorithms.md). Most models are best under "swap"; the others are there for speed, for comparison
+        forced columns, lambda1, lambda2, and all but "feature_generating" boxes; a table is in
+        docs/algorithms.md. Most models are best under "swap"; the others are there for speed, for comparison
         and for bounds. "swap" (default): coordinate moves and swaps with refit. "cd": coordinate
         descent. "CDPSI": with partial swaps. "pg", "apg", "pg+", "apg+", "pg_ll", "htp": projected
         gradients for every size, plain, extrapolated, with solves on a support that rests, by
