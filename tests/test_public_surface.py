@@ -4,8 +4,10 @@ every example runs, type checkers may read the package.
 
 import doctest
 import inspect
+import json
 import re
 from importlib.resources import files
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -171,3 +173,14 @@ def test_example(name, tmp_path, monkeypatch):
 
 def test_type_checkers_may_read_the_package():
     assert (files("l0path") / "py.typed").is_file()
+
+
+KNOWN = json.loads(Path(__file__).with_name("public_names.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", [n for n in KNOWN if not n.endswith(".__init__")])
+def test_names_and_arguments_of_version_0_1_are_still_there(name):
+    """Names may be added; those that users of version 0.1 wrote keep working, in their order."""
+    now = list(inspect.signature(CALLABLES[name]).parameters)
+    positions = [now.index(argument) for argument in KNOWN[name]]
+    assert positions == sorted(positions)
