@@ -11,8 +11,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
-from ._kernel_cache import KernelCache
-from ._reach import VERBS, in_package
+from .compiled import VERBS, KernelCache, in_package
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 

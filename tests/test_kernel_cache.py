@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from l0path import _kernel_cache, _reach
+from l0path.compiled import cache, reach
 from l0path.solvers import newton, sweeps
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,7 +89,7 @@ def run(*arguments, **changes):
 
 
 def entries(folder):
-    return sorted(Path(folder).rglob(f"*{_kernel_cache.SUFFIX}"))
+    return sorted(Path(folder).rglob(f"*{cache.ENDING}"))
 
 
 def copy_of_the_package(folder):
@@ -142,7 +142,7 @@ def test_every_kernel_of_the_package_has_a_stamp():
 
     modules = [m for name, m in list(sys.modules.items()) if name.startswith("l0path.")]
     kernels = {v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)}
-    stamps = {_reach.stamp(kernel.py_func) for kernel in kernels}
+    stamps = {reach.stamp(kernel.py_func) for kernel in kernels}
     assert len(stamps) == len(kernels) > 100
 
 
@@ -159,10 +159,10 @@ def _caller(x, scale=1.0):
 
 def _stamp_with(monkeypatch, **changes):
     with monkeypatch.context() as patch:
-        patch.setattr(_reach, "PACKAGE", __name__.partition(".")[0])
+        patch.setattr(reach, "PACKAGE", __name__.partition(".")[0])
         for name, value in changes.items():
             patch.setitem(globals(), name, value)
-        return _reach.stamp(_caller)
+        return reach.stamp(_caller)
 
 
 def test_a_stamp_tells_callees_constants_and_defaults(monkeypatch):
@@ -177,7 +177,7 @@ def test_a_stamp_tells_callees_constants_and_defaults(monkeypatch):
     assert _stamp_with(monkeypatch, SCALE=SCALE.astype(np.float32)) != before
     monkeypatch.setattr(_caller, "__defaults__", (2.0,))
     assert _stamp_with(monkeypatch) != before
-    with pytest.raises(_reach.UnknownKind, match="no stamp for"):
+    with pytest.raises(reach.UnknownKind, match="no stamp for"):
         _stamp_with(monkeypatch, SCALE={1: 2})
 
 
@@ -188,7 +188,7 @@ def test_reordered_fields_of_a_record_make_another_kernel():
 
     def text(fields, module="l0path.problem"):
         record = namedtuple("Record", fields, module=module)
-        return _kernel_cache._signature_text((typeof(record(1.0, 2.0)),))
+        return cache._signature_text((typeof(record(1.0, 2.0)),))
 
     assert text("a b") == text("a b") != text("b a")
     assert text("a b", module="elsewhere") is None
@@ -200,7 +200,7 @@ def test_stamps_reach_through_modules_and_verbs():
         function = waiting.pop()
         if function not in reached:
             reached.add(function)
-            waiting += _reach._describe(function)[1]
+            waiting += reach._describe(function)[1]
     names = {f"{f.__module__}.{f.__name__}" for f in reached}
     assert {"l0path.solvers.exchange.add", "l0path.solvers.linear_algebra.cholesky"} <= names
     assert {"l0path.losses.value", "l0path.losses.exp_minus"} <= names
@@ -331,15 +331,15 @@ def test_processes_that_compile_at_once(tmp_path):
 
 def test_folders_stay_small(tmp_path):
     for i in range(8):
-        path = tmp_path / f"kernel{i}{_kernel_cache.SUFFIX}"
+        path = tmp_path / f"kernel{i}{cache.ENDING}"
         path.write_bytes(bytes(100))
         os.utime(path, (i, i))
     (tmp_path / "left.partial").write_bytes(bytes(10))
     os.utime(tmp_path / "left.partial", (0, 0))
     (tmp_path / "other").write_bytes(bytes(5000))
-    _kernel_cache.clean(tmp_path, largest=800)
+    cache.clean(tmp_path, largest=800)
     assert len(entries(tmp_path)) == 8
-    _kernel_cache.clean(tmp_path, largest=700)
-    kept = [f"kernel{i}{_kernel_cache.SUFFIX}" for i in range(3, 8)]
+    cache.clean(tmp_path, largest=700)
+    kept = [f"kernel{i}{cache.ENDING}" for i in range(3, 8)]
     assert sorted(path.name for path in tmp_path.iterdir()) == [*kept, "other"]
-    _kernel_cache.clean(tmp_path / "nowhere")
+    cache.clean(tmp_path / "nowhere")

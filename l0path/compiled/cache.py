@@ -27,11 +27,11 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-from ._reach import PACKAGE, UnknownKind, in_package, options, stamp
+from .reach import PACKAGE, UnknownKind, in_package, options, stamp
 
-SUFFIX = ".kernel"
-LARGEST = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
-CHECK = 32  # bytes of the checksum in front of the contents
+ENDING = ".kernel"
+MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
+DIGEST_BYTES = 32  # bytes of the checksum in front of the contents
 
 
 class KernelCache(NullCache):
@@ -43,14 +43,14 @@ class KernelCache(NullCache):
 
     @property
     def cache_path(self):
-        return str(next(iter(STORE.folders()), ""))
+        return str(next(iter(KERNEL_FOLDERS.folders()), ""))
 
     def load_overload(self, sig, target_context):
         """The stored kernel for these kinds of arguments, or None."""
         try:
             target_context.refresh()
             name = self._name(sig, target_context.codegen())
-            data = STORE.read(name) if name else None
+            data = KERNEL_FOLDERS.read(name) if name else None
             return None if data is None else CompileResult._rebuild(target_context, *data)
         except Exception:  # a damaged file, or one of another numba: it is made anew
             return None
@@ -65,7 +65,7 @@ class KernelCache(NullCache):
         except Exception:  # it cannot be stored, as numba's own cache would find
             return
         if name:
-            STORE.write(name, contents)
+            KERNEL_FOLDERS.write(name, contents)
 
     def _name(self, sig, codegen):
         """Name of the file of one specialisation, None when it must not be stored."""
@@ -83,13 +83,13 @@ class KernelCache(NullCache):
         if made_of is None:
             return None
         key = hashlib.sha256(repr((made_of, described, codegen.magic_tuple())).encode()).hexdigest()
-        return f"{kernel.replace('<', '').replace('>', '')}-{key[:40]}{SUFFIX}"
+        return f"{kernel.replace('<', '').replace('>', '')}-{key[:40]}{ENDING}"
 
 
 def _versions():
     """All besides the code that decides what a kernel is compiled to."""
     package = sys.modules.get(PACKAGE)
-    settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK)
+    settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSDIGEST_BYTES)
     return (
         getattr(package, "__version__", ""),
         numba.__version__,
@@ -103,8 +103,8 @@ def _versions():
 
 
 def _signature_text(sig):
-    """Text of the kinds of arguments, with the fields of each record, or None: a kernel for a record
-    from outside the package (a user's loss) is never stored, for its code has no stamp.
+    """Text of the kinds of arguments, with the fields of each record, or None: a kernel for a
+    record from outside the package (a user's loss) is never stored, for its code has no stamp.
     """
     arguments, records = getattr(sig, "args", sig), set()
     waiting = list(arguments)
@@ -121,7 +121,7 @@ def _signature_text(sig):
     return None if " at 0x" in text else text  # the address of a function: of this process alone
 
 
-class Store:
+class Folders:
     """Folders of kernels of this process: read from all of them, written to the first that can
     be. Nothing here raises: where no folder can be written, kernels are not stored.
     """
@@ -144,9 +144,9 @@ class Store:
             try:
                 path = folder / name
                 raw = path.read_bytes()
-                if hashlib.sha256(raw[CHECK:]).digest() == raw[:CHECK]:
+                if hashlib.sha256(raw[DIGEST_BYTES:]).digest() == raw[:DIGEST_BYTES]:
                     self._used(path)
-                    return pickle.loads(raw[CHECK:])
+                    return pickle.loads(raw[DIGEST_BYTES:])
             except Exception:
                 continue
         return None
@@ -201,7 +201,7 @@ class Store:
         )
 
 
-STORE = Store()
+KERNEL_FOLDERS = Folders()
 
 
 def _user_folder():
@@ -246,7 +246,7 @@ def _replace(folder, name, raw):
             raise
 
 
-def clean(folder, largest=LARGEST):
+def clean(folder, largest=MOST_BYTES):
     """Remove entries until the folder is below three quarters of `largest` bytes, if it is above
     it, those unused for longest first, and files that were left half-written an hour ago.
     """
@@ -256,7 +256,7 @@ def clean(folder, largest=LARGEST):
             state = path.stat()
             if path.suffix == ".partial" and time.time() - state.st_mtime > 3600:
                 path.unlink()
-            elif path.suffix == SUFFIX and stat.S_ISREG(state.st_mode):
+            elif path.suffix == ENDING and stat.S_ISREG(state.st_mode):
                 found.append((state.st_mtime, state.st_size, path))
         total = sum(size for _, size, _ in found)
         if total > largest:

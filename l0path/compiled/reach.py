@@ -89,7 +89,7 @@ def _nested(code):
 
 
 def _code(code, docstring, reached, names):
-    """What numba reads of a code object: not its docstring (the first constant), no line numbers."""
+    """What numba reads of a code object: not its docstring, no line numbers."""
     start = 1 if code.co_consts[:1] == (docstring,) else 0
     consts = tuple(c for c in code.co_consts[start:] if not isinstance(c, CodeType))
     read = (code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
