@@ -11,7 +11,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
-from .compiled import VERBS, KernelCache, in_package
+from .compiled import GENERIC_VERBS, KernelCache, in_package
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
@@ -35,7 +35,7 @@ def generic(function):
     it.
     """
     verb = singledispatch(function)
-    VERBS[verb] = verb.registry
+    GENERIC_VERBS[verb] = verb.registry
 
     def choose(record, *args):
         return verb.dispatch(record.instance_class)

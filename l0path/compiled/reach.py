@@ -15,7 +15,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 PACKAGE = __name__.partition(".")[0]
-VERBS = {}  # generic verb: its registry of implementations by class
+GENERIC_VERBS = {}  # generic verb: its registry of implementations by class
 
 
 class UnknownKind(TypeError):
@@ -58,8 +58,8 @@ def stamp(function):
 
 def _describe(function):
     """Text of one function, and the functions of this package that it names."""
-    if function in VERBS:
-        chosen = {c: f for c, f in VERBS[function].items() if c is object or in_package(c)}
+    if function in GENERIC_VERBS:
+        chosen = {c: f for c, f in GENERIC_VERBS[function].items() if c is object or in_package(c)}
         names = sorted(
             f"{c.__module__}.{c.__qualname__}={f.__qualname__}" for c, f in chosen.items()
         )
