@@ -2,7 +2,6 @@
 the optima of all supports (claims/).
 """
 
-import warnings
 from collections import Counter
 from dataclasses import replace
 
@@ -219,9 +218,3 @@ def test_a_lie_of_a_certificate_is_found(cause, lie):
 def _moved(s):
     """The row with coefficients off their optimum, and the objective that belongs to them."""
     return s._replace(beta=s.beta * 1.05)
-
-
-def test_warnings_of_arithmetic_are_false_claims():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert check(1).checked["input"] == 1
