@@ -166,7 +166,9 @@ def fit(
     groups=False counts columns, other `groups` are taken as they are. always_include, exclude,
     lower, upper,
         penalty_factor name columns ("b[T.v]"), terms ("C(b)") or groups. Nothing keeps an
-        interaction from entering without its parents: always_include= them where that matters.
+        interaction from entering without the terms it contains. Where that happens through a
+        factor, the model depends on the factor's first level, and `path.notes` names the term:
+        name the lower terms in always_include= where that matters.
     Rows with missing values in columns that are used are dropped: `path.n_dropped`, `path.notes`.
     sample_weight, offset (groups_cv, fold ids) have one value per row of data before, or name a
     column. "- 1" or "+ 0" means fit_intercept=False, and no other value is then taken. Levels,
