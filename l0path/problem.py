@@ -39,6 +39,8 @@ class Data:
     names: list
     classes: tuple | None = None
     groups: Any = None  # `groups.Groups`: then the penalty counts these
+    # (m, 2) columns that are left out, each with the one that it equals: see `copies`
+    copies: np.ndarray | None = None
 
 
 class Fit(NamedTuple):
@@ -161,6 +163,8 @@ def pose(data, keep=None, known=None):
         )
     # without an intercept columns keep their origin, and the scale is their root mean square
     usable = (second > 0) & ~data.excluded
+    if data.copies is not None:
+        usable[data.copies[:, 0]] = False
     if data.intercept and isinstance(data.names, Derived):
         usable[data.names.repeated(second)] = False
     scale = (

@@ -17,6 +17,7 @@ LAYERS = [
     {"solvers"},
     {
         "bounding",
+        "copies",
         "proving",
         "grids",
         "group_path",
