@@ -94,9 +94,8 @@ print(f"repeated: min chooses k = {repeated.model('min').k}, 1se k = {repeated.m
 
 # %% [markdown]
 # Two sizes compete here, 7 and 11, and the cut decides between them: our first one happened to be among the minority that says 7. `n_repeats=` averages over cuts and takes this noise away. It costs
-# as many times more, and is worth it where the choice is to be reported. What it does not take away is that these are the same 442 patients every time. (That is why "1se" must be read with care after
-# repeats: the standard error counts every fold of every repeat as new data, so it shrinks with the repeats, and "1se" moves to "min", as it did here. For "within what the data can tell", use one
-# cut.)
+# as many times more, and is worth it where the choice is to be reported. What it does not take away is that these are the same 442 patients every time. So the standard
+# error is taken within each repeat and averaged: it does not shrink with repeats, and "1se" still means "within what the data can tell".
 #
 # # Part 2: criteria, as prices
 #

@@ -22,7 +22,7 @@ from ..progress import Bar
 from .result import linear_predictor
 from .run import cv_fit, draw_seed, warn_once
 from .scoring import Held, metric_of, score
-from .splits import _labels, check_arguments, make_splits, whole
+from .splits import _labels, check_arguments, make_splits, repeats_of, spread, whole
 
 CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 
@@ -34,11 +34,12 @@ class NestedCV:
         on its training rows, inner_mean (the inner cross-validation's score of that model, by which
         it was chosen, so optimistic), score (on the outer held-out rows, which neither fit nor
         choice have seen), n_train, n_test.
-    mean, sd, se : of `table.score` over the outer folds: plain mean, standard deviation (n - 1
-        below the root), sd / sqrt(n); training sets overlap, so se is a guide. NaN sd and se for
-        one fold.
+    mean, sd, se : of `table.score` over the outer folds: plain mean, standard deviation s (number
+        of folds - 1 below the root) and s / sqrt(number of folds). With repeats sd and se are taken
+        within each repeat and averaged as those of `CVPath`. Training sets overlap, so se is
+        optimistic. NaN sd and se for one fold.
     models : the `Model` chosen in each outer fold (its path holds no data).    splits : [(train,
-        test)] row indices of the outer folds.
+        test)] row indices of the outer folds.    repeats : (folds,) the repeat of each.
     held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it,
         averaged over repeats; NaN for a row in no fold.
     scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.
@@ -58,8 +59,9 @@ class NestedCV:
         which: str | Callable,
         random_state: int,
         status: str,
+        repeats: np.ndarray,
     ) -> None:
-        self.status = status
+        self.status, self.repeats = status, repeats
         self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
         self.scoring, self.greater_is_better, self.which, self.random_state = (
             metric.name,
@@ -75,13 +77,13 @@ class NestedCV:
 
     @property
     def sd(self) -> float:
-        """Standard deviation of the scores of the outer folds."""
-        return float(self.table["score"].std(ddof=1))
+        """Standard deviation of the scores of the outer folds, within a repeat."""
+        return float(spread(self.table["score"].to_numpy(), self.repeats)[0])
 
     @property
     def se(self) -> float:
-        """sd / sqrt(number of outer folds)."""
-        return self.sd / float(np.sqrt(len(self.table)))
+        """Standard error of `mean`: sd / sqrt(number of outer folds of a repeat)."""
+        return float(spread(self.table["score"].to_numpy(), self.repeats)[1])
 
     def __len__(self):
         return len(self.table)
@@ -277,6 +279,7 @@ def nested_cv(
         which=which,
         random_state=seed,
         status=status,
+        repeats=repeats_of(splits)[: len(models)],
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Selector
 from ..paths import Model, Path
 from ..plan import default_max_k
+from .splits import spread
 
 RULES = ("min", "1se")
 COLUMNS = [
@@ -38,10 +39,15 @@ class CVPath:
     folds : DataFrame, solution x fold, the score of each.    repeated : the same shape, True where
         the fold's path ended before that size (or lambda0), so that its last solution stands in.
     splits : [(train, test)] row indices of each column of `folds`.
+    repeats : (folds,) the repeat that each column of `folds` belongs to, all 0 without repeats.
     table : k lambda0 lambda1 lambda2 n_nonzero cv_mean cv_sd cv_se n_folds, rows as `path.table`.
-        cv_mean is the plain mean of the fold scores, cv_sd their standard deviation (n_folds - 1
-        below the root), cv_se = cv_sd / sqrt(n_folds); folds share training rows, so cv_se is a
-        guide, not an exact standard error.
+        cv_mean is the plain mean of the fold scores. cv_sd is their standard deviation s (number of
+        folds - 1 below the root), cv_se = s / sqrt(number of folds). With repeats both are taken
+        within each repeat and averaged: cv_sd = sqrt(mean s_r^2) and cv_se = sqrt(mean s_r^2 / m_r)
+        over the repeats r of m_r folds, because a repeat cuts the same rows anew. Folds share
+        training rows, which makes their scores positively correlated, so cv_se is still optimistic:
+        a guide, not an exact standard error (no unbiased one exists: Bengio & Grandvalet, Journal
+        of Machine Learning Research 5, 2004).
     """
 
     # bound in `l0path/__init__`
@@ -59,11 +65,12 @@ class CVPath:
         scoring: str,
         greater_is_better: bool,
         splits: list | None = None,
+        repeats: np.ndarray | None = None,
         fits: list | None = None,
         random_state: int | None = None,
         status: str = "",
         notes: Sequence[str] = (),
-        spread: tuple | None = None,
+        over_rows: tuple | None = None,
     ) -> None:
         self.path, self.folds, self.repeated, self.scoring, self.greater_is_better = (
             path,
@@ -78,7 +85,8 @@ class CVPath:
             status,
             list(notes),
         )
-        self._fits, self._spread = fits, spread
+        self.repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
+        self._fits, self._spread = fits, over_rows
         self.notes += self._edges()
 
     @property
@@ -88,11 +96,9 @@ class CVPath:
         scores = self.folds.to_numpy()
         with np.errstate(invalid="ignore"):
             out["cv_mean"] = scores.mean(axis=1)
-            if self._spread is not None:
-                out["cv_sd"], out["cv_se"] = self._spread
-            else:
-                out["cv_sd"] = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else np.nan
-                out["cv_se"] = out["cv_sd"] / np.sqrt(scores.shape[1])
+            out["cv_sd"], out["cv_se"] = (
+                spread(scores, self.repeats) if self._spread is None else self._spread
+            )
         out["n_folds"] = scores.shape[1]
         return out[COLUMNS]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from .splits import spread, whole
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class OneStandardError:
     param: str
     score: str = "score"
     largest: bool = False
+    n_repeats: int = 1
 
     def __call__(self, cv_results: Mapping[str, Any]) -> int:
         """Index of the simplest candidate whose mean test score is within one standard error of the
@@ -48,7 +50,14 @@ class OneStandardError:
                 "one standard error needs two or more"
             )
         splits = np.array(splits, dtype=np.float64)
-        mean, se = splits.mean(axis=0), splits.std(axis=0, ddof=1) / math.sqrt(len(splits))
+        if len(splits) % self.n_repeats or len(splits) < 2 * self.n_repeats:
+            raise ValueError(
+                f"n_repeats={self.n_repeats} does not divide the {len(splits)} splits in "
+                "cv_results_ into repeats of two splits or more; give the n_repeats of the splitter"
+            )
+        mean = splits.mean(axis=0)
+        repeats = np.arange(len(splits)) // (len(splits) // self.n_repeats)
+        _, se = spread(splits.T, repeats)
         if np.isnan(mean).all():
             raise LookupError(
                 "no candidate has a score in every split; look at cv_results_ for fits that failed"
@@ -60,7 +69,7 @@ class OneStandardError:
 
 
 def one_standard_error(
-    param: str, *, score: str = "score", largest: bool = False
+    param: str, *, score: str = "score", largest: bool = False, n_repeats: int = 1
 ) -> OneStandardError:
     """A rule for `GridSearchCV(refit=)`: the simplest candidate whose mean test score is within one
     standard error of the best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
@@ -72,7 +81,9 @@ def one_standard_error(
     param : the parameter that says what is simple: "k", or a step's, "l0regressor__k"; a name
         without its step will do where it is unique.
     score : the metric to look at where GridSearchCV has several scorings. largest : True where a
-        larger value is simpler (lambda0).
+        larger value is simpler (lambda0). n_repeats : repeats of a repeated splitter, whose splits
+        follow each other (`RepeatedKFold(n_repeats=10)`: 10); the standard error is then taken
+        within each repeat and averaged, as in `CVPath`.
 
     Returns a callable of `cv_results_`. That raises ValueError for a parameter that was not
     searched or fewer than two splits, LookupError where every candidate failed in some split.
@@ -89,4 +100,4 @@ def one_standard_error(
     """
     if not isinstance(param, str):
         raise TypeError(f"param={param!r} must be the name of a parameter, such as 'k'")
-    return OneStandardError(param, score, bool(largest))
+    return OneStandardError(param, score, bool(largest), whole(n_repeats, "n_repeats", 1))

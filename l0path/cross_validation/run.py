@@ -31,7 +31,7 @@ from ..solve import solve
 from ..working_set import Clock
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
-from .splits import check_arguments, make_splits
+from .splits import check_arguments, make_splits, repeats_of
 from .together import groups_of, run_together
 
 # whether folds take their products from those of all rows (`designs.shared`); off only to measure
@@ -110,7 +110,8 @@ def cv_fit(
         the folds are solved.
     groups_cv : (n,) labels of rows that stay together (with a formula, here and for cv: also the
         name of a column). n_repeats : repeats of an integer cv; repeat r shuffles with random_state
-        + r.
+        + r. Repeats make cv_mean depend less on how the rows were cut. They add no data, so cv_se
+        is computed within each repeat and averaged (see `CVPath`): it does not shrink with them.
     sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every
         fold counts the same in cv_mean.
     n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the
@@ -440,6 +441,7 @@ def assemble(path, data, splits, outcomes, metric, seed, end):
         scoring=metric.name,
         greater_is_better=metric.greater_is_better,
         splits=[splits[i] for i in numbers],
+        repeats=repeats_of(splits)[numbers],
         fits=fits,
         random_state=seed,
         status=status,

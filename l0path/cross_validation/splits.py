@@ -77,6 +77,43 @@ def make_splits(cv, data, X, *, groups_cv=None, n_repeats=1, seed=0):
     return out
 
 
+def repeats_of(splits):
+    """(folds,) number of the repeat that each fold belongs to, from [(train, test)] in order.
+
+    A repeat leaves every row out at most once, and all repeats leave the same rows out, several
+    folds each: repeats of an integer cv and of scikit-learn's repeated splitters are found. Folds
+    that are not made like that (random subsets of rows, one hold-out set) count as one repeat.
+    """
+    repeats, covered = np.zeros(len(splits), dtype=np.int64), [set()]
+    for i, (_, test) in enumerate(splits):
+        rows = set(test.tolist())
+        if rows & covered[-1]:
+            covered.append(set())
+        covered[-1] |= rows
+        repeats[i] = len(covered) - 1
+    alike = all(rows == covered[0] for rows in covered) and np.bincount(repeats).min() > 1
+    return repeats if alike else np.zeros_like(repeats)
+
+
+def spread(scores, repeats):
+    """Standard deviation of fold scores (..., folds) and standard error of their mean.
+
+    With s_r the standard deviation over the m_r folds of repeat r (m_r - 1 below the root), these
+    are sqrt(mean of s_r^2) and sqrt(mean of s_r^2 / m_r) over the repeats. Repeats cut the same
+    rows anew, so they do not make the standard error smaller. Both are NaN where no repeat has two
+    folds.
+    """
+    parts = [np.ascontiguousarray(scores[..., repeats == r]) for r in np.unique(repeats)]
+    parts = [part for part in parts if part.shape[-1] > 1]
+    if not parts:
+        nothing = np.full(scores.shape[:-1], np.nan)
+        return nothing, nothing
+    with np.errstate(invalid="ignore"):  # a metric may be infinite
+        squares = [part.var(axis=-1, ddof=1) for part in parts]
+    errors = [square / part.shape[-1] for square, part in zip(squares, parts, strict=True)]
+    return np.sqrt(np.mean(squares, axis=0)), np.sqrt(np.mean(errors, axis=0))
+
+
 def _drawn(count, data, groups, seed):
     """Shuffled folds, stratified for classes, whole groups kept together."""
     from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold

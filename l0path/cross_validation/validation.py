@@ -75,5 +75,5 @@ def validate(
         scoring=metric.name,
         greater_is_better=metric.greater_is_better,
         status=f"validated on {design.n} rows",
-        spread=(spread, spread / np.sqrt(m)),
+        over_rows=(spread, spread / np.sqrt(m)),
     )

@@ -29,7 +29,7 @@ def plot_cv(
     log: bool = False,
 ) -> Axes:
     """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark`
-    labelled, those of other slices as thin lines.
+    labelled, those of other slices as thin lines. Repeats of the folds do not shorten the bars.
 
     cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or
         "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best
