@@ -42,6 +42,13 @@ class Data:
     # (m, 2) columns that are left out, each with the one that it equals: see `copies`
     copies: np.ndarray | None = None
 
+    @property
+    def spare(self):
+        """Whether a column is left out as a copy, (p,) bool."""
+        out = np.zeros(self.excluded.size, dtype=bool)
+        out[[] if self.copies is None else self.copies[:, 0]] = True
+        return out
+
 
 class Fit(NamedTuple):
     """Coefficients b on a support (sorted column indices, forced ones included), intercept b0,
@@ -162,9 +169,7 @@ def pose(data, keep=None, known=None):
             f"{data.names[wild[0]]}; rescale them"
         )
     # without an intercept columns keep their origin, and the scale is their root mean square
-    usable = (second > 0) & ~data.excluded
-    if data.copies is not None:
-        usable[data.copies[:, 0]] = False
+    usable = (second > 0) & ~data.excluded & ~data.spare
     if data.intercept and isinstance(data.names, Derived):
         usable[data.names.repeated(second)] = False
     scale = (

@@ -10,8 +10,8 @@ import numpy as np
 
 from . import inputs
 from .bounding import bound_by_slopes, bound_solutions, bounded
-from .copies import without_copies
 from .designs import Dense
+from .designs.copies import without_copies
 from .duality.conjugates import smooth
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning

@@ -17,7 +17,6 @@ LAYERS = [
     {"solvers"},
     {
         "bounding",
-        "copies",
         "proving",
         "grids",
         "group_path",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector, Settings
 from ..bounding import CLOSED, relative_gap
-from ..copies import without_copies
+from ..designs.copies import without_copies
 from ..paths import Model, Path
 from ..problem import pose, row_weights
 from ..progress import Bar
