@@ -15,6 +15,7 @@ from ..plan import default_max_k
 from .splits import spread
 
 RULES = ("min", "1se")
+SELECTORS = ("k", "lambda0", "index", "slice", "lambda1", "lambda2")
 COLUMNS = [
     "k",
     "lambda0",
@@ -226,6 +227,28 @@ class CVPath:
         return self._labelled(
             np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
         )
+
+    def _chosen(self, which, options):
+        """The index that `which` and the selectors among the options name; these are taken out."""
+        names = [name for name in SELECTORS if name in options]
+        return self.index(which, **{name: options.pop(name) for name in names})
+
+    def refit(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+        """Statsmodels results of the chosen model, see `Path.refit`: `cv.refit("1se",
+        cov_type="HC3")`. A selector as in `CVPath.index` ("min" unless told); the rows of the fit
+        chose its columns and its size.
+        """
+        return self.path.refit(index=self._chosen(which, options), **options)
+
+    def summary(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+        """`Summary` of the chosen model, see `Path.summary`. A selector as in `CVPath.index`."""
+        return self.path.summary(index=self._chosen(which, options), **options)
+
+    def certify(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+        """`Certificate` of the chosen model, see `Path.certify`. A selector as in `CVPath.index`;
+        the certificate is about the fit on all rows, not about the folds.
+        """
+        return self.path.certify(index=self._chosen(which, options), **options)
 
     def _labelled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
