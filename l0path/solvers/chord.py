@@ -3,8 +3,11 @@ has at hand, so that a trial costs gradients, O(n k) each, and no Hessian, O(n k
 
 From the restricted optimum b of a support S (B the inverse of its Hessian) the quadratic foretells
 the optimum after "drop i, add j". There the loss F and the gradient g are exact, and F - SAFETY
-g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass:
-the rule by which `newton.refit` gives up, without its Hessian.
+g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass.
+Where that is above the target, weak duality decides: slopes + v (eta' - eta), with v the curvatures
+of the table and eta' the predictor after the chord step, is dual feasible, and its value is what no
+descent passes (`newton.dual_bound`). What is neither refuted nor below the target is left to a
+refit.
 """
 
 import numpy as np
@@ -12,12 +15,13 @@ import numpy as np
 from .._generic import njit
 from ..losses import mean_loss, slope
 from .exchange import COLLINEAR
-from .newton import predictor
+from .newton import dual_bound, predictor
 
-# newton.refit gives up at twice what its own Hessian promises; here it may be that of a fit close
-# by
+# what an exchange may promise and still be asked for its bound: the Hessian may be that of a fit
+# close by
 SAFETY = 3.0
 TRIES = 6  # chord steps after which an exchange that is not refuted is taken for better
+MOST = 16  # those after which an exchange is left to a refit that no bound has refuted yet
 CLOSING = 12  # chord steps that bring the exchange taken to its optimum
 SETTLED = 1e-12  # share of F that descent may still promise there
 
@@ -47,21 +51,24 @@ def attempt(
     any_below,
     target,
     best,
+    curvatures,
+    proof,
 ):
     """Try exchanges of a fit with support S (k,) working positions, b (k,), b0: number e drops
     position out[e] (-1: none) and adds the working column into[e] (-1: none).
 
     Z (w, n); c (w,) = -dF/db at the fit; rows[index[l], j], diagonal (w,): centred second
     derivatives with member l and along j, to be multiplied by `scale`; mean (w,), total: means for
-    the curvatures and their sum; B (k, k) = (scale G_SS + 2 lambda2)^-1. any_below: take the first
-    exchange that comes below target or is undecided after TRIES steps; else go through all and take
-    the lowest below target. Returns (e, F, intercept, promised, reach), e = -1 if there is none;
-    what descent from there still promises, and max |eta - offset|. best (k + 1,) has the
-    coefficients of S, 0 at the one dropped, and that of the column added.
+    the curvatures and their sum; curvatures (n,), times `scale`: those of rows; B (k, k) = (scale
+    G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or that no bound
+    has refuted after TRIES steps; else go through all and take the lowest below target that is
+    found. proof: refute by bounds only, not by SAFETY. Returns (e, F, intercept, promised, reach), e
+    = -1 if there is none; what descent from there still promises, and max |eta - offset|. best (k +
+    1,) has the coefficients of S, 0 at the one dropped, and that of the column added.
     """
     k, n = b.size, y.size
     x, u, r, z, g = np.empty(k + 1), np.zeros(k), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k)
-    eta, slopes = np.empty(n), np.empty(n)
+    eta, slopes, ahead = np.empty(n), np.empty(n), np.empty(n)
     found, lowest, level_found = -1, target, b0
     for e in range(out.size):
         i, j = out[e], into[e]
@@ -73,7 +80,7 @@ def attempt(
             for l in range(k):
                 level -= mean[S[l]] * (x[l] - b[l])
             level -= mean[j] * x[k] if j >= 0 else 0.0
-        for step in range(TRIES):
+        for step in range(MOST):
             F, g0 = _gradient(
                 loss,
                 y,
@@ -93,8 +100,31 @@ def attempt(
                 r,
             )
             promised = _direction(B, u, s, r, i, j, g0, total, z)
-            last = step == TRIES - 1
-            if not F - SAFETY * promised <= lowest:  # refuted, or not a number
+            hopeless = F - SAFETY * promised > lowest
+            last = step == MOST - 1 or (step >= TRIES - 1 and not hopeless)
+            last = last or not F < np.inf  # where it overflows, only a refit can tell
+            if hopeless and (
+                not proof
+                or refuted(
+                    loss,
+                    y,
+                    weights,
+                    Z,
+                    S,
+                    lambda2,
+                    curvatures,
+                    scale,
+                    j,
+                    x,
+                    z,
+                    -g0 / total if intercept else 0.0,
+                    mean,
+                    eta,
+                    slopes,
+                    F - lowest,
+                    ahead,
+                )
+            ):
                 break
             if F < lowest or (last and any_below):
                 found, lowest, level_found = e, F, level
@@ -123,6 +153,48 @@ def attempt(
     for m in range(n):
         reach = max(reach, abs(eta[m] - offset[m]))
     return found, F, level_found, promised, reach
+
+
+@njit
+def refuted(
+    loss,
+    y,
+    weights,
+    Z,
+    S,
+    lambda2,
+    curvatures,
+    scale,
+    j,
+    x,
+    z,
+    shift,
+    mean,
+    eta,
+    slopes,
+    excess,
+    ahead,
+):
+    """Whether weak duality shows that no coefficients of S and column j lower F by `excess`, at the
+    chord step x - z (k + 1,) whose intercept moves by `shift` and the means. ahead (n,) is
+    overwritten by the predictor there.
+    """
+    k, n, more = S.size, y.size, 0.0
+    for l in range(k + 1):
+        at = S[l] if l < k else j
+        if at >= 0 and z[l] != 0.0:
+            shift += mean[at] * z[l]
+            more += lambda2 * ((x[l] - z[l]) ** 2 - x[l] * x[l])
+    for m in range(n):
+        ahead[m] = eta[m] + shift
+    for l in range(k + 1):
+        at = S[l] if l < k else j
+        if at >= 0 and z[l] != 0.0:
+            column, t = Z[at], z[l]
+            for m in range(n):
+                ahead[m] -= t * column[m]
+    for_rows = dual_bound(loss, y, weights, slopes, curvatures, eta, ahead, scale)
+    return for_rows + more + excess > 0.0
 
 
 @njit

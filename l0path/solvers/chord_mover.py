@@ -5,6 +5,7 @@
 import numpy as np
 
 from .confirmed_mover import ConfirmedMover
+from .local_search import pairs_tried
 
 
 class ChordMover(ConfirmedMover):
@@ -50,10 +51,12 @@ class ChordMover(ConfirmedMover):
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
         )  # columns that came later must beat the first pairs of before
         full = change.size == keep
+        # on the way a guess will do; the last word on a size is had by bounds
+        proof = keep >= pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
         try_these = np.flatnonzero(change <= last)
         while try_these.size:
             new, at = self.model.attempt(
-                fit, out[try_these], into[try_these], self.lambda2, True, target
+                fit, out[try_these], into[try_these], self.lambda2, True, target, proof
             )
             if at < 0:
                 break

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from .._generic import njit
-from ..losses import ETA_CAP, derivatives, mean_loss, slope
+from ..losses import ETA_CAP, derivatives, fenchel_gap, mean_loss, slope
 from .linear_algebra import cholesky, cholesky_solve
 
 CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
@@ -267,18 +267,20 @@ def hessian(Z, S, curvatures, lambda2, intercept, H, K, h0, work):
 @njit
 def newton_step(H, grad, x, l1, lower, upper, extra, squares, rhs, new):
     """Minimiser `new` of the quadratic model with `extra` times squares (m,) on its diagonal;
-    returns the decrease that the model without it promises.
+    returns the decrease that the model without it promises, the violation of the optimality
+    conditions of the model that is left, and the size that rounding of it is relative to.
     """
-    m = x.size
+    m, size = x.size, 1e-300
     for a in range(m):
         new[a] = x[a]
         t = -grad[a]
         for c in range(m):
             t += H[a, c] * x[c]
         rhs[a] = t + extra * squares[a] * x[a]
+        size = max(size, abs(rhs[a]) + l1[a])
     for a in range(m):
         H[a, a] += extra * squares[a]
-    solve_quadratic(H, rhs, l1, lower, upper, new, 50)
+    left = size * solve_quadratic(H, rhs, l1, lower, upper, new, 50)
     for a in range(m):
         H[a, a] -= extra * squares[a]
     promised = 0.0
@@ -287,7 +289,25 @@ def newton_step(H, grad, x, l1, lower, upper, extra, squares, rhs, new):
         for c in range(m):
             t += 0.5 * H[a, c] * (new[c] - x[c])
         promised -= t * (new[a] - x[a]) + l1[a] * (abs(new[a]) - abs(x[a]))
-    return promised
+    return promised, left, size
+
+
+@njit
+def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
+    """What no loss on these columns falls below, less the loss at `start`, by weak duality.
+
+    The dual point is slopes + scale curvatures (end - start), the slopes that the quadratic model
+    foretells at its optimum `end`: there it is feasible, whatever the loss does. -inf where it leaves the
+    domain of the conjugate. All arrays (n,); slopes and curvatures have the weights in them. The
+    shrinkage at `end` comes on top.
+    """
+    total = 0.0
+    for i in range(y.size):
+        d = end[i] - start[i]
+        dual = slopes[i] + scale * curvatures[i] * d
+        w = weights[i]
+        total += dual * d - w * fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
+    return total
 
 
 @njit
@@ -324,8 +344,8 @@ def refit(
 
     Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose
     curvature vanishes have singular Hessians) damped, tenfold more after a refused step, tenfold
-    less after an accepted one. Gives up with REJECTED once F cannot fall below `target` by twice
-    what the quadratic model still promises. With capped > 0 (no shrinkage) it ends as SEPARATED
+    less after an accepted one, and where the quadratic model has no optimum within reach. Gives up
+    with REJECTED once weak duality shows that F cannot fall below `target` (`dual_bound`). With capped > 0 (no shrinkage) it ends as SEPARATED
     when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta -
     offset| > 20 and the curvature along some direction has vanished, if the box lets it go on that
     way; (b, b0) is then cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0
@@ -402,6 +422,10 @@ def refit(
             trace / reference,
             unit,
             level,
+            slopes,
+            curvatures,
+            violation,
+            near,
         )
         if outcome == REJECTED:
             return REJECTED, F, b0, violation
@@ -483,20 +507,38 @@ def _descend(
     mean_curvature,
     unit,
     level,
+    slopes,
+    curvatures,
+    violation,
+    stale,
 ):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever
     more. Returns (CONVERGED: accepted | MAX_ITER: none | REJECTED, F there, decrease promised,
-    damping); `level`: the size that rounding of F is relative to.
+    damping); `level`: the size that rounding of F is relative to; stale: H is that of an earlier
+    point. An undamped step counts only where it solves the quadratic model: without curvature the
+    model has no optimum, and a bound would be taken for one.
     """
     value, promised, noise = F, 0.0, rounding(y.size) * level
     blind = max(1e-13 * level, noise)  # a decrease that F does not show
     for _attempt in range(30):
-        promised = newton_step(
+        promised, left, size = newton_step(
             H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, squares, rhs, new
         )
-        if F - 2.0 * promised > target and damping == 0.0:
-            return REJECTED, F, promised, damping
+        if damping == 0.0 and not left <= max(1e-3 * violation, 1e-12 * size):
+            damping = 1e-3 * unit
+            continue
         value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
+        if (
+            F - 2.0 * promised > target
+            and damping == 0.0
+            and not stale
+            and left <= max(1e-9 * violation, 1e-12 * size)
+        ):
+            bound = F + dual_bound(loss, y, weights, slopes, curvatures, start, eta, 1.0)
+            k = S.size
+            bound += shrinkage(new[:k], lambda1, lambda2) - shrinkage(x[:k], lambda1, lambda2)
+            if bound > target + blind:
+                return REJECTED, F, promised, damping
         accepted = value <= F - 1e-4 * promised or (promised <= blind and value <= F + noise)
         if not accepted and damping == 0.0 and promised > blind:
             k = S.size

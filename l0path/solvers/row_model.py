@@ -299,10 +299,10 @@ class RowModel(WorkingColumns):
         )
         return change[:count], position[:count], column[:count] + first
 
-    def attempt(self, fit, out, into, lambda2, any_below, target):
+    def attempt(self, fit, out, into, lambda2, any_below, target, proof=True):
         """Try exchanges (position dropped, working position added), -1 for none, by chord steps:
         (Fit, number) of the first below target, or with any_below=False of the lowest; number -1 if
-        none.
+        none. proof: only a bound refutes (with any_below).
         """
         p, local, k = self.problem, self.local(fit, lambda2), fit.support.size
         best = np.empty(k + 1)
@@ -330,6 +330,8 @@ class RowModel(WorkingColumns):
             any_below,
             float(target),
             best,
+            local.v if local.gram is None else local.gram.v,
+            proof and any_below,
         )
         if e < 0:
             return None, e
@@ -342,7 +344,10 @@ class RowModel(WorkingColumns):
                 np.concatenate([support[:at], [j], support[at:]]),
                 np.concatenate([b[:at], best[-1:], b[at:]]),
             )
-        if promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
+        if not np.isfinite(value):  # the quadratic foretold coefficients where the loss overflows
+            b, b0 = np.zeros(support.size), fit.b0
+            b[np.isin(support, fit.support)] = fit.b[stay]
+        elif promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
             return Fit(support, b, b0, value), e
         return self.refit(support, 0.0, lambda2, (b, b0), target), e
 
