@@ -300,8 +300,10 @@ class CVPath:
             if plan.max_k is None
             else plan.max_k
         )  # a path that ended before had no more columns, or no use for them
+        data = self.path._source.data
+        copies = 0 if data is None or data.copies is None else len(data.copies)
         free = (
-            int((~meta.excluded).sum()) - len(meta.forced)
+            int((~meta.excluded).sum()) - len(meta.forced) - copies
             if groups is None
             else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
         )
