@@ -524,7 +524,7 @@ def _descend(
         promised, left, size = newton_step(
             H, grad, x, l1, lo, hi, 1e-12 * mean_curvature + damping, squares, rhs, new
         )
-        if damping == 0.0 and not left <= max(1e-3 * violation, 1e-12 * size):
+        if damping == 0.0 and not left <= max(0.1 * violation, 1e-10 * size):
             damping = 1e-3 * unit
             continue
         value = value_at(loss, y, weights, offset, Z, S, lambda1, lambda2, intercept, new, b0, eta)
