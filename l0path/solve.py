@@ -129,6 +129,20 @@ def solve(
         return path
 
 
+def why_saturated(store, problem):
+    """A note on the size at which a path ends before max_k."""
+    unit = "column" if problem.groups is None else "group"
+    fit = store.fits[store.last]
+    why = (
+        "the fit is perfect"
+        if problem.perfect(fit.value, store.scale)
+        else f"every other {unit} is a linear combination of those chosen"
+        + (" and the intercept" if problem.intercept else "")
+        + " and would change nothing"
+    )
+    return f"sizes end at k = {store.last}, where {why}"
+
+
 def rehulled(solutions, cost):
     """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the
     last size's interval ends where it did. Others stay as they are.
@@ -420,10 +434,7 @@ class _Run:
             and engine.store.end == "saturated"
             and engine.store.last < self.max_k
         ):
-            self.notes.append(
-                f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect "
-                "or no column is independent of the support"
-            )
+            self.notes.append(f"slice {number}: {why_saturated(engine.store, self.problem)}")
         if self.plan.grid == "lambda0":
             points = self.on_lambda0(engine, points, intervals, x)
         elif self.plan.sizes is not None:

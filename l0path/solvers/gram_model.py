@@ -13,6 +13,7 @@ from .working_columns import Quadratic, WorkingColumns, candidates
 STRIP = 64  # rows of G made at a time
 SLICE = 2048  # columns of a task of `known_slopes`
 LOOK = 1 << 16  # columns of a task of `leading`
+TRACE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
 PRUNE = 4096  # columns from which on a bound is worth its price
 
 
@@ -110,8 +111,11 @@ class GramModel(WorkingColumns):
     def inverse(self, fit, lambda2):
         """B of a fit."""
         at = self.where[fit.support]
-        B = np.empty((at.size, at.size))
-        invert(self.G[np.ix_(at, at)] + 2.0 * lambda2 * np.eye(at.size), at.size, B)
+        B, H = np.empty((at.size, at.size)), self.G[np.ix_(at, at)]
+        H[np.diag_indices_from(H)] += 2.0 * lambda2
+        if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
+            H[np.diag_indices_from(H)] += TRACE * np.trace(H) / at.size
+            invert(H, at.size, B)
         return B
 
     def quadratic(self, fit, lambda2, first=0):
@@ -226,11 +230,13 @@ class GramModel(WorkingColumns):
         p, room = self.problem, max(keep)
         self.read([fit.support for fit in fits])
         members = np.unique(np.concatenate([fit.support for fit in fits]))
-        at = self.where[members]
+        at, dependent = self.where[members], bool(lambda1 or self.boxed)
+        # members may depend on each other there: a trace of a ridge lets the table tell them apart
+        trace = TRACE * float(p.square[members].mean()) if dependent and members.size else 0.0
         columns = exchange.Columns(
             np.ascontiguousarray(self.G[np.ix_(at, at)]),
             self.q[at],
-            2.0 * float(lambda2),
+            2.0 * float(lambda2) + trace,
             members.size,
             np.isin(members, p.forced),
             np.zeros(members.size),
@@ -244,13 +250,14 @@ class GramModel(WorkingColumns):
             ceilings,
             np.where(columns.locked, 0.0, price[members]),
             price,
+            dependent,
         )
         tape = replay.new_tape(supports)
         steps = replay.record(
             exchange.new_state(members.size, supports.S.shape[1]),
             columns,
             supports,
-            not (lambda1 or p.boxed),
+            not dependent,
             tape,
         )
         if self.cluster is not None:
@@ -319,7 +326,7 @@ class GramModel(WorkingColumns):
         threads.run(look, cuts)
         return list(range_checks.leading(parts, most))
 
-    def _supports(self, fits, members, columns, targets, ceilings, paid, price):
+    def _supports(self, fits, members, columns, targets, ceilings, paid, price, dependent):
         """The fits as `replay.Supports`; pruned where all p columns are many and no price is below
         a member's.
         """
@@ -358,4 +365,5 @@ class GramModel(WorkingColumns):
             row,
             columns.locked,
             paid,
+            dependent,
         )

@@ -293,6 +293,7 @@ class RowModel(WorkingColumns):
             np.zeros(fit.support.size),
             0.0,
             float(lambda2),
+            self.boxed,
             1e300,
             1e300,
             change,
@@ -434,6 +435,7 @@ class RowModel(WorkingColumns):
                 ],
                 float(lambda1),
                 float(lambda2),
+                bool(lambda1 or self.boxed),
             )
         for left in () if elsewhere else range(0, p.X.p, step):
             block = slice(left, min(left + step, p.X.p))
@@ -498,6 +500,7 @@ class RowModel(WorkingColumns):
             paid,
             lambda1 / total,
             lambda2 / total,
+            bool(lambda1 or self.boxed),
             bound,
             target,
             ceiling,
