@@ -143,6 +143,18 @@ def why_saturated(store, problem):
     return f"sizes end at k = {store.last}, where {why}"
 
 
+def near_notes(model, names, held):
+    """A note on columns that are almost combinations of each other, where it is not there yet."""
+    if model.near is None:
+        return []
+    note = (
+        f"{model.near.size} columns are almost linear combinations of each other, up to less than "
+        "1e-4 of their length: models were compared by refits on the columns themselves: "
+        f"{inputs.some(model.near, names)}"
+    )
+    return [] if note in held else [note]
+
+
 def rehulled(solutions, cost):
     """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the
     last size's interval ends where it did. Others stay as they are.
@@ -429,6 +441,7 @@ class _Run:
             intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
         for i, low, high in intervals:
             points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
+        self.notes += near_notes(self.model, self.data.names, self.notes)
         if (
             not self.note_separation(points)
             and engine.store.end == "saturated"

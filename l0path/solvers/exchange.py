@@ -302,18 +302,18 @@ def share_left(B, g, A, u):
 
 
 @njit
-def swap_change(B, b, u, i, c, s, A, lambda1, dependent):
-    """Change of F when position i gives way to a column with u and s (see `share_left`), A = its
-    curvature; where it is a combination of the others inf, or with `dependent` that of a step of
-    its coefficient alone.
+def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
+    """Change of F when a member with coefficient b, pivot = B_ii, gives way to a column with v =
+    u_i and s (see `share_left`), A = its curvature; where that is a combination of the others inf,
+    or with `dependent` that of a step of its coefficient alone.
     """
-    den = s + u[i] * u[i] / B[i, i]
+    den = s + v * v / pivot
     if den <= COLLINEAR * A:
         if not dependent:
             return np.inf
         den = A
-    num = max(abs(c + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
-    return 0.5 * (b[i] * b[i] / B[i, i] - num * num / den)
+    num = max(abs(c + b / pivot * v) - lambda1, 0.0)
+    return 0.5 * (b * b / pivot - num * num / den)
 
 
 @njit
@@ -364,7 +364,7 @@ def scan(
         for i in range(k):
             if locked[i]:
                 continue
-            d = swap_change(B, b, u, i, c[j], s, A, lambda1, dependent)
+            d = swap_change(B[i, i], b[i], u[i], c[j], s, A, lambda1, dependent)
             d += price[j] - paid[i]
             if d < worst:
                 kept = _keep(d, j, i, change, column, position, kept)

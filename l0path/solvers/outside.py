@@ -91,7 +91,7 @@ def _best_exchange(B, b, c, A, g, u, locked, paid, lambda1, dependent, target, p
             best, best_i = d, -1
     for i in range(b.size):
         if not locked[i]:
-            d = swap_change(B, b, u, i, c, s, A, lambda1, dependent) + price - paid[i]
+            d = swap_change(B[i, i], b[i], u[i], c, s, A, lambda1, dependent) + price - paid[i]
             if d < best:
                 best, best_i = d, i
     return best, best_i

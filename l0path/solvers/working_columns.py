@@ -47,7 +47,7 @@ class WorkingColumns:
         self.Z = np.empty((0, problem.X.n))
         self.refits = self.tables = self.reads = 0
         self.max_iter = 1000
-        self.boxed = problem.boxed
+        self.boxed, self.near = problem.boxed, None
 
     @property
     def room(self):
@@ -143,7 +143,7 @@ class WorkingColumns:
             paid,
             lambda1,
             lambda2,
-            bool(lambda1 or self.boxed),
+            bool(lambda1 or self.boxed or self.near is not None),
             target,
             ceiling,
             change,
