@@ -14,10 +14,10 @@ from .working_columns import Quadratic, WorkingColumns, candidates
 STRIP = 64  # rows of G made at a time
 SLICE = 2048  # columns of a task of `known_slopes`
 LOOK = 1 << 16  # columns of a task of `leading`
-TRACE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
-CLOSE = 1e-4  # of its length, by which a column differs from another in a near combination
-LIMIT = 1e12  # condition of a few columns beyond which they count as dependent
-MOST = 200  # columns that are looked through for near combinations
+FAINT_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
+APART = 1e-4  # of its length, by which a column differs from another in a near combination
+CONDITION = 1e12  # condition of a few columns beyond which they count as dependent
+NEAR_COLUMNS = 200  # columns that are looked through for near combinations
 PRUNE = 4096  # columns from which on a bound is worth its price
 
 
@@ -117,41 +117,45 @@ class GramModel(WorkingColumns):
 
     def _refit_on_rows(self, support, at):
         """Least squares by an orthogonal factorisation of the columns, whose error grows with their
-        condition and not with its square; infinite value where that is beyond LIMIT.
+        condition and not with its square; infinite value where that is beyond CONDITION.
         """
         p, root = self.problem, np.sqrt(self.problem.weights)
         A = (self.Z[at] * root).T
         unit = np.sqrt(np.maximum(p.square[support], 1e-300))
-        b, _, rank, _ = np.linalg.lstsq(A / unit, root * p.y, rcond=1.0 / LIMIT)
+        b, _, rank, _ = np.linalg.lstsq(A / unit, root * p.y, rcond=1.0 / CONDITION)
         rest = root * p.y - A @ (b / unit)
         value = 0.5 * float(rest @ rest) if rank == support.size else np.inf
         return Fit(support, b / unit, p.shift, value)
 
     def look_for_near(self):
-        """Note the working columns that are combinations of others up to less than CLOSE of their
-        length, but not beyond LIMIT; whether there are any. Gram matrices square a condition, so
+        """Note the working columns that are combinations of others up to less than APART of their
+        length, but not beyond CONDITION; whether there are any. Gram matrices square a condition, so
         they cannot tell such columns from true combinations. Pairs are found among all working
-        columns, other combinations where these are at most MOST.
+        columns, other combinations where these are at most NEAR_COLUMNS.
         """
         unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))
         G = self.G[: self.width, : self.width] * unit[:, None] * unit
-        pairs = np.abs(G) > 1.0 - 0.5 * CLOSE**2
+        pairs = np.abs(G) > 1.0 - 0.5 * APART**2
         np.fill_diagonal(pairs, False)
-        few = np.arange(self.width) if self.width <= MOST else np.flatnonzero(pairs.any(axis=0))
-        if not 1 < few.size <= MOST:
+        few = (
+            np.arange(self.width)
+            if self.width <= NEAR_COLUMNS
+            else np.flatnonzero(pairs.any(axis=0))
+        )
+        if not 1 < few.size <= NEAR_COLUMNS:
             return False
         H = G[np.ix_(few, few)]
         L, weak = lapack.dpotrf(H, lower=1)
-        if not weak and np.diagonal(L).min() > CLOSE:
+        if not weak and np.diagonal(L).min() > APART:
             return False
-        _, order, rank, _ = lapack.dpstrf(H, tol=CLOSE**2, lower=1)
+        _, order, rank, _ = lapack.dpstrf(H, tol=APART**2, lower=1)
         order = few[order - 1]
         A = (self.Z[order] * np.sqrt(self.problem.weights)).T * unit[order]
         c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
         gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
-        near = gap > 2.0 * (1.0 + np.abs(c).sum(axis=0)) / LIMIT
+        near = gap > 2.0 * (1.0 + np.abs(c).sum(axis=0)) / CONDITION
         if near.any():
-            members = np.abs(c[:, near]).max(axis=1) > np.sqrt(CLOSE)
+            members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
             self.near = np.sort(self.W[np.append(order[:rank][members], order[rank:][near])])
         return bool(near.any())
 
@@ -161,7 +165,7 @@ class GramModel(WorkingColumns):
         B, H = np.empty((at.size, at.size)), self.G[np.ix_(at, at)]
         H[np.diag_indices_from(H)] += 2.0 * lambda2
         if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
-            H[np.diag_indices_from(H)] += TRACE * np.trace(H) / at.size
+            H[np.diag_indices_from(H)] += FAINT_RIDGE * np.trace(H) / at.size
             invert(H, at.size, B)
         return B
 
@@ -279,7 +283,7 @@ class GramModel(WorkingColumns):
         members = np.unique(np.concatenate([fit.support for fit in fits]))
         at, dependent = self.where[members], bool(lambda1 or self.boxed or self.near is not None)
         # members may depend on each other there: a trace of a ridge lets the table tell them apart
-        trace = TRACE * float(p.square[members].mean()) if dependent and members.size else 0.0
+        trace = FAINT_RIDGE * float(p.square[members].mean()) if dependent and members.size else 0.0
         columns = exchange.Columns(
             np.ascontiguousarray(self.G[np.ix_(at, at)]),
             self.q[at],
