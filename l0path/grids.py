@@ -91,8 +91,8 @@ def huber_threshold(problem, over=lambda: False):
     float
         The threshold in units of y, positive.
     bool
-        Whether it is a floor, because more than half of the residuals are equal: 1.345 hundredths of
-        the mean absolute deviation of y (1 where y does not vary).
+        Whether it is a floor, because more than half of the residuals are equal: 1.345 hundredths
+        of the mean absolute deviation of y (1 where y does not vary).
     """
     pilot, support = _Pilot(problem), problem.forced
     wanted = min(int(problem.usable.sum()), int(problem.n_eff // 10)) - support.size

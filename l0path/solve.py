@@ -137,8 +137,8 @@ def _with_threshold(data, problem, notes, clock):
     delta, exact = huber_threshold(problem, clock.over)
     if exact:
         notes.append(
-            "more than half of the residuals of a pilot fit are equal, so the threshold of the Huber "
-            f"loss is a floor, delta = {delta:.4g}; pass delta= in units of y to set it"
+            "more than half of the residuals of a pilot fit are equal, so the threshold of the "
+            f"Huber loss is a floor, delta = {delta:.4g}; pass delta= in units of y to set it"
         )
     loss = Huber(delta)
     return replace(data, loss=loss), replace(problem, loss=loss)
