@@ -11,10 +11,10 @@ from .losses import Huber
 from .problem import weighted_median
 from .solvers.row_model import RowModel
 
-NORMAL = 1.482602218505602  # standard deviation of a normal variable over its MAD
-TUNING = 1.345  # thresholds of so many standard deviations: 95 % efficiency at the normal
-READS, RENEWALS = 10, 50  # of X in a pilot path; of the threshold on its last support
-EXACT = 1e-9  # a MAD below this share of the spread of y is 0
+MAD_TO_SD = 1.482602218505602  # standard deviation of a normal variable over its MAD
+SDS_OF_HUBER = 1.345  # thresholds of so many standard deviations: 95 % efficiency at the normal
+PILOT_READS, PILOT_RENEWALS = 10, 50  # of X in a pilot path; of the threshold on its last support
+ALL_EQUAL = 1e-9  # a MAD below this share of the spread of y is 0
 
 
 def shrink_grid(top, count):
@@ -98,13 +98,17 @@ def huber_threshold(problem, over=lambda: False):
     wanted = min(int(problem.usable.sum()), int(problem.n_eff // 10)) - support.size
     fit = pilot.refit(support, None)
     for step in range(max(wanted, 0)):
-        j = None if over() else pilot.best_column(fit, step % -(-wanted // READS) == 0, wanted)
+        j = (
+            None
+            if over()
+            else pilot.best_column(fit, step % -(-wanted // PILOT_READS) == 0, wanted)
+        )
         if j is None:
             break
         at = int(np.searchsorted(fit.support, j))
         start = np.insert(fit.b, at, 0.0), fit.b0
         fit = pilot.refit(np.insert(fit.support, at, j), start)
-    for _ in range(RENEWALS):
+    for _ in range(PILOT_RENEWALS):
         before = pilot.delta
         if over():
             break
@@ -133,13 +137,13 @@ class _Pilot:
     def renew(self, r):
         """Take the threshold from the residuals of a model."""
         w = self.problem.weights
-        scale = NORMAL * float(weighted_median(np.abs(r), w))
+        scale = MAD_TO_SD * float(weighted_median(np.abs(r), w))
         # an intercept between equal values and the others makes equal residuals that are not 0
         alike = float(weighted_median(np.abs(r - weighted_median(r, w)), w))
-        self.exact = min(scale, alike) <= EXACT * self.spread
+        self.exact = min(scale, alike) <= ALL_EQUAL * self.spread
         if self.exact:
-            scale = 0.01 * self.spread if self.spread > 0 else 1.0 / TUNING
-        self.delta = TUNING * scale
+            scale = 0.01 * self.spread if self.spread > 0 else 1.0 / SDS_OF_HUBER
+        self.delta = SDS_OF_HUBER * scale
 
     def made(self):
         """A model of the loss with the threshold of now."""
@@ -162,8 +166,10 @@ class _Pilot:
         p, model = self.problem, self.model
         usable = np.flatnonzero(p.usable)
         if look and model.width < usable.size:
-            most = max(min(2 * -(-wanted // READS) + 10, max(model.room // READS, 4)), 1)
-            if usable.size > most * READS:
+            most = max(
+                min(2 * -(-wanted // PILOT_READS) + 10, max(model.room // PILOT_READS, 4)), 1
+            )
+            if usable.size > most * PILOT_READS:
                 c = np.abs(p.X.correlate(self.slopes[:, None])[:, 0])
                 usable = _largest(usable, c / np.sqrt(np.where(p.square > 0, p.square, 1.0)), most)
             model.grow(usable)
@@ -174,7 +180,7 @@ class _Pilot:
         # root mean square
         psi = float(np.sqrt(self.slopes @ (self.slopes / p.weights)))
         noise = np.sqrt(2.0 * np.log(max(int(p.usable.sum()), 2)) / p.n_eff) * psi
-        if not score.size or score.max() <= max(noise, EXACT * min(self.used, self.spread)):
+        if not score.size or score.max() <= max(noise, ALL_EQUAL * min(self.used, self.spread)):
             return None
         return int(J[score == score.max()].min())
 
