@@ -129,8 +129,8 @@ class GramModel(WorkingColumns):
 
     def look_for_near(self):
         """Note the working columns that are combinations of others up to less than APART of their
-        length, but not beyond CONDITION; whether there are any. Gram matrices square a condition, so
-        they cannot tell such columns from true combinations. Pairs are found among all working
+        length, but not beyond CONDITION; whether there are any. Gram matrices square a condition,
+        so they cannot tell such columns from true combinations. Pairs are found among all working
         columns, other combinations where these are at most NEAR_COLUMNS.
         """
         unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))

@@ -179,7 +179,7 @@ class ClusterRows:
         """
         walk = self.design.share(
             (supports, tape, steps, twice, lambda1, lambda0, keep),
-            sum(a.nbytes for a in (*supports, *tape)),
+            sum(np.asarray(a).nbytes for a in (*supports, *tape)),
         )
         parts = self.design.gather(
             self._each(
