@@ -16,7 +16,7 @@ from .duality.conjugates import smooth
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .formula import marginality_notes
-from .grids import hull, hull_grid, shrink_grid
+from .grids import huber_threshold, hull, hull_grid, shrink_grid
 from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
 from .paths.records import Meta, Source, in_user_units
@@ -95,10 +95,11 @@ def solve(
     clock=None,
     certify=False,
     formula=None,
+    pilot=False,
 ):
     """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1,
     lambda2) pairs of an earlier fit; known: AllRows of it; certify: lower bounds too.
-    formula: what X was made by.
+    formula: what X was made by. pilot: the threshold of the Huber loss is to be found first.
 
     The model on the working columns stays in the path's source for who wants its products; who does
     not takes it off, because it holds Gram rows over all columns.
@@ -106,6 +107,8 @@ def solve(
     notes, clock = list(notes), Clock(plan.time_limit) if clock is None else clock
     with deferred_interrupts(clock):
         problem = pose(data, keep, known)
+        if pilot:
+            data, problem = _with_threshold(data, problem, notes, clock)
         if check_columns:
             notes += inputs.constant_notes(data, problem)
             pairs, more = without_copies(data, problem, ridge_in(plan, slices))
@@ -127,6 +130,44 @@ def solve(
         path = run.path(by_name, response)
         path._source.extra["model"] = run.model
         return path
+
+
+def why_saturated(store, problem):
+    """A note on the size at which a path ends before max_k."""
+    unit = "column" if problem.groups is None else "group"
+    fit = store.fits[store.last]
+    why = (
+        "the fit is perfect"
+        if problem.perfect(fit.value, store.scale)
+        else f"every other {unit} is a linear combination of those chosen"
+        + (" and the intercept" if problem.intercept else "")
+        + " and would change nothing"
+    )
+    return f"sizes end at k = {store.last}, where {why}"
+
+
+def near_notes(model, names, held):
+    """A note on columns that are almost combinations of each other, where it is not there yet."""
+    if model.near is None:
+        return []
+    note = (
+        f"{model.near.size} columns are almost linear combinations of each other, up to less than "
+        "1e-4 of their length: models were compared by refits on the columns themselves: "
+        f"{inputs.some(model.near, names)}"
+    )
+    return [] if note in held else [note]
+
+
+def _with_threshold(data, problem, notes, clock):
+    """The data and the problem with the default threshold of the Huber loss."""
+    delta, exact = huber_threshold(problem, clock.over)
+    if exact:
+        notes.append(
+            "more than half of the residuals of a pilot fit are equal, so the threshold of the "
+            f"Huber loss is a floor, delta = {delta:.4g}; pass delta= in units of y to set it"
+        )
+    loss = Huber(delta)
+    return replace(data, loss=loss), replace(problem, loss=loss)
 
 
 def rehulled(solutions, cost):
@@ -415,15 +456,13 @@ class _Run:
             intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
         for i, low, high in intervals:
             points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
+        self.notes += near_notes(self.model, self.data.names, self.notes)
         if (
             not self.note_separation(points)
             and engine.store.end == "saturated"
             and engine.store.last < self.max_k
         ):
-            self.notes.append(
-                f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect "
-                "or no column is independent of the support"
-            )
+            self.notes.append(f"slice {number}: {why_saturated(engine.store, self.problem)}")
         if self.plan.grid == "lambda0":
             points = self.on_lambda0(engine, points, intervals, x)
         elif self.plan.sizes is not None:
