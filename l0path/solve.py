@@ -23,6 +23,7 @@ from .problem import Fit, effective_rows, pose, row_weights
 from .progress import Bar
 from .proving import Proof
 from .solvers.feature_generating import FeatureGenerating
+from .solvers.group_model import GroupFit
 from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
@@ -115,7 +116,7 @@ def solve(
             run.model.seen = {}
         run.all_slices()
         exact = hasattr(plan.settings, "start")
-        if certify or exact:
+        if certify or (exact and problem.groups is None):
             run.bounds()
         if exact:
             run.proofs()
@@ -196,6 +197,7 @@ class _Run:
                         self.solutions,
                         poll=lambda: bar.say("") or self.clock.over(),
                         model=model,
+                        names=self.data.names,
                     )
             self.clock.poll()
         except Stop as stop:
@@ -267,6 +269,7 @@ class _Run:
         """
         if self.end:
             return
+        known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
         try:
             with Bar(self.progress, "l0path proofs", len(self.solutions), "model") as bar:
                 for i, s in enumerate(self.solutions):
@@ -283,6 +286,7 @@ class _Run:
                         clock=self.clock.within(left),
                         settings=self.plan.settings,
                         bar=bar,
+                        known=known.setdefault((s.lambda1, s.lambda2), {}),
                     )
                     proof.run()
                     self.solutions[i] = proof.row()
@@ -592,10 +596,9 @@ class _Run:
         """
         if self.hinge is not None:
             self.hinge.grow(fit.support)
-            fit, optimality = (
-                self.hinge.refit(fit.support, lambda1, lambda2),
-                "unverified" if optimality == "unverified" else "stationary",
-            )
+            own = self.hinge.refit(fit.support, lambda1, lambda2)
+            fit = own if self.problem.groups is None else GroupFit(*own, fit.groups)
+            optimality = "unverified" if optimality == "unverified" else "stationary"
         found = in_user_units(
             self.problem,
             self.data,

@@ -1,0 +1,44 @@
+"""Which columns are linear combinations of earlier ones, for messages that name them (R's `alias`
+and leaps' "linear dependencies found" do the same).
+"""
+
+import numpy as np
+
+NEARLY = 1e-4  # length of what earlier columns leave of a unit column, below which it is named
+SHARE = 1e-6  # of the largest coefficient: columns below it take no part in a combination
+WORK = 2e10  # n p^2 up to which combinations are looked for
+
+
+def dependent(problem):
+    """[(column, [earlier columns that it is a combination of])] of the usable columns of a problem,
+    in the order of the columns; [] where X is too large to look.
+    """
+    J = np.flatnonzero(problem.usable)
+    n = problem.X.n
+    if n * float(J.size) ** 2 > WORK:
+        return []
+    Q, kept, out = np.empty((n, min(n, J.size)), order="F"), [], []
+    A = np.sqrt(problem.weights)[:, None] * problem.X.columns(J)
+    A /= np.sqrt((A**2).sum(axis=0))
+    for i in range(J.size):
+        basis = Q[:, : len(kept)]
+        rest = A[:, i] - basis @ (basis.T @ A[:, i])
+        rest -= basis @ (basis.T @ rest)
+        length = float(np.sqrt(rest @ rest))
+        if length <= NEARLY or len(kept) == Q.shape[1]:
+            b = np.linalg.lstsq(A[:, kept], A[:, i], rcond=None)[0]
+            part = np.abs(b) > SHARE * np.abs(b).max(initial=0.0)
+            out.append((int(J[i]), [int(J[kept[t]]) for t in np.flatnonzero(part)]))
+        else:
+            Q[:, len(kept)] = rest / length
+            kept.append(i)
+    return out
+
+
+def described(found, names, most=5):
+    """What `dependent` found, as text with the names of the columns."""
+    texts = []
+    for j, of in found[:most]:
+        shown = ", ".join(names[i] for i in of[:6]) + (", ..." if len(of) > 6 else "")
+        texts.append(f"{names[j]} (of {shown})")
+    return "; ".join(texts) + ("; ..." if len(found) > most else "")
