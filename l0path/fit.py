@@ -97,21 +97,22 @@ def fit(
         named means 0.
     algorithm : a name, or a settings record of `l0path.solvers` such as LocalSearch(effort="fast" |
         "default" | "high", refit=True, swap_size=1). Every one serves both grids, weights, offsets,
-        forced columns, lambda1, lambda2, and all but "feature_generating" boxes (README.md has the
-        table). Most models are best under "swap"; the others are there for speed, for comparison
-        and for bounds. "swap" (default): coordinate moves and swaps with refit. "cd": coordinate
-        descent. "CDPSI": with partial swaps. "pg", "apg", "pg+", "apg+", "pg_ll", "htp": projected
-        gradients for every size, plain, extrapolated, with solves on a support that rests, by
-        Nesterov's points, with refits (ProjectedGradient). "dual_iht", "stochastic_dual_iht": dual
-        ascent for every size, with a `lower_bound` on the support grid (DualIHT). "primal_dual":
-        dual ascent and coordinate descent for every lambda0 (PrimalDual). These three need lambda2
-        > 0 and a loss of bounded curvature (not poisson). "feature_generating": cutting planes on
-        the convex relaxation of every size, refits of what they generate, with polish=True the
-        search by swaps on it (FeatureGenerating); columns or groups, not poisson, no boxes; bounds
-        where lambda2 > 0. On a lambda0 grid the projected gradients, "dual_iht" and
-        "feature_generating" give the models on the hull of their sizes; penalty factors must be
-        even then. "exact": the path of "swap", then branch and bound for every model until it is
-        proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a squared loss with n > p.
+        forced columns, lambda1, lambda2, and all but "feature_generating" boxes; a table is in
+        docs/algorithms.md. Most models are best under "swap"; the others are there for speed, for
+        comparison and for bounds. "swap" (default): coordinate moves and swaps with refit. "cd":
+        coordinate descent. "CDPSI": with partial swaps. "pg", "apg", "pg+", "apg+", "pg_ll", "htp":
+        projected gradients for every size, plain, extrapolated, with solves on a support that
+        rests, by Nesterov's points, with refits (ProjectedGradient). "dual_iht",
+        "stochastic_dual_iht": dual ascent for every size, with a `lower_bound` on the support grid
+        (DualIHT). "primal_dual": dual ascent and coordinate descent for every lambda0 (PrimalDual).
+        These three need lambda2 > 0 and a loss of bounded curvature (not poisson).
+        "feature_generating": cutting planes on the convex relaxation of every size, refits of what
+        they generate, with polish=True the search by swaps on it (FeatureGenerating); columns or
+        groups, not poisson, no boxes; bounds where lambda2 > 0. On a lambda0 grid the projected
+        gradients, "dual_iht" and "feature_generating" give the models on the hull of their sizes;
+        penalty factors must be even then. "exact": the path of "swap", then branch and bound for
+        every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a
+        squared loss with n > p.
     grid : "support" (every size) or "lambda0" (each next lambda0 just below the value at which the
         support changes, at most `n_lambda0` values); `lambda0=` gives your own grid and implies
         "lambda0".
@@ -149,7 +150,7 @@ def fit(
         column, or a squared loss with more rows than columns; else NaN, and `path.notes` says why.
         With groups: lambda2 > 0, no bounds on coefficients, and not the Poisson or hinge loss;
         their relaxations are solved by cutting planes (Tan, Tsang & Wang, JMLR 15, 2014), see
-        README.md. `Path.certify` searches for one solution until it is proved.
+        docs/bounds.md. `Path.certify` searches for one solution until it is proved.
     on_solution : called with a Model each time a size is verified; returning True stops.
 
     Formulas
@@ -166,7 +167,9 @@ def fit(
     groups=False counts columns, other `groups` are taken as they are. always_include, exclude,
     lower, upper,
         penalty_factor name columns ("b[T.v]"), terms ("C(b)") or groups. Nothing keeps an
-        interaction from entering without its parents: always_include= them where that matters.
+        interaction from entering without the terms it contains. Where that happens through a
+        factor, the model depends on the factor's first level, and `path.notes` names the term:
+        name the lower terms in always_include= where that matters.
     Rows with missing values in columns that are used are dropped: `path.n_dropped`, `path.notes`.
     sample_weight, offset (groups_cv, fold ids) have one value per row of data before, or name a
     column. "- 1" or "+ 0" means fit_intercept=False, and no other value is then taken. Levels,

@@ -14,6 +14,7 @@ from .designs import Dense
 from .duality.conjugates import smooth
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
+from .formula import marginality_notes
 from .grids import hull, hull_grid, shrink_grid
 from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
@@ -721,6 +722,10 @@ class _Run:
                 ),
                 stacklevel=5,
             )
+        if self.formula is not None and self.keep is None:
+            constant = np.flatnonzero(~self.problem.usable & ~self.data.excluded)
+            models = [(s.k, s.support) for s in self.solutions]
+            self.notes += marginality_notes(self.formula, models, constant)
         return Path(
             self.describe(by_name, response),
             self.solutions,

@@ -31,8 +31,8 @@ CEILINGS = {
     "functions that perturb": 8,
     "constants in two files": 56,
     "classes in two files": 11,
-    "README lines": 346,
-    "README words": 3537,
+    "README lines": 120,
+    "README words": 900,
 }
 TARGETS = {
     "files in the fullest folder": 12,

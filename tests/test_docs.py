@@ -28,6 +28,22 @@ def test_first_page_prints_what_it_says(tmp_path):
     assert all((DOCS / "assets" / name).is_file() for name in shown)
 
 
+def test_the_readme_prints_what_it_says(tmp_path):
+    page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    blocks = figures.run(page, tmp_path)
+    assert blocks
+    for code, printed, said in blocks:
+        assert printed == said, code
+
+
+def test_pictures_and_links_of_the_readme_are_there():
+    page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    places = re.findall(r'\]\(([^)#]+)[^)]*\)|src="([^"]+)"', page)
+    files = [a or b for a, b in places]
+    assert len(files) > 15
+    assert [name for name in files if not (DOCS.parent / name).exists()] == []
+
+
 @pytest.fixture(scope="module")
 def docstrings():
     pytest.importorskip("griffe", reason="the documentation's own packages: pip install '.[docs]'")

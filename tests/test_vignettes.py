@@ -1,5 +1,6 @@
 """The vignettes are text notebooks that can be read, start with a heading, compile, and carry no output. Running them is the work of vignettes/run.py."""
 
+import re
 from pathlib import Path
 
 import jupytext
@@ -22,7 +23,8 @@ def test_vignette_is_a_text_notebook_without_output(file):
         compile(cell.source, file.name, "exec")
 
 
-def test_the_readme_names_every_vignette():
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+def test_every_vignette_begins_with_a_title_and_a_paragraph_that_the_documentation_lists():
     assert FILES
-    assert [file.name for file in FILES if f"`{file.name}`" not in readme] == []
+    for file in FILES:
+        text = file.read_text(encoding="utf-8")
+        assert re.search(r"^# # (.+)\n#\n((?:# .+\n)+)", text, re.MULTILINE), file.name

@@ -6,6 +6,7 @@ formula is first used. Path files get text and numbers only.
 """
 
 from .encoding import Encoded, Formula
+from .marginality import marginality_notes
 from .opening import notes, opened
 
-__all__ = ["Encoded", "Formula", "notes", "opened"]
+__all__ = ["Encoded", "Formula", "marginality_notes", "notes", "opened"]

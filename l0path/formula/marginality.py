@@ -1,0 +1,86 @@
+"""Which interactions of a model stand without the terms that they contain.
+
+A term T that contains a factor is coded against the factor's first level if an earlier term of the
+formula spans S, what is left of T without the factor (and perhaps without other factors); usually
+that is S itself. A model with T and without that term says that S has no effect at the first level:
+another first level gives another model. This is a break of marginality through a factor (Nelder,
+JRSS A 140, 1977). Where no earlier term spans S, formulaic codes T by all levels of the factor.
+"""
+
+from itertools import combinations
+from typing import NamedTuple
+
+SHOWN = 5  # terms that a note names
+
+
+class Interaction(NamedTuple):
+    """A term that contains a factor, the numbers of its columns, and {term that it needs: its
+    columns}.
+    """
+
+    term: str
+    columns: tuple
+    lower: dict
+
+
+def interactions(formula):
+    """Terms of a fitted `Formula` that are coded against the first level of a factor because of
+    other terms, with these.
+    """
+    columns = dict(formula.terms)
+    parts = {str(t): frozenset(f.expr for f in t.factors) for t in formula.parsed()[1]}
+    levels = formula.state["levels"] if formula.state else {}
+    factors = {expr for expr, (kind, _) in levels.items() if kind == "categorical"}
+    out = []
+    for term, at in columns.items():
+        coded, lower = sorted(parts[term] & factors), {}
+        for left in (set(c) for r in range(len(coded)) for c in combinations(coded, r + 1)):
+            rest = parts[term] - left
+            if not rest and formula.intercept:
+                continue
+            first = next(u for u in columns if parts[u] >= rest and parts[u] - rest <= factors)
+            if first != term:
+                lower[first] = columns[first]
+        if lower:
+            out.append(Interaction(term, tuple(at), lower))
+    return out
+
+
+def breaks(found, support, constant):
+    """[(interaction, lower terms that the model lacks)] of a model with the columns `support`.
+
+    found : what `interactions` gave. constant : columns that no model can have and no model needs.
+    """
+    inside = set(support)
+    there = inside | set(constant)
+    out = []
+    for one in found:
+        if inside.isdisjoint(one.columns):
+            continue
+        lacking = [term for term, columns in one.lower.items() if not there.issuperset(columns)]
+        if lacking:
+            out.append((one.term, lacking))
+    return out
+
+
+def marginality_notes(formula, models, constant):
+    """Notes about models [(k, support)] of a path by `formula` that break marginality through a
+    factor.
+    """
+    found, sizes, lower = interactions(formula), {}, {}
+    for k, support in models if found else ():
+        for term, lacking in breaks(found, support.tolist(), constant.tolist()):
+            sizes.setdefault(term, set()).add(k)
+            lower.setdefault(term, {}).update(dict.fromkeys(lacking))
+    if not sizes:
+        return []
+    text = "; ".join(
+        f"{term} without {' and '.join(lower[term])} (k = {', '.join(map(str, sorted(at)))})"
+        for term, at in list(sizes.items())[:SHOWN]
+    )
+    more = f"; and {len(sizes) - SHOWN} more" if len(sizes) > SHOWN else ""
+    return [
+        "interactions with a factor stand without terms that they contain, so these models depend "
+        f"on the factor's first level: {text}{more}; name the lower terms in always_include= to "
+        "keep them in every model"
+    ]
