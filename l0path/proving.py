@@ -28,7 +28,7 @@ from .paths.records import in_user_units
 from .progress import Bar
 from .screening import fix_cardinality, fix_penalised
 from .solvers.branch_and_bound import BranchAndBound, Tree
-from .solvers.dependence import dependent, described
+from .solvers.dependence import dependent, described, from_rows
 from .solvers.group_enumeration import GroupEnumeration
 from .solvers.hinge_tree import HingeTree
 from .solvers.integrality_generation import IntegralityGeneration, generate
@@ -479,13 +479,12 @@ class Proof:
     def value(self, model, support):
         """(what the search compares, the fit) of a support of the compact problem."""
         model.grow(support)
-        fit, problem = (
-            model.refit(support, self.solution.lambda1, self.solution.lambda2),
-            model.problem,
-        )
+        s, problem = self.solution, model.problem
+        fit = model.refit(support, s.lambda1, s.lambda2)
+        if problem.quadratic and not s.lambda1 and not problem.boxed:
+            fit = from_rows(model, fit, s.lambda2)
         price = (
-            self.solution.lambda0
-            * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
+            s.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
             if self.penalised
             else 0.0
         )

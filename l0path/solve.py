@@ -121,6 +121,8 @@ def solve(
             run.bounds()
         if exact:
             run.proofs()
+        if not exact or not all(math.isfinite(s.lower_bound) for s in run.solutions):
+            run.notes += run.unbounded
         path = run.path(by_name, response)
         path._source.extra["model"] = run.model
         return path
@@ -151,7 +153,7 @@ class _Run:
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
         self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
-        self.formula = None
+        self.formula, self.unbounded = None, []  # notes on bounds that there are none
         self.weights = row_weights(data, keep)
 
     def prepare(self, slices):
@@ -190,10 +192,10 @@ class _Run:
         try:
             with Bar(self.progress, "l0path lower bounds") as bar:
                 if self.problem.groups is not None:
-                    self.notes += self.group_bounds()
+                    self.unbounded = self.group_bounds()
                 else:
                     model = None if self.keep is not None or self.torn else self.model
-                    self.notes += bound_solutions(
+                    self.unbounded = bound_solutions(
                         self.problem,
                         self.solutions,
                         poll=lambda: bar.say("") or self.clock.over(),
