@@ -578,7 +578,7 @@ class Proof:
             "node_limit"
             if self.ended == "node_limit"
             else "time_limit"
-            if self.clock.over() and not self.reason
+            if self.clock.over() and (self.searched or not self.reason)
             else "gap_not_closed"
         )
 
