@@ -376,6 +376,8 @@ class Proof:
                 for support in self.models:
                     one.offer(np.searchsorted(J, support))
         self.ended, one = self.take_turns(searches)
+        if self.ended == "too_many":
+            self.obstacle = self.too_dependent(problem, J)
         what = "leaps and bounds" if isinstance(one, Leaps) else "branch and bound"
         count = sum(other.nodes for other in searches)
         self.searched = f"{what}: {count} node{'' if count == 1 else 's'}"
@@ -405,18 +407,22 @@ class Proof:
         if not searchable(dual):
             try:
                 out.append(Leaps(dual, **options))
-            except ValueError:  # too many dependent columns
-                found = dependent(problem)
-                self.obstacle = (
-                    f"{len(found)} columns are linear combinations of earlier ones (or nearly so), "
-                    "too many for leaps and bounds without a ridge; leave some out with exclude=, "
-                    f"or fit with lambda2=1e-3: {described(found, [self.data.names[j] for j in J])}"
-                )
+            except ValueError:
+                self.obstacle = self.too_dependent(problem, J)
         if not dual.open.any():
             out.append(
                 (HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options)
             )
         return out
+
+    def too_dependent(self, problem, J):
+        """Why leaps and bounds do not end: dependent columns of the problem of columns J."""
+        found = dependent(problem)
+        return (
+            f"{len(found)} columns are linear combinations of earlier ones (or nearly so), too "
+            "many for leaps and bounds; leave some out with exclude=, or fit with a ridge, "
+            f"lambda2=1e-3: {described(found, [self.data.names[j] for j in J])}"
+        )
 
     def take_turns(self, searches):
         """(how they ended, the one with the best models): searches have the word in turn, each time
@@ -436,7 +442,7 @@ class Proof:
                 if self.n_best == 1:
                     for other in searches:
                         other.accept(*one.best[0])
-                if ended == "node_limit":
+                if ended in ("node_limit", "too_many"):
                     live.remove(one)
                 if self.clock.over():
                     break

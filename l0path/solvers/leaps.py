@@ -216,15 +216,15 @@ class Leaps(Contest):
             S, c, value = self._hold(S, c, value)
             m = self.J.size
             self.most = m if size is None else min(size, m)
-            spare = min(m - _rank(S)[0], self.most)
-            if sum(math.comb(m - _rank(S)[0], among) for among in range(spare + 1)) > MOST:
+            spare = m - _rank(S)[0]
+            if sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1)) > MOST:
                 raise ValueError(
                     f"too many of {m} columns are linear combinations of others for leaps and "
                     "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
                 )
-            self.margin, self.more = 0.0, self._tasks(S, c, value)
+            self.margin, self.made, self.more = 0.0, 0, self._tasks(S, c, value)
             self.tasks = deque(islice(self.more, TASKS))
-        levels = max(self.most - 2, 1 + min(m, spare + 1))
+        levels = max(self.most + 1 if spare else self.most - 2, 1)
         self.workers = [
             Worker(max(m, 1), max(self.most, 1), levels, self.delta) for _ in range(WORKERS)
         ]
@@ -275,7 +275,7 @@ class Leaps(Contest):
                 task = Task(into, at, S, c, self.price[at], value, paid)
                 spread = len(self.held) + task.spread
                 rounding = (self.J.size + len(self.held) + 16) * EPS * self.half * spread**2
-                self.margin = max(self.margin, rounding)
+                self.margin, self.made = max(self.margin, rounding), self.made + 1
                 yield task
                 continue
             d = order[rank]
@@ -299,16 +299,16 @@ class Leaps(Contest):
         return min(least - self.margin, self.cutoff)
 
     def run(self, poll=None):
-        """Search until nothing is open ("closed"), node_limit is met ("node_limit"), or poll() is
-        True ("stopped").
+        """Search until nothing is open ("closed"), node_limit is met ("node_limit"), dependent
+        columns split it into too many searches ("too_many"), or poll() is True ("stopped").
         """
         limit = 1 << 62 if self.settings.node_limit is None else int(self.settings.node_limit)
         shrink = 1.0 - 0.5 * self.settings.gap if self.n_best == 1 else math.inf
         while True:
             self._deal()
             active = [worker for worker in self.workers if worker.open]
-            if not active and not self.tasks and self.more is None:
-                return "closed"
+            if not active and not self.tasks and (self.more is None or self.made >= MOST):
+                return "closed" if self.more is None else "too_many"
             if poll is not None and poll():
                 return "stopped"
             if self.nodes >= limit:
@@ -350,7 +350,7 @@ class Leaps(Contest):
             if worker.open:
                 continue
             while not worker.open and deals:
-                if not self.tasks and self.more is not None:
+                if not self.tasks and self.more is not None and self.made < MOST:
                     with one_blas_thread():
                         self.tasks.extend(islice(self.more, 1))
                 if not self.tasks:
