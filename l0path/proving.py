@@ -518,7 +518,7 @@ class Proof:
         """Take over the best model of the search, if it is better."""
         if self.best:
             fit = self.best[0]
-            if self.box is not None:  # a box that is assumed bounds what is proved, not the model
+            if self.conditional:  # a box that is assumed bounds what is proved, not the model
                 model = make_model(self.whole)
                 model.grow(fit.support)
                 fit = model.refit(fit.support, self.solution.lambda1, self.solution.lambda2)

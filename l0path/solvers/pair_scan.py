@@ -41,9 +41,15 @@ def scannable(problem, *, size, lambda1):
         and lambda1 == 0
         and 1 <= size <= min(2, J.size)
         and 0.5 * problem.X.n * float(J.size) ** size <= OPERATIONS
+        and (size == 1 or problem.X.n * J.size <= HELD or not on_disk(problem))
         and not np.isfinite(problem.lower[used]).any()
         and not np.isfinite(problem.upper[used]).any()
     )
+
+
+def on_disk(problem):
+    """Whether X is read from files, by whose blocks it would have to be read many times."""
+    return hasattr(problem.X.design, "memory_limit")
 
 
 def candidates(problem):
