@@ -8,16 +8,23 @@ from functools import singledispatch
 
 from numba import njit as _njit
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
+
+from .compiled import GENERIC_VERBS, KernelCache, in_package
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
 
 def njit(function):
     """Compile a kernel: cached on disk, GIL released (threads run kernels side by side), sums may
-    be reordered so that loops use vector units; NaN and infinity keep their meaning.
+    be reordered so that loops use vector units; NaN and infinity keep their meaning. Kernels from
+    outside this package are not stored, for what they reach has no stamp.
     """
-    return _njit(cache=True, nogil=True, **OPTIONS)(function)
+    kernel = _njit(nogil=True, **OPTIONS)(function)
+    if isinstance(kernel, Dispatcher) and in_package(function):  # not with NUMBA_DISABLE_JIT=1
+        kernel._cache = KernelCache(kernel)
+    return kernel
 
 
 def generic(function):
@@ -28,6 +35,7 @@ def generic(function):
     it.
     """
     verb = singledispatch(function)
+    GENERIC_VERBS[verb] = verb.registry
 
     def choose(record, *args):
         return verb.dispatch(record.instance_class)

@@ -217,13 +217,17 @@ class Proof:
         else:
             counted = grouped.choosable(self.whole.usable)
             member = np.isin(np.arange(counted.size), self.solution.groups) & counted
+        copied = [] if self.data.copies is None else self.data.copies[:, 1]
+        if member[copied].any():
+            return  # a copy in the place of its column is as good
         if not self.penalised and self.into.sum() == self.solution.k:
             self.unique = self.status() == "optimal"
             self.out = counted & ~self.into  # no room for another column beside those
         if self.status() != "optimal" or not self.values or self.conditional:
             return
-        best = self.values[0]
-        slack = CLOSED * abs(best) + 1e-13 * abs(self.solution.loss) + self.whole.noise
+        best, p = self.values[0], self.whole
+        null = 0.5 * float(p.weights @ p.y**2) if p.quadratic else abs(best)
+        slack = CLOSED * abs(best) + 1e-13 * null + p.noise
         if member.sum() == counted.sum() or not self.others > best + slack:
             return  # a set of all columns can hold some that nothing needs
         if self.penalised and self.solution.lambda0 == 0:
@@ -466,7 +470,7 @@ class Proof:
         self.ended = found.status
         self.searched = f"integrality generation: {found.nodes} nodes"
         fits = [(math.nan, found.fit)] if found.fit is not None else []
-        self.take_over(J, found.nodes, found.lower, fits)
+        self.take_over(J, found.nodes, found.lower, fits, -math.inf)
 
     def take_over(self, J, nodes, lower, best, others=math.inf):
         """What a search of the compact problem with columns J has found: best [(value, fit)],
@@ -601,10 +605,13 @@ class Proof:
                 f"assumes |b_j| <= {self.box:.6g} in standardised units ({how}): bound and fixed "
                 "columns hold only for models within it"
             )
-        if not self.whole.usable.all():
+        copies = 0 if self.data.copies is None else len(self.data.copies)
+        if (out_of_it := int((~self.whole.usable).sum()) - copies) > 0:
+            out.append(f"{out_of_it} columns that are excluded or constant stay out")
+        if copies:
             out.append(
-                f"{int((~self.whole.usable).sum())} columns that the fit left out (excluded, "
-                "constant, or equal to an earlier one) stay out"
+                f"{copies} columns equal to another one are left out, which changes no optimum; "
+                "each can stand in for the one it equals"
             )
         if (
             not self.reason

@@ -1,32 +1,17 @@
-"""What every test run needs before anything of the package is imported: a fresh kernel cache, a
-screenless plot backend, few threads.
+"""What every test run needs before anything of the package is imported: a kernel cache of
+the tests' own, a screenless plot backend, few threads.
 """
 
 import getpass
-import hashlib
 import os
 import sys
 import tempfile
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def source_hash(package):
-    """Hash of every source of the package and of the versions of Python and numba: numba's cache
-    does not notice an edit in another file.
-    """
-    digest = hashlib.sha256(f"{sys.version} {metadata.version('numba')}".encode())
-    for path in sorted(package.rglob("*.py")):
-        source = path.read_bytes()
-        digest.update(
-            f"\0{path.relative_to(package).as_posix()}\0{len(source)}\0".encode() + source
-        )
-    return digest.hexdigest()[:16]
 
 
 def set_environment():
@@ -36,10 +21,8 @@ def set_environment():
             "numba was imported before tests/conftest.py could set NUMBA_CACHE_DIR; set it by "
             "hand, or drop the plugin that imports numba"
         )
-    cache = (
-        Path(tempfile.gettempdir())
-        / f"l0path-numba-{getpass.getuser()}-{source_hash(ROOT / 'l0path')}"
-    )
+    # one folder for all runs: a kernel is made anew only when something that it reaches has changed
+    cache = Path(tempfile.gettempdir()) / f"l0path-numba-{getpass.getuser()}"
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache))
     os.environ.setdefault("MPLBACKEND", "Agg")
     threads = os.environ.setdefault("OMP_NUM_THREADS", "2")

@@ -194,6 +194,16 @@ def test_ties_are_not_called_unique():
     assert not c.fixed_in.size and not set(c.fixed_out) & {5, 6, 7}
 
 
+def test_a_column_with_a_copy_is_in_no_unique_model():
+    X, y = tall()
+    X[:, 7] = X[:, 0]
+    path = l0path.fit(X, y, max_k=4)
+    alone, two = path.certify(k=4), path.certify(k=4, n_best=2)
+    assert alone.proven and two.proven and not alone.unique and not two.unique
+    best = [set(m.support) for m in two.best]
+    assert best[0] ^ best[1] == {0, 7}
+
+
 def test_a_model_of_all_columns_may_hold_some_that_nothing_needs():
     X, y = tall(p=3)
     X[:, 2] = X[:, 0] - X[:, 1]

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
-    {"_generic", "_types", "_warnings", "errors", "progress"},
+    {"_generic", "compiled", "_types", "_warnings", "errors", "progress"},
     {"losses", "penalties", "designs", "formula", "groups"},
     {"problem", "screening", "duality"},
     {"solvers"},

@@ -1,0 +1,267 @@
+"""Compiled kernels on disk: one file per kernel and kinds of arguments, named by a hash of all that
+it was compiled from, so that a file is either right or not found.
+
+Of numba this file uses parts that are not documented: the attribute `_cache` of a dispatcher, which
+is asked by `load_overload` before a kernel is compiled and told by `save_overload` after it (both
+under numba's compiler lock), `CompileResult._reduce` and `_rebuild`, and `codegen().magic_tuple()`.
+What goes wrong here, of whatever kind, costs only time: the kernel is compiled.
+"""
+
+import contextlib
+import hashlib
+import os
+import pickle
+import platform
+import stat
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+import llvmlite
+import numba
+from numba.core import config, types
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+from .reach import PACKAGE, UnknownKind, in_package, options, stamp
+
+ENDING = ".kernel"
+MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
+DIGEST_BYTES = 32  # bytes of the checksum in front of the contents
+
+
+class KernelCache(NullCache):
+    """What numba asks for a kernel before it compiles it, and tells after it did."""
+
+    def __init__(self, dispatcher):
+        self.dispatcher = dispatcher
+        self.stem = None
+
+    @property
+    def cache_path(self):
+        return str(next(iter(KERNEL_FOLDERS.folders()), ""))
+
+    def load_overload(self, sig, target_context):
+        """The stored kernel for these kinds of arguments, or None."""
+        try:
+            target_context.refresh()
+            name = self._name(sig, target_context.codegen())
+            data = KERNEL_FOLDERS.read(name) if name else None
+            return None if data is None else CompileResult._rebuild(target_context, *data)
+        except Exception:  # a damaged file, or one of another numba: it is made anew
+            return None
+
+    def save_overload(self, sig, data):
+        """Store a kernel that was just compiled."""
+        if data.lifted or data.library.has_dynamic_globals:
+            return
+        try:
+            name = self._name(sig, data.codegen)
+            contents = dumps(data._reduce()) if name else None
+        except Exception:  # it cannot be stored, as numba's own cache would find
+            return
+        if name:
+            KERNEL_FOLDERS.write(name, contents)
+
+    def _name(self, sig, codegen):
+        """Name of the file of one specialisation, None when it must not be stored."""
+        described = _signature_text(sig)
+        if described is None:
+            return None
+        if self.stem is None:
+            function = self.dispatcher.py_func
+            try:
+                made_of = [stamp(function), options(self.dispatcher), *_versions()]
+            except UnknownKind:
+                made_of = None
+            self.stem = (f"{function.__module__}.{function.__qualname__}", made_of)
+        kernel, made_of = self.stem
+        if made_of is None:
+            return None
+        key = hashlib.sha256(repr((made_of, described, codegen.magic_tuple())).encode()).hexdigest()
+        return f"{kernel.replace('<', '').replace('>', '')}-{key[:40]}{ENDING}"
+
+
+def _versions():
+    """All besides the code that decides what a kernel is compiled to."""
+    package = sys.modules.get(PACKAGE)
+    settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK)
+    return (
+        getattr(package, "__version__", ""),
+        numba.__version__,
+        llvmlite.__version__,
+        platform.python_implementation(),
+        *sys.version_info[:3],
+        getattr(sys, "abiflags", ""),
+        *(str(value) for value in settings),
+        str(config.DEBUGINFO_DEFAULT),
+    )
+
+
+def _signature_text(sig):
+    """Text of the kinds of arguments, with the fields of each record, or None: a kernel for a
+    record from outside the package (a user's loss) is never stored, for its code has no stamp.
+    """
+    arguments, records = getattr(sig, "args", sig), set()
+    waiting = list(arguments)
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, types.BaseNamedTuple):
+            record = kind.instance_class
+            if not in_package(record):
+                return None
+            records.add(f"{record.__module__}.{record.__qualname__}{record._fields}")
+        if isinstance(kind, types.BaseTuple):
+            waiting.extend(kind)
+    text = f"{sig} {sorted(records)}"
+    return None if " at 0x" in text else text  # the address of a function: of this process alone
+
+
+class Folders:
+    """Folders of kernels of this process: read from all of them, written to the first that can
+    be. Nothing here raises: where no folder can be written, kernels are not stored.
+    """
+
+    def __init__(self):
+        self.failed = {}  # folder: why it cannot be written
+        self.said = self.cleaned = False
+
+    @staticmethod
+    def folders(make=False):
+        """Folders to read from and, in this order, to write to: the user's, then a private
+        temporary one, which is made if asked for.
+        """
+        found = (_user_folder(), _temporary_folder(make))
+        return [folder for folder in found if folder is not None]
+
+    def read(self, name):
+        """Contents of an entry, None when no folder has it whole."""
+        for folder in self.folders():
+            try:
+                path = folder / name
+                raw = path.read_bytes()
+                if hashlib.sha256(raw[DIGEST_BYTES:]).digest() == raw[:DIGEST_BYTES]:
+                    self._used(path)
+                    return pickle.loads(raw[DIGEST_BYTES:])
+            except Exception:
+                continue
+        return None
+
+    @staticmethod
+    def _used(path):
+        """Note the day on which an entry was last used."""
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > 86400:
+                os.utime(path)
+
+    def write(self, name, contents):
+        """Store an entry in the first folder that takes it; say once where that is not the
+        user's.
+        """
+        raw = hashlib.sha256(contents).digest() + contents
+        user = _user_folder()
+        if user is None:
+            self.failed["the user's folder for caches"] = "there is no home folder"
+        elif self._replace(user, name, raw):
+            return
+        temporary = _temporary_folder(make=True)
+        kept = temporary is not None and self._replace(temporary, name, raw)
+        if not self.said:
+            self.said = True
+            self._say(temporary if kept else None)
+
+    def _replace(self, folder, name, raw):
+        """Whether the folder took an entry; one that failed once is not asked again."""
+        if folder in self.failed:
+            return False
+        try:
+            _replace(folder, name, raw)
+        except OSError as error:
+            self.failed[folder] = error.strerror or str(error)
+            return False
+        if not self.cleaned:
+            self.cleaned = True
+            clean(folder)
+        return True
+
+    def _say(self, folder):
+        """Told once per process, and only where the user's folder could not be written."""
+        first, why = next(iter(self.failed.items()))
+        instead = (
+            "every process compiles them anew" if folder is None else f"they are kept in {folder}"
+        )
+        print(
+            f"l0path: kernels could not be stored in {first} ({why}): {instead}. Set "
+            "NUMBA_CACHE_DIR to a folder that can be written.",
+            file=sys.stderr,
+        )
+
+
+KERNEL_FOLDERS = Folders()
+
+
+def _user_folder():
+    """NUMBA_CACHE_DIR where it is set, else the user's folder for caches (~/.cache); None for a
+    user without a home.
+    """
+    if config.CACHE_DIR:
+        return Path(os.path.abspath(config.CACHE_DIR), PACKAGE)
+    folder = AppDirs(appname=PACKAGE, appauthor=False).user_cache_dir
+    return Path(folder, "kernels") if os.path.isabs(folder) else None
+
+
+def _temporary_folder(make):
+    """A folder among the temporary ones that belongs to this user and that nobody else can write
+    to: what is stored is run. None where there is no such folder.
+    """
+    try:
+        if os.name == "nt":  # the temporary folder is the user's own
+            return Path(tempfile.gettempdir(), f"{PACKAGE}-kernels")
+        folder = Path(tempfile.gettempdir(), f"{PACKAGE}-kernels-{os.getuid()}")
+        if make:
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+        state = folder.lstat()
+        private = stat.S_ISDIR(state.st_mode) and not state.st_mode & 0o022
+        return folder if private and state.st_uid == os.getuid() else None
+    except OSError:  # there is none, or none can be made
+        return None
+
+
+def _replace(folder, name, raw):
+    """Write a file so that other processes see all of it or nothing."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = folder / f"{name}.{uuid.uuid4().hex[:12]}.partial"
+    try:
+        partial.write_bytes(raw)
+        os.replace(partial, folder / name)
+    except OSError:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        if os.name != "nt" or not (folder / name).exists():  # there another process may read it
+            raise
+
+
+def clean(folder, largest=MOST_BYTES):
+    """Remove entries until the folder is below three quarters of `largest` bytes, if it is above
+    it, those unused for longest first, and files that were left half-written an hour ago.
+    """
+    with contextlib.suppress(OSError):
+        found = []
+        for path in folder.iterdir():
+            state = path.stat()
+            if path.suffix == ".partial" and time.time() - state.st_mtime > 3600:
+                path.unlink()
+            elif path.suffix == ENDING and stat.S_ISREG(state.st_mode):
+                found.append((state.st_mtime, state.st_size, path))
+        total = sum(size for _, size, _ in found)
+        if total > largest:
+            for _, size, path in sorted(found):
+                if total <= 0.75 * largest:
+                    break
+                path.unlink()
+                total -= size
