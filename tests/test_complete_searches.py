@@ -124,12 +124,12 @@ def test_one_and_two_columns_are_proven_for_more_columns_than_rows():
         for pair in combinations(range(60), 2)
     }
     ranked = sorted(values, key=values.get)
-    c = path.certify(k=2, n_best=3)
+    c = path.certify(time_limit=None, k=2, n_best=3)
     assert c.proven and c.unique and c.nodes == 60 * 59 // 2
     assert [tuple(m.support) for m in c.best] == ranked[:3]
     assert c.incumbent == pytest.approx(values[ranked[0]], rel=REL)
     assert tuple(c.fixed_in) == ranked[0] and c.fixed_out.size == 58
-    assert path.certify(k=1).proven
+    assert path.certify(time_limit=None, k=1).proven
     exact = l0path.fit(X, y, max_k=2, algorithm="exact")
     assert exact.table.optimality.tolist() == ["global"] * 3 and not exact.notes
     assert tuple(exact.solutions[2].support) == ranked[0]
@@ -148,7 +148,7 @@ def test_near_copies_are_told_apart_or_nothing_is_proven(seed):
             0.5 * np.mean((c - Z[:, T] @ np.linalg.lstsq(Z[:, T], c, rcond=1e-15)[0]) ** 2)
             for T in map(list, combinations(range(7), k))
         )
-        found = path.certify(k=k)
+        found = path.certify(time_limit=None, k=k)
         assert not found.proven or found.incumbent == pytest.approx(best, rel=1e-6)
         assert found.lower_bound <= best * (1 + 1e-6)
         if k == 2:
@@ -173,7 +173,7 @@ def test_all_columns_of_a_unique_best_model_are_in_every_best_model(lambda2, los
         pytest.skip("no bounds")
     path = l0path.fit(X, y, loss=loss, lambda2=lambda2, max_k=4)
     for options in ({"k": 4}, {"k": 3}):
-        c = path.certify(**options, n_best=2)
+        c = path.certify(time_limit=None, **options, n_best=2)
         assert c.proven and c.unique and c.fixed_in.tolist() == c.model.support.tolist()
         assert sorted([*c.fixed_in, *c.fixed_out]) == list(range(8))
         assert c.deviance_ratio_bound == c.model.deviance_ratio
@@ -187,7 +187,7 @@ def test_ties_are_not_called_unique():
     X, y = tall()
     X[:, 7] = X[:, 5] + X[:, 6]
     y = 0.1 * y + 3.0 * X[:, 5] - 3.0 * X[:, 6]
-    c = l0path.fit(X, y, max_k=2).certify(k=2, n_best=2)
+    c = l0path.fit(X, y, max_k=2).certify(time_limit=None, k=2, n_best=2)
     assert c.proven and not c.unique and "only best" not in repr(c)
     best = [set(m.support) for m in c.best]
     assert all(one < {5, 6, 7} for one in best) and best[0] != best[1]
@@ -198,7 +198,7 @@ def test_a_column_with_a_copy_is_in_no_unique_model():
     X, y = tall()
     X[:, 7] = X[:, 0]
     path = l0path.fit(X, y, max_k=4)
-    alone, two = path.certify(k=4), path.certify(k=4, n_best=2)
+    alone, two = path.certify(time_limit=None, k=4), path.certify(time_limit=None, k=4, n_best=2)
     assert alone.proven and two.proven and not alone.unique and not two.unique
     best = [set(m.support) for m in two.best]
     assert best[0] ^ best[1] == {0, 7}
@@ -208,14 +208,14 @@ def test_a_model_of_all_columns_may_hold_some_that_nothing_needs():
     X, y = tall(p=3)
     X[:, 2] = X[:, 0] - X[:, 1]
     path = l0path.fit(X, y, algorithm="exact")
-    c = path.certify(k=int(path.table.k.max()), n_best=2)
+    c = path.certify(time_limit=None, k=int(path.table.k.max()), n_best=2)
     assert not set(c.fixed_in) & {0, 1, 2}
 
 
 def test_a_vacuous_bound_is_not_shown():
     X, y = tall()
     path = l0path.fit(X, y, lambda2=0.05, max_k=4)
-    c = path.certify(k=4)
+    c = path.certify(time_limit=None, k=4)
     assert c.proven and "at most" not in repr(c)
     early = path.certify(k=4, time_limit=1e-9)
     assert early.deviance_ratio_bound == 1.0 and "at most" not in repr(early)
@@ -228,7 +228,7 @@ def test_dependent_columns_are_named_where_they_stop_a_search():
     X[:, 22:] = X[:, :22] + np.roll(X[:, :22], 1, axis=1)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(44)])
     y = X[:, :4].sum(axis=1) + rng.standard_normal(60)
-    c = l0path.fit(frame, y, max_k=8).certify(k=8, time_limit=20)
+    c = l0path.fit(frame, y, max_k=8).certify(k=8, time_limit=None)
     assert not c.proven
     text = " ".join(c.assumptions)
     assert "linear combinations of earlier" in text and "c22 (of c0, c21)" in text
@@ -253,7 +253,7 @@ def test_many_dependent_columns_are_searched_to_the_end():
     X[:, 10:] += X[:, :1]
     y = X[:, 12] - X[:, 17] + X[:, 3] + X[:, 20] + 0.5 * rng.standard_normal(50)
     path = l0path.fit(X, y, max_k=4)
-    c = path.certify(k=4, time_limit=100)
+    c = path.certify(k=4, time_limit=None)
     Z, v = X - X.mean(axis=0), y - y.mean()
     G, q = Z.T @ Z / 50, Z.T @ v / 50
     T = np.array(list(combinations(range(24), 4)))
@@ -314,7 +314,7 @@ def test_sets_of_groups_are_proven_and_are_the_enumerated_best(loss, overlap):
             best
         )
     ranked = sorted((v, chosen) for chosen, v in values.items() if len(chosen) == 2)
-    c = path.certify(k=2, n_best=3)
+    c = path.certify(time_limit=None, k=2, n_best=3)
     assert [m.objective for m in c.best] == pytest.approx([v for v, _ in ranked[:3]], rel=1e-7)
     assert c.unique == (ranked[1][0] > ranked[0][0] + 1e-6 * abs(ranked[0][0]))
     if c.unique:
@@ -331,7 +331,7 @@ def test_groups_on_a_lambda0_grid_with_forced_and_excluded_groups():
     for s, price in zip(path.solutions, lambda0, strict=True):
         best = min(v + price * (len(chosen) - 1) for chosen, v in values.items())
         assert s.optimality == "global" and s.objective == pytest.approx(best, rel=REL)
-    c = l0path.fit(X, y, max_k=5, **options).certify(index=1, n_best=2)
+    c = l0path.fit(X, y, max_k=5, **options).certify(time_limit=None, index=1, n_best=2)
     assert c.proven and len(c.best) == 2 and 3 not in c.fixed_in
 
 
@@ -339,7 +339,7 @@ def test_separated_sets_are_not_called_proven():
     X, y, groups = grouped(0, "logistic", n=40)
     X[:, 7] = np.where(y > 0, 1.0, -1.0) + 0.1 * X[:, 7]
     path = l0path.fit(X, y, loss="logistic", groups=groups, max_k=1, exclude=[7])
-    assert path.certify(k=1).proven
+    assert path.certify(time_limit=None, k=1).proven
     with pytest.warns(SeparationWarning):
         path = l0path.fit(X, y, loss="logistic", groups=groups, max_k=1, algorithm="exact")
     assert "global" not in path.table.optimality[1:].tolist()
@@ -379,11 +379,11 @@ def test_more_groups_than_can_be_enumerated_are_refused_with_the_limit():
         l0path.fit(X, y, groups=groups, algorithm="exact")
     path = l0path.fit(X, y, groups=groups, max_k=2)
     with pytest.raises(ValueError, match=r"at most 12 groups .* here are 13"):
-        path.certify(k=2)
+        path.certify(time_limit=None, k=2)
     few = l0path.fit(X, y, groups=groups, max_k=2, exclude=[0, 1])
-    assert few.certify(k=2).proven
+    assert few.certify(time_limit=None, k=2).proven
     with pytest.raises(ValueError, match="integrality generation"):
-        few.certify(k=2, algorithm=IntegralityGeneration())
+        few.certify(time_limit=None, k=2, algorithm=IntegralityGeneration())
 
 
 def test_an_interrupt_keeps_what_an_enumeration_has_found(monkeypatch):
@@ -400,6 +400,6 @@ def test_an_interrupt_keeps_what_an_enumeration_has_found(monkeypatch):
         real(self, chosen)
 
     monkeypatch.setattr(GroupEnumeration, "_compare", compare)
-    c = path.certify(k=3)
+    c = path.certify(time_limit=None, k=3)
     assert c.status == "interrupted" and c.nodes == 3 and not c.proven
     assert 0 < c.lower_bound <= c.incumbent  # the fit on all groups bounds every other
