@@ -136,7 +136,7 @@ def plot_nested_calibration(
     self: NestedCV, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
 ) -> Axes:
     """Calibration curve of the held-out probabilities of a nested cross-validation, see
-    `Path.plot_calibration`; returns the Axes.
+    `Path.plot_calibration`; returns the Axes. bins, ax, label : as there.
     """
     curve = _nested(self, "response")
     return _calibration(curve, ax, label, bins, self.models[0].path.classes[1])

@@ -111,7 +111,8 @@ def plot_knockoffs(
     coloured and named.
 
     The bars beyond the lower line estimate how many of those beyond the upper one are false. n :
-    names, at most. ax : Axes to draw into; None makes a figure. The numbers: `statistic`,
+    names, at most. ax : Axes to draw into; None makes a figure. labels : {name: text} of features to be renamed in the plot.
+    The numbers: `statistic`,
     `threshold`.
     """
     ax, _ = style.new_axes(ax)
