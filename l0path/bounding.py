@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from . import duality
-from .solvers.dependence import dependent, described
+from .exact.dependence import dependent, described
 
 CLOSED = 1e-6  # relative gap up to which a solution is called global
 # batched reads of X after that of the fits; at n = 1000, p = 10000 a third one lowers the median
@@ -199,7 +199,10 @@ def why_unbounded(problem, names=None):
         return "with lambda2 = 0 and no finite box on every column nothing bounds the coefficients"
     rows, columns = problem.X.n, int(problem.usable.sum())
     if rows * columns > DENSE or rows > columns > duality.splitting.LARGEST:
-        return "with lambda2 = 0 bounds need the eigenvalues of the Gram matrix, and X has too many entries or columns for that"
+        return (
+            "with lambda2 = 0 bounds need the eigenvalues of the Gram matrix, and X has too many "
+            "entries or columns for that"
+        )
     start = "with lambda2 = 0 and no finite box on every column the bounds of a squared loss need"
     if columns >= rows:
         return f"{start} more rows than columns, and X has {rows} rows and {columns} columns"

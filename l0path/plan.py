@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from .errors import check_tol, refuse_masked
+from .exact.group_enumeration import refuse_groups
 from .solvers.branch_and_bound import BranchAndBound
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.dual_iht import DualIHT
 from .solvers.feature_generating import FeatureGenerating
-from .solvers.group_enumeration import refuse_groups
 from .solvers.integrality_generation import IntegralityGeneration
 from .solvers.local_search import LocalSearch
 from .solvers.primal_dual import PrimalDual

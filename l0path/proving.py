@@ -23,17 +23,17 @@ from .bounding import (
     why_unbounded,
 )
 from .designs import Dense, Standardized
+from .exact.dependence import dependent, described, from_rows
+from .exact.group_enumeration import GroupEnumeration
+from .exact.pair_scan import PairScan, scannable
 from .losses import Hinge
 from .paths.records import in_user_units
 from .progress import Bar
 from .screening import fix_cardinality, fix_penalised
 from .solvers.branch_and_bound import BranchAndBound, Tree
-from .solvers.dependence import dependent, described, from_rows
-from .solvers.group_enumeration import GroupEnumeration
 from .solvers.hinge_tree import HingeTree
 from .solvers.integrality_generation import IntegralityGeneration, generate
 from .solvers.leaps import Leaps, searchable
-from .solvers.pair_scan import PairScan, scannable
 from .working_set import make_model
 
 READS = 60  # batched reads of X in a round, at most, where no search can follow
@@ -146,7 +146,10 @@ class Proof:
         closed, nothing is fixed any more or the time is up, and search what is left.
         """
         if self.solution.status == "separated":
-            self.reason = "the columns separate the classes, so the model has no finite optimum; add a little shrinkage, lambda2=1e-3"
+            self.reason = (
+                "the columns separate the classes, so the model has no finite optimum; add a "
+                "little shrinkage, lambda2=1e-3"
+            )
             return
         every = self.every_model()
         if every is None:

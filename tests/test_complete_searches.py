@@ -14,9 +14,10 @@ from test_leaps import enumerated, posed
 
 import l0path
 from l0path.errors import SeparationWarning
-from l0path.solvers import IntegralityGeneration, pair_scan
-from l0path.solvers.dependence import dependent, from_rows
-from l0path.solvers.pair_scan import PairScan, scannable
+from l0path.exact import pair_scan
+from l0path.exact.dependence import dependent, from_rows
+from l0path.exact.pair_scan import PairScan, scannable
+from l0path.solvers import IntegralityGeneration
 from l0path.working_set import make_model
 
 REL = 1e-9  # by which rounding may part two values of a model
@@ -70,7 +71,7 @@ def scanned(problem, size, lambda2=0.0, n_best=1):
 )
 def test_a_scan_of_pairs_finds_the_enumerated_best(kind, options, monkeypatch):
     """In blocks of four columns, so that pairs lie within blocks and across them; p > n too."""
-    monkeypatch.setattr(pair_scan, "BLOCK", 4)
+    monkeypatch.setattr(pair_scan, "PAIR_BLOCK", 4)
     X, y = columns(kind, n=8 if not options else 20)
     more = {**options, "weights": None}
     if "weights" in options:
@@ -104,7 +105,7 @@ def test_which_problems_are_scanned():
 
 
 def test_a_scan_can_be_stopped_and_goes_on(monkeypatch):
-    monkeypatch.setattr(pair_scan, "BLOCK", 2)
+    monkeypatch.setattr(pair_scan, "PAIR_BLOCK", 2)
     X, y = columns("plain")
     whole, parts, calls = scanned(posed(X, y), 2), scanned(posed(X, y), 2), []
     whole.run()
@@ -387,7 +388,7 @@ def test_more_groups_than_can_be_enumerated_are_refused_with_the_limit():
 
 
 def test_an_interrupt_keeps_what_an_enumeration_has_found(monkeypatch):
-    from l0path.solvers.group_enumeration import GroupEnumeration
+    from l0path.exact.group_enumeration import GroupEnumeration
 
     X, y, groups = grouped(3)
     path = l0path.fit(X, y, groups=groups)

@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Selector, Settings
 from ..bounding import CLOSED, relative_gap
 from ..designs.copies import without_copies
+from ..exact.group_enumeration import refuse_groups
 from ..paths import Model, Path
 from ..problem import pose, row_weights
 from ..progress import Bar
 from ..proving import Proof
 from ..solvers.branch_and_bound import BranchAndBound
-from ..solvers.group_enumeration import refuse_groups
 from ..solvers.integrality_generation import IntegralityGeneration
 from ..working_set import Clock, deferred_interrupts
 from .neighbours import fit_data
@@ -43,8 +43,8 @@ class Certificate:
         "gap_not_closed" (where nothing can be branched on)
     assumptions: what holds only under an assumption, and what the statement is about, as text
     fixed_in, fixed_out: indices of the unforced columns (with groups= numbers of the unforced
-        groups) that every best model is known to have, and that none has: all columns where `unique`;
-        path: a new path with the row bounded
+        groups) that every best model is known to have, and that none has: all columns where
+        `unique`; path: a new path with the row bounded
     unique: this model is proven to be the only best one: every other is worse by more than 1e-6 of
         the objective. It is known where n_best is 2 or more, where all models were computed (one or
         two columns under a squared loss, groups), or where the bound excludes all others

@@ -39,8 +39,8 @@ DEPENDENT = (
 )
 NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
 TASKS = 512  # searches that are made ready at a time, where dependent columns split one
-MOST = 1 << 16  # of them at most
-DEALS = 64  # of them that are looked at between polls
+MOST_SEARCHES = 1 << 16  # of them at most
+DEALS_BETWEEN_POLLS = 64  # of them that are looked at between polls
 LARGEST = 200  # columns at most: every open level holds two matrices
 
 
@@ -217,7 +217,10 @@ class Leaps(Contest):
             m = self.J.size
             self.most = m if size is None else min(size, m)
             spare = m - _rank(S)[0]
-            if sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1)) > MOST:
+            if (
+                sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1))
+                > MOST_SEARCHES
+            ):
                 raise ValueError(
                     f"too many of {m} columns are linear combinations of others for leaps and "
                     "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
@@ -307,7 +310,7 @@ class Leaps(Contest):
         while True:
             self._deal()
             active = [worker for worker in self.workers if worker.open]
-            if not active and not self.tasks and (self.more is None or self.made >= MOST):
+            if not active and not self.tasks and (self.more is None or self.made >= MOST_SEARCHES):
                 return "closed" if self.more is None else "too_many"
             if poll is not None and poll():
                 return "stopped"
@@ -345,12 +348,12 @@ class Leaps(Contest):
         """Give workers without work a task, or the uppermost open level of the worker with the
         most.
         """
-        deals = DEALS
+        deals = DEALS_BETWEEN_POLLS
         for worker in self.workers:
             if worker.open:
                 continue
             while not worker.open and deals:
-                if not self.tasks and self.more is not None and self.made < MOST:
+                if not self.tasks and self.more is not None and self.made < MOST_SEARCHES:
                     with one_blas_thread():
                         self.tasks.extend(islice(self.more, 1))
                 if not self.tasks:

@@ -1,5 +1,5 @@
 """The best models of a number of groups, or of a lambda0, by refitting every set of groups: at most
-LARGEST that may be chosen, 4096 sets. It serves every loss, box and shrinkage.
+MOST_GROUPS that may be chosen, 4096 sets. It serves every loss, box and shrinkage.
 """
 
 import math
@@ -7,11 +7,11 @@ from itertools import combinations
 
 import numpy as np
 
-from .branch_and_bound import Contest
-from .group_model import GroupFit
-from .integrality_generation import IntegralityGeneration
+from ..solvers.branch_and_bound import Contest
+from ..solvers.group_model import GroupFit
+from ..solvers.integrality_generation import IntegralityGeneration
 
-LARGEST = 12  # groups that may be chosen at most
+MOST_GROUPS = 12  # groups that may be chosen at most
 
 
 def refuse_groups(data, settings):
@@ -22,11 +22,11 @@ def refuse_groups(data, settings):
             "algorithm='exact', or certify with algorithm=None, which compare all sets of groups"
         )
     count = int(data.groups.choosable(~data.excluded).sum())
-    if count > LARGEST:
+    if count > MOST_GROUPS:
         raise ValueError(
             "algorithm='exact' and certify compare all sets of groups (with a formula: of terms), "
-            f"which is done for at most {LARGEST} groups that may be chosen, and here are {count}: "
-            "exclude= or always_include= some, fit with algorithm='swap' (certify=True and "
+            f"which is done for at most {MOST_GROUPS} groups that may be chosen, and here are "
+            f"{count}: exclude= or always_include= some, fit with algorithm='swap' (certify=True and "
             "lambda2= give bounds), or search single columns without groups= (with a formula: "
             "groups=False)"
         )

@@ -1,14 +1,16 @@
 """The best least squares models of one or two columns, by computing all of them.
 
     value of {i}:     v - t_i^2 / 2
-    value of {i, j}:  v - (t_i^2 + t_j^2 - 2 r t_i t_j) / (2 (1 - r^2)),     t_j = c_j / sqrt(s_j),  r = G_ij / sqrt(s_i s_j)
+    value of {i, j}:  v - (t_i^2 + t_j^2 - 2 r t_i t_j) / (2 (1 - r^2)),
+                      t_j = c_j / sqrt(s_j),  r = G_ij / sqrt(s_i s_j)
 
 A (n, p) are the columns times the root of the weights, less their projection on the forced columns
 (with a ridge: on those extended by sqrt(2 lambda2) I), c = A'y, G = A'A, s_j = G_jj + 2 lambda2, v
-the value of the forced columns alone. Where 1 - |r| < NEAR the same value is computed from the
+the value of the forced columns alone. Where 1 - |r| < NEAR_COPY the same value is computed from the
 difference d of the two unit columns, which no cancellation touches:
 
-    (t_i^2 + t_j^2 - 2 r t_i t_j) / (1 - r^2) = 2 ((d'y)^2 / ||d||^2 + sign(r) t_i t_j) / (1 + |r|),     1 - |r| = ||d||^2 / 2
+    (t_i^2 + t_j^2 - 2 r t_i t_j) / (1 - r^2) = 2 ((d'y)^2 / ||d||^2 + sign(r) t_i t_j) / (1 + |r|),
+    1 - |r| = ||d||^2 / 2
 
 It takes n p^2 / 2 operations. Source: the normal equations of two columns.
 """
@@ -18,17 +20,20 @@ import math
 import numpy as np
 from scipy.linalg import qr
 
+from ..designs.column_blocks import ColumnBlocks
 from ..designs.threads import one_blas_thread
 from ..problem import EPS
-from .branch_and_bound import Contest
+from ..solvers.branch_and_bound import Contest
 
-OPERATIONS = 1e11  # n p^2 / 2 (one column: n p) up to which all models are computed
-BLOCK = 384  # columns of a block: the products of two blocks stay in cache
-HELD = 1 << 25  # entries of A up to which it is held; beyond, blocks are fetched again
-NEAR = 1e-5  # 1 - |r| below which a pair is computed from its difference
-SPARE = 8  # models that are refitted beyond those that are wanted: rounding may change ranks
-NOTHING = 1e-13  # length below which a column, or a difference of two, is rounding
-EXACT = 1e-7  # relative difference of a scanned value and its refit, above which nothing is claimed
+PAIR_OPERATIONS = 1e11  # n p^2 / 2 (one column: n p) up to which all models are computed
+PAIR_BLOCK = 384  # columns of a block: the products of two blocks stay in cache
+PAIR_ENTRIES = 1 << 25  # entries of A up to which it is held; beyond, blocks are fetched again
+NEAR_COPY = 1e-5  # 1 - |r| below which a pair is computed from its difference
+MORE_REFITS = 8  # models that are refitted beyond those that are wanted: rounding may change ranks
+ROUNDED = 1e-13  # length below which a column, or a difference of two, is rounding
+AGREEMENT = (
+    1e-7  # relative difference of a scanned value and its refit, above which nothing is claimed
+)
 
 
 def scannable(problem, *, size, lambda1):
@@ -40,8 +45,8 @@ def scannable(problem, *, size, lambda1):
         and problem.groups is None
         and lambda1 == 0
         and 1 <= size <= min(2, J.size)
-        and 0.5 * problem.X.n * float(J.size) ** size <= OPERATIONS
-        and (size == 1 or problem.X.n * J.size <= HELD or not on_disk(problem))
+        and 0.5 * problem.X.n * float(J.size) ** size <= PAIR_OPERATIONS
+        and (size == 1 or problem.X.n * J.size <= PAIR_ENTRIES or not on_disk(problem))
         and not np.isfinite(problem.lower[used]).any()
         and not np.isfinite(problem.upper[used]).any()
     )
@@ -49,7 +54,7 @@ def scannable(problem, *, size, lambda1):
 
 def on_disk(problem):
     """Whether X is read from files, by whose blocks it would have to be read many times."""
-    return hasattr(problem.X.design, "memory_limit")
+    return isinstance(problem.X.design, ColumnBlocks)
 
 
 def candidates(problem):
@@ -75,7 +80,7 @@ class PairScan(Contest):
         self.best, self.seen, self.nodes, self.close = [], set(), 0, None
         self.J, self.lower, self.basis, self.blocks = candidates(problem), -math.inf, None, {}
         self.found = []  # (gain, i, j), positions in J, the best first
-        starts = range(0, self.J.size, BLOCK)
+        starts = range(0, self.J.size, PAIR_BLOCK)
         pairs = [(a, b) for a in starts for b in starts if a <= b]
         self.todo = ([(a, a) for a in starts] if size == 1 else pairs)[::-1]
 
@@ -103,7 +108,7 @@ class PairScan(Contest):
             ]
         )
         Q, R, _ = qr(A / np.sqrt((A**2).sum(axis=0)), mode="economic", pivoting=True)
-        self.basis = Q[:, np.abs(np.diagonal(R)) > NOTHING * math.sqrt(A.shape[0])]
+        self.basis = Q[:, np.abs(np.diagonal(R)) > ROUNDED * math.sqrt(A.shape[0])]
         y = self.root * problem.y
         self.half = 0.5 * float(y @ y)
         self.y = self._rest(np.append(y, np.zeros(F.size)))
@@ -122,16 +127,16 @@ class PairScan(Contest):
         """
         if start in self.blocks:
             return self.blocks[start]
-        J, X = self.J[start : start + BLOCK], self.problem.X
+        J, X = self.J[start : start + PAIR_BLOCK], self.problem.X
         Z = self.root[:, None] * X.columns(J)
         rough = np.sqrt((Z**2).sum(axis=0)) + np.abs(X.center[J]) / X.scale[J]
         A = self._rest(np.vstack([Z, np.zeros((self.problem.forced.size, J.size))]))
         square = (A**2).sum(axis=0)
-        some = np.sqrt(square) > NOTHING * rough
+        some = np.sqrt(square) > ROUNDED * rough
         unit = np.where(some, 1.0 / np.sqrt(np.where(some, square + 2.0 * self.lambda2, 1.0)), 0.0)
         U = A * unit
         out = U, self.y @ U, 2.0 * self.lambda2 * unit**2, rough * unit
-        if self.J.size * X.n <= HELD:
+        if self.J.size * X.n <= PAIR_ENTRIES:
             self.blocks[start] = out
         return out
 
@@ -144,7 +149,7 @@ class PairScan(Contest):
         """All pairs of two blocks."""
         (U, t, *_), (V, u, *_) = self._block(left), self._block(right)
         r = U.T @ V
-        near = np.abs(r) > 1.0 - NEAR
+        near = np.abs(r) > 1.0 - NEAR_COPY
         room = np.where(near, 1.0, 1.0 - r * r)
         r *= -2.0 * t[:, None]
         r *= u
@@ -159,8 +164,8 @@ class PairScan(Contest):
         i, j = np.nonzero(gain > self.least)
         self._note(gain[i, j], left + i, right + j)
         i, j = np.nonzero(near)
-        for at in range(0, i.size, 4 * BLOCK):
-            part = slice(at, at + 4 * BLOCK)
+        for at in range(0, i.size, 4 * PAIR_BLOCK):
+            part = slice(at, at + 4 * PAIR_BLOCK)
             self._note(self._near(left, right, i[part], j[part]), left + i[part], right + j[part])
 
     def _near(self, left, right, i, j):
@@ -169,7 +174,7 @@ class PairScan(Contest):
         sign = np.where((U[:, i] * V[:, j]).sum(axis=0) < 0.0, -1.0, 1.0)
         d = U[:, i] - sign * V[:, j]
         square = (d**2).sum(axis=0) + share[i] + other[j]
-        same = np.sqrt(square) <= NOTHING * (rough[i] + uneven[j])
+        same = np.sqrt(square) <= ROUNDED * (rough[i] + uneven[j])
         both = 2.0 - 0.5 * square  # 1 + |r|
         slope = (self.y @ d) ** 2 / np.where(same, 1.0, square)
         pair = (slope + sign * t[i] * u[j]) / both
@@ -178,11 +183,11 @@ class PairScan(Contest):
     @property
     def least(self):
         """The gain below which a model is not worth a note."""
-        return self.found[-1][0] if len(self.found) == self.n_best + SPARE else -1.0
+        return self.found[-1][0] if len(self.found) == self.n_best + MORE_REFITS else -1.0
 
     def _note(self, gain, i, j):
         """Keep the models of largest gain (arrays gain, i, j), of equal ones the first columns."""
-        most = self.n_best + SPARE
+        most = self.n_best + MORE_REFITS
         if gain.size > most:
             top = np.argsort(-gain, kind="stable")[:most]
             gain, i, j = gain[top], i[top], j[top]
@@ -210,7 +215,7 @@ class PairScan(Contest):
         off = [
             (scanned, support)
             for scanned, value, support in offers
-            if abs(value - scanned) > EXACT * abs(value) + slack and min(scanned, value) <= last
+            if abs(value - scanned) > AGREEMENT * abs(value) + slack and min(scanned, value) <= last
         ]
         self.close = off[0][1] if off else None
         self.lower = min([self.best[0][0], *(scanned for scanned, _ in off)])

@@ -5,12 +5,14 @@ matrices would spoil.
 
 import numpy as np
 
-NEARLY = 1e-4  # length of what earlier columns leave of a unit column, below which it is named
-SHARE = 1e-6  # of the largest coefficient: columns below it take no part in a combination
+NEARLY_DEPENDENT = (
+    1e-4  # length of what earlier columns leave of a unit column, below which it is named
+)
+LEAST_SHARE = 1e-6  # of the largest coefficient: columns below it take no part in a combination
 # least eigenvalue of a correlation matrix below which a fit is made from the rows: the rounding of
 # normal equations is multiplied by its inverse
-WEAK = 1e-5
-WORK = 2e10  # n p^2 up to which combinations are looked for
+LEAST_EIGENVALUE = 1e-5
+LOOKING = 2e10  # n p^2 up to which combinations are looked for
 
 
 def dependent(problem):
@@ -19,7 +21,7 @@ def dependent(problem):
     """
     J = np.flatnonzero(problem.usable)
     n = problem.X.n
-    if n * float(J.size) ** 2 > WORK:
+    if n * float(J.size) ** 2 > LOOKING:
         return []
     Q, kept, out = np.empty((n, min(n, J.size)), order="F"), [], []
     A = np.sqrt(problem.weights)[:, None] * problem.X.columns(J)
@@ -29,9 +31,9 @@ def dependent(problem):
         rest = A[:, i] - basis @ (basis.T @ A[:, i])
         rest -= basis @ (basis.T @ rest)
         length = float(np.sqrt(rest @ rest))
-        if length <= NEARLY or len(kept) == Q.shape[1]:
+        if length <= NEARLY_DEPENDENT or len(kept) == Q.shape[1]:
             b = np.linalg.lstsq(A[:, kept], A[:, i], rcond=None)[0]
-            part = np.abs(b) > SHARE * np.abs(b).max(initial=0.0)
+            part = np.abs(b) > LEAST_SHARE * np.abs(b).max(initial=0.0)
             out.append((int(J[i]), [int(J[kept[t]]) for t in np.flatnonzero(part)]))
         else:
             Q[:, len(kept)] = rest / length
@@ -58,7 +60,7 @@ def from_rows(model, fit, lambda2):
         return fit
     G = model.G[np.ix_(at, at)] + 2.0 * lambda2 * np.eye(at.size)
     unit = 1.0 / np.sqrt(np.diagonal(G))
-    if np.linalg.eigvalsh(G * np.outer(unit, unit))[0] > WEAK:
+    if np.linalg.eigvalsh(G * np.outer(unit, unit))[0] > LEAST_EIGENVALUE:
         return fit
     root = np.sqrt(problem.weights)
     A = np.vstack([root[:, None] * problem.X.columns(fit.support), np.zeros((at.size, at.size))])
