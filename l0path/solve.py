@@ -25,6 +25,7 @@ from .problem import Fit, effective_rows, pose, row_weights
 from .progress import Bar
 from .proving import Proof
 from .solvers.feature_generating import FeatureGenerating
+from .solvers.group_model import GroupFit
 from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
@@ -123,13 +124,41 @@ def solve(
             run.model.seen = {}
         run.all_slices()
         exact = hasattr(plan.settings, "start")
-        if certify or exact:
+        if certify or (exact and problem.groups is None):
             run.bounds()
         if exact:
             run.proofs()
+        if not exact or not all(math.isfinite(s.lower_bound) for s in run.solutions):
+            run.notes += run.unbounded
         path = run.path(by_name, response)
         path._source.extra["model"] = run.model
         return path
+
+
+def why_saturated(store, problem):
+    """A note on the size at which a path ends before max_k."""
+    unit = "column" if problem.groups is None else "group"
+    fit = store.fits[store.last]
+    why = (
+        "the fit is perfect"
+        if problem.perfect(fit.value, store.scale)
+        else f"every other {unit} is a linear combination of those chosen"
+        + (" and the intercept" if problem.intercept else "")
+        + " and would change nothing"
+    )
+    return f"sizes end at k = {store.last}, where {why}"
+
+
+def near_notes(model, names, held):
+    """A note on columns that are almost combinations of each other, where it is not there yet."""
+    if model.near is None:
+        return []
+    note = (
+        f"{model.near.size} columns are almost linear combinations of each other, up to less than "
+        "1e-4 of their length: models were compared by refits on the columns themselves: "
+        f"{inputs.some(model.near, names)}"
+    )
+    return [] if note in held else [note]
 
 
 def _with_threshold(data, problem, notes, clock):
@@ -169,7 +198,7 @@ class _Run:
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
         self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
-        self.formula = None
+        self.formula, self.unbounded = None, []  # notes on bounds that there are none
         self.weights = row_weights(data, keep)
 
     def prepare(self, slices):
@@ -208,14 +237,15 @@ class _Run:
         try:
             with Bar(self.progress, "l0path lower bounds") as bar:
                 if self.problem.groups is not None:
-                    self.notes += self.group_bounds()
+                    self.unbounded = self.group_bounds()
                 else:
                     model = None if self.keep is not None or self.torn else self.model
-                    self.notes += bound_solutions(
+                    self.unbounded = bound_solutions(
                         self.problem,
                         self.solutions,
                         poll=lambda: bar.say("") or self.clock.over(),
                         model=model,
+                        names=self.data.names,
                     )
             self.clock.poll()
         except Stop as stop:
@@ -287,6 +317,7 @@ class _Run:
         """
         if self.end:
             return
+        known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
         try:
             with Bar(self.progress, "l0path proofs", len(self.solutions), "model") as bar:
                 for i, s in enumerate(self.solutions):
@@ -303,6 +334,7 @@ class _Run:
                         clock=self.clock.within(left),
                         settings=self.plan.settings,
                         bar=bar,
+                        known=known.setdefault((s.lambda1, s.lambda2), {}),
                     )
                     proof.run()
                     self.solutions[i] = proof.row()
@@ -430,15 +462,13 @@ class _Run:
             intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
         for i, low, high in intervals:
             points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
+        self.notes += near_notes(self.model, self.data.names, self.notes)
         if (
             not self.note_separation(points)
             and engine.store.end == "saturated"
             and engine.store.last < self.max_k
         ):
-            self.notes.append(
-                f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect "
-                "or no column is independent of the support"
-            )
+            self.notes.append(f"slice {number}: {why_saturated(engine.store, self.problem)}")
         if self.plan.grid == "lambda0":
             points = self.on_lambda0(engine, points, intervals, x)
         elif self.plan.sizes is not None:
@@ -612,10 +642,9 @@ class _Run:
         """
         if self.hinge is not None:
             self.hinge.grow(fit.support)
-            fit, optimality = (
-                self.hinge.refit(fit.support, lambda1, lambda2),
-                "unverified" if optimality == "unverified" else "stationary",
-            )
+            own = self.hinge.refit(fit.support, lambda1, lambda2)
+            fit = own if self.problem.groups is None else GroupFit(*own, fit.groups)
+            optimality = "unverified" if optimality == "unverified" else "stationary"
         found = in_user_units(
             self.problem,
             self.data,

@@ -14,7 +14,7 @@ LAYERS = [
     {"_generic", "compiled", "_types", "_warnings", "errors", "progress"},
     {"losses", "penalties", "designs", "formula", "groups"},
     {"problem", "screening", "duality"},
-    {"solvers"},
+    {"solvers", "exact"},
     {
         "bounding",
         "proving",
