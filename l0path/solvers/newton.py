@@ -297,9 +297,9 @@ def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
     """What no loss on these columns falls below, less the loss at `start`, by weak duality.
 
     The dual point is slopes + scale curvatures (end - start), the slopes that the quadratic model
-    foretells at its optimum `end`: there it is feasible, whatever the loss does. -inf where it leaves the
-    domain of the conjugate. All arrays (n,); slopes and curvatures have the weights in them. The
-    shrinkage at `end` comes on top.
+    foretells at its optimum `end`: there it is feasible, whatever the loss does. -inf where it
+    leaves the domain of the conjugate. All arrays (n,); slopes and curvatures have the weights in
+    them. The shrinkage at `end` comes on top.
     """
     total = 0.0
     for i in range(y.size):
@@ -345,11 +345,11 @@ def refit(
     Z (w, n), lower, upper, b (k,). Newton with a line search; where that fails (losses whose
     curvature vanishes have singular Hessians) damped, tenfold more after a refused step, tenfold
     less after an accepted one, and where the quadratic model has no optimum within reach. Gives up
-    with REJECTED once weak duality shows that F cannot fall below `target` (`dual_bound`). With capped > 0 (no shrinkage) it ends as SEPARATED
-    when (capped = 1, logistic) eta - offset predicts every class without error, or when |eta -
-    offset| > 20 and the curvature along some direction has vanished, if the box lets it go on that
-    way; (b, b0) is then cut back to |eta - offset| <= 30, while F stays as low as it was, or the 0
-    that is approached.
+    with REJECTED once weak duality shows that F cannot fall below `target` (`dual_bound`). With
+    capped > 0 (no shrinkage) it ends as SEPARATED when (capped = 1, logistic) eta - offset predicts
+    every class without error, or when |eta - offset| > 20 and the curvature along some direction
+    has vanished, if the box lets it go on that way; (b, b0) is then cut back to |eta - offset| <=
+    30, while F stays as low as it was, or the 0 that is approached.
     smooth: the curvature of the loss has no jumps.
     """
     n, k = y.size, S.size
