@@ -103,29 +103,17 @@ def attempt(
             hopeless = F - SAFETY * promised > lowest
             last = step == MOST - 1 or (step >= TRIES - 1 and not hopeless)
             last = last or not F < np.inf  # where it overflows, only a refit can tell
-            if hopeless and (
-                not proof
-                or refuted(
-                    loss,
-                    y,
-                    weights,
-                    Z,
-                    S,
-                    lambda2,
-                    curvatures,
-                    scale,
-                    j,
-                    x,
-                    z,
-                    -g0 / total if intercept else 0.0,
-                    mean,
-                    eta,
-                    slopes,
-                    F - lowest,
-                    ahead,
-                )
-            ):
+            if hopeless and not proof:
                 break
+            if hopeless:
+                shift = -g0 / total if intercept else 0.0
+                _look_ahead(Z, S, j, z, shift, mean, eta, ahead)
+                more = 0.0
+                for l in range(k + 1):
+                    more += lambda2 * ((x[l] - z[l]) ** 2 - x[l] * x[l])
+                more += dual_bound(loss, y, weights, slopes, curvatures, eta, ahead, scale)
+                if F + more > lowest:
+                    break
             if F < lowest or (last and any_below):
                 found, lowest, level_found = e, F, level
                 best[:] = x
@@ -156,45 +144,23 @@ def attempt(
 
 
 @njit
-def refuted(
-    loss,
-    y,
-    weights,
-    Z,
-    S,
-    lambda2,
-    curvatures,
-    scale,
-    j,
-    x,
-    z,
-    shift,
-    mean,
-    eta,
-    slopes,
-    excess,
-    ahead,
-):
-    """Whether weak duality shows that no coefficients of S and column j lower F by `excess`, at the
-    chord step x - z (k + 1,) whose intercept moves by `shift` and the means. ahead (n,) is
-    overwritten by the predictor there.
+def _look_ahead(Z, S, j, z, shift, mean, eta, ahead):
+    """Fill ahead (n,) with the predictor after the chord step -z (k + 1,) from eta, whose intercept
+    moves by `shift` and by the means.
     """
-    k, n, more = S.size, y.size, 0.0
+    k = S.size
     for l in range(k + 1):
         at = S[l] if l < k else j
-        if at >= 0 and z[l] != 0.0:
+        if at >= 0:
             shift += mean[at] * z[l]
-            more += lambda2 * ((x[l] - z[l]) ** 2 - x[l] * x[l])
-    for m in range(n):
+    for m in range(eta.size):
         ahead[m] = eta[m] + shift
     for l in range(k + 1):
         at = S[l] if l < k else j
         if at >= 0 and z[l] != 0.0:
             column, t = Z[at], z[l]
-            for m in range(n):
+            for m in range(eta.size):
                 ahead[m] -= t * column[m]
-    for_rows = dual_bound(loss, y, weights, slopes, curvatures, eta, ahead, scale)
-    return for_rows + more + excess > 0.0
 
 
 @njit
