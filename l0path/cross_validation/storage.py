@@ -57,7 +57,8 @@ def save_cv(self: CVPath, file: str | PathLike) -> None:
         "split": self.splits is not None,
         "over_rows": self._spread is not None,
     }
-    _write(file, header, arrays, {"path": self.path, "fits": Path(self.path.meta, distinct)})
+    fits = {"fits": Path(self.path.meta, distinct)} if distinct else {}  # none of a validation set
+    _write(file, header, arrays, {"path": self.path, **fits})
 
 
 def save_nested(self: NestedCV, file: str | PathLike) -> None:
@@ -171,7 +172,8 @@ def _read(archive):
                 load_path(part(f"model{f}")).model(index=i) for f, i in enumerate(header["models"])
             ]
             return _nested(header, arrays, models)
-        return _cv(header, arrays, load_path(part("path")), load_path(part("fits")))
+        fits = load_path(part("fits")) if header["split"] else ()
+        return _cv(header, arrays, load_path(part("path")), fits)
 
 
 def _cv(header, arrays, path, fits):
