@@ -21,7 +21,7 @@ from .newton import dual_bound, predictor
 # close by
 SAFETY = 3.0
 TRIES = 6  # chord steps after which an exchange that is not refuted is taken for better
-MOST = 16  # those after which an exchange is left to a refit that no bound has refuted yet
+MOST = 40  # those after which an exchange is left to a refit that no bound has refuted yet
 CLOSING = 12  # chord steps that bring the exchange taken to its optimum
 SETTLED = 1e-12  # share of F that descent may still promise there
 
