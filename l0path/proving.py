@@ -381,7 +381,8 @@ class Proof:
                 one.accept(s.objective - self.paid, None)
             else:
                 for support in self.models:
-                    one.offer(np.searchsorted(J, support))
+                    if np.isin(support, J).all():  # else a column of it was fixed out meanwhile
+                        one.offer(np.searchsorted(J, support))
         self.ended, one = self.take_turns(searches)
         if self.ended == "too_many":
             self.obstacle = self.too_dependent(problem, J)

@@ -21,6 +21,7 @@ from ..paths import Model, Path
 from ..problem import pose, row_weights
 from ..progress import Bar
 from ..proving import Proof
+from ..solve import rehulled
 from ..solvers.branch_and_bound import BranchAndBound
 from ..solvers.integrality_generation import IntegralityGeneration
 from ..working_set import Clock, deferred_interrupts
@@ -246,10 +247,11 @@ def _certificate(proof, path, index, seconds):
     s, texts = proof.row(), proof.assumptions()
     notes = [*path.notes, *([f"row {index}: {texts[0]}"] if proof.conditional else [])]
     rounds = path.rounds.to_dict("records")
+    rows = [*path.solutions[:index], s, *path.solutions[index + 1 :]]
     model = Model(
         Path(
             path.meta,
-            [*path.solutions[:index], s, *path.solutions[index + 1 :]],
+            rehulled(rows, proof.whole) if s.loss != path.solutions[index].loss else rows,
             path.status,
             notes,
             rounds,
