@@ -89,7 +89,7 @@ class KernelCache(NullCache):
 def _versions():
     """All besides the code that decides what a kernel is compiled to."""
     package = sys.modules.get(PACKAGE)
-    settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSDIGEST_BYTES)
+    settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK)
     return (
         getattr(package, "__version__", ""),
         numba.__version__,
