@@ -63,6 +63,10 @@ diagnostics.plot_recovery = plots.plot_recovery
     inspection.Certificate._repr_html_,
 ) = report.path_html, report.cv_html, report.summary_html, report.certificate_html
 
+Model._repr_html_, NestedCV._repr_html_ = report.model_html, report.nested_html
+StabilitySelection._repr_html_ = report.stability_html
+KnockoffFilter._repr_html_ = report.knockoffs_html
+
 try:
     __version__ = version("l0path")
 except PackageNotFoundError:  # run from a checkout that was not installed

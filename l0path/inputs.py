@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from .designs import Derived, as_design, check_finite, duplicates
+from .designs import Derived, as_design, check_finite
 from .formula import Encoded
 from .groups import by_label, group_factor, make_groups, priced
 from .losses import CLASSIFICATION, Huber, make_loss
@@ -492,27 +492,18 @@ def _check_box(low, high, forced, excluded, names):
         )
 
 
-def column_notes(data, usable, second=None):
-    """Notes about constant, equal and excluded columns; second (p,): moments, if known; equal
-    columns have equal ones.
+def constant_notes(data, problem):
+    """Notes about columns that are never chosen, because they are constant (or, under `derived`
+    names, products that are).
     """
-    notes = []
-    constant = np.flatnonzero(~usable & ~data.excluded)
-    if constant.size:
-        more = " or products of them" if second is not None and (second[constant] > 0).any() else ""
-        notes.append(
-            f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never "
-            f"chosen: {_some(constant, data.names)}"
-        )
-    pairs = (
-        duplicates(data.design, second) if data.groups is None else []
-    )  # a column that equals one of another group is needed by its own
-    if pairs:
-        notes.append(
-            f"{len(pairs)} column{'s' if len(pairs) > 1 else ''} equal to an earlier one, which "
-            "stays usable: " + _some([j for j, _ in pairs], data.names)
-        )
-    return notes, np.array([j for j, _ in pairs], dtype=np.int64)
+    constant = np.flatnonzero(~problem.usable & ~data.excluded)
+    if not constant.size:
+        return []
+    more = " or products of them" if (problem.square[constant] > 0).any() else ""
+    return [
+        f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: "
+        + _some(constant, data.names)
+    ]
 
 
 def _some(J, names):

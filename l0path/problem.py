@@ -39,6 +39,15 @@ class Data:
     names: list
     classes: tuple | None = None
     groups: Any = None  # `groups.Groups`: then the penalty counts these
+    # (m, 2) columns that are left out, each with the one that it equals: see `copies`
+    copies: np.ndarray | None = None
+
+    @property
+    def spare(self):
+        """Whether a column is left out as a copy, (p,) bool."""
+        out = np.zeros(self.excluded.size, dtype=bool)
+        out[[] if self.copies is None else self.copies[:, 0]] = True
+        return out
 
 
 class Fit(NamedTuple):
@@ -160,7 +169,7 @@ def pose(data, keep=None, known=None):
             f"{data.names[wild[0]]}; rescale them"
         )
     # without an intercept columns keep their origin, and the scale is their root mean square
-    usable = (second > 0) & ~data.excluded
+    usable = (second > 0) & ~data.excluded & ~data.spare
     if data.intercept and isinstance(data.names, Derived):
         usable[data.names.repeated(second)] = False
     scale = (

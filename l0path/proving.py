@@ -485,10 +485,13 @@ class Proof:
                 f"assumes |b_j| <= {self.box:.6g} in standardised units ({how}): bound and fixed "
                 "columns hold only for models within it"
             )
-        if not self.whole.usable.all():
+        copies = 0 if self.data.copies is None else len(self.data.copies)
+        if (out_of_it := int((~self.whole.usable).sum()) - copies) > 0:
+            out.append(f"{out_of_it} columns that are excluded or constant stay out")
+        if copies:
             out.append(
-                f"{int((~self.whole.usable).sum())} columns that the fit left out (excluded, "
-                "constant, or equal to an earlier one) stay out"
+                f"{copies} columns equal to another one are left out, which changes no optimum; "
+                "each can stand in for the one it equals"
             )
         if not self.reason and self.ended not in ("", "closed", "stopped", "stalled", "node_limit"):
             out.append(f"nothing was branched on: {self.ended}")

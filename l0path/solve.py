@@ -11,6 +11,7 @@ import numpy as np
 from . import inputs
 from .bounding import bound_by_slopes, bound_solutions, bounded
 from .designs import Dense
+from .designs.copies import without_copies
 from .duality.conjugates import smooth
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
@@ -57,6 +58,15 @@ def slices_of(problem, model, plan):
     return [(float(a), float(b)) for a in lambda1 for b in lambda2]
 
 
+def ridge_in(plan, slices=None):
+    """Whether lambda2 > 0 in any slice of a plan, or of the (lambda1, lambda2) given."""
+    if slices is not None:
+        return any(lambda2 > 0 for _, lambda2 in slices)
+    if plan.lambda2 is None:
+        return 2 in PENALTIES[plan.penalty]
+    return bool((np.asarray(plan.lambda2) > 0).any())
+
+
 def units(problem):
     """How many columns, or groups, may be chosen."""
     if problem.groups is not None:
@@ -97,18 +107,12 @@ def solve(
     with deferred_interrupts(clock):
         problem = pose(data, keep, known)
         if check_columns:
-            more, equal = inputs.column_notes(
-                data, problem.usable, problem.square * problem.X.scale**2
-            )
+            notes += inputs.constant_notes(data, problem)
+            pairs, more = without_copies(data, problem, ridge_in(plan, slices))
             notes += more
-            equal = np.setdiff1d(equal, problem.forced)
-            if equal.size:
-                excluded = data.excluded.copy()
-                excluded[equal] = True
-                data, problem = (
-                    replace(data, excluded=excluded),
-                    replace(problem, usable=problem.usable & ~excluded),
-                )
+            data, usable = replace(data, copies=pairs), problem.usable.copy()
+            usable[pairs[:, 0]] = False
+            problem = replace(problem, usable=usable)
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
         run.formula = formula
         run.prepare(slices)

@@ -232,7 +232,7 @@ def test_incomplete_rows_are_dropped_with_what_belongs_to_them():
         path.n_dropped == 4
         and path.n == 86
         and "4 rows dropped" in repr(path)
-        and path.notes == ["4 rows with missing values dropped", *alone.notes]
+        and path.notes == ["4 rows with missing values dropped (a 2, c 2, y 1)", *alone.notes]
     )
     np.testing.assert_array_equal(path.table.objective, alone.table.objective)
     assert alone.n_dropped == 0 and not any("dropped" in note for note in alone.notes)

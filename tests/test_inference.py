@@ -882,3 +882,40 @@ def test_formulas_with_terms_of_several_columns():
     assert l0path.split_inference(
         "y ~ a + b + f", frame, n_splits=2, random_state=0
     ).index.tolist() == ["a", "b", "f[T.v]", "f[T.w]"]
+
+
+def test_sizes_that_a_path_did_not_reach_have_no_bound():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((40, 60))
+    y = np.where(X[:, 0] + 0.1 * rng.standard_normal(40) > 0, "yes", "no")
+    with pytest.warns(SeparationWarning):
+        result = l0path.stability_selection(
+            X, y, loss="logistic", k=8, n_subsamples=4, random_state=0
+        )
+    assert result.n_reached < 4 and result.bounds.isna().all()
+    assert np.isnan(result.expected_false)
+    assert f"in {4 - result.n_reached} of 4 subsamples the path ended before k = 8" in repr(result)
+    shrunk = l0path.stability_selection(
+        X, y, loss="logistic", k=8, n_subsamples=4, lambda2=0.1, random_state=0
+    )
+    assert shrunk.n_reached == 4 and shrunk.bounds.notna().all()
+
+
+def test_the_default_size_is_one_that_subsamples_have():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((24, 900))
+    y = X[:, 0] + 0.5 * rng.standard_normal(24)
+    result = l0path.stability_selection(X, y, n_subsamples=2, random_state=0)
+    assert result.k == 6 and result.n_reached == 2  # 12 rows in a subsample, half as many columns
+
+
+def test_the_table_of_a_stability_selection():
+    X, y = sample()
+    result = l0path.stability_selection(X, y, k=2, n_subsamples=8, random_state=0)
+    table = result.table
+    assert table.columns.tolist() == ["frequency", "count", "selected"]
+    assert (table["frequency"] > 0).all() and table["frequency"].is_monotonic_decreasing
+    assert sorted(table.index[table["selected"]]) == sorted(result.selected)
+    np.testing.assert_array_equal(table["count"], (table["frequency"] * 8).round())
+    counted = pd.Series(np.concatenate(result.supports)).value_counts()
+    assert {f"x{j}": n for j, n in counted.items()} == table["count"].to_dict()

@@ -655,6 +655,27 @@ def test_html_of_certificates(X):
     assert "<svg" not in alone._repr_html_()  # a closed gap of one model shows nothing
 
 
+def test_html_of_results_holds_their_tables_and_a_picture(X):
+    names = ["a<b>", *(f"x{j}" for j in range(1, 20))]
+    path = l0path.fit(X, response(X), max_k=4, feature_names=names)
+    some = {"feature_names": names, "random_state": 0}
+    nested = l0path.nested_cv(X, response(X), outer=3, cv=3, max_k=3, **some)
+    stable = l0path.stability_selection(X, response(X), k=3, n_subsamples=4, **some)
+    knockoffs = l0path.knockoff_filter(X, response(X), fdr=0.5, **some)
+    model = path.model(k=3)
+    for thing, inside in (
+        (model, f"{model.coef.iloc[1]:.4g}"),
+        (nested, f"{nested.table.score[1]:.4g}"),
+        (stable, str(stable.selected[0]).replace("<", "&lt;").replace(">", "&gt;")),
+        (knockoffs, f"{knockoffs.statistic.max():.4g}"),
+        (path.model(k=0), "(Intercept)"),
+    ):
+        html = thing._repr_html_()
+        ET.fromstring(f"<div>{html}</div>")
+        assert html.startswith("<p><code>&lt;l0path.") and inside in html and "a<b>" not in html
+        assert ("<svg" in html) == (thing is not path.solutions and getattr(thing, "k", 1) != 0)
+
+
 def test_html_without_pictures_where_matplotlib_fails(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     html = path._repr_html_()

@@ -15,6 +15,7 @@ from ..plan import default_max_k
 from .splits import spread
 
 RULES = ("min", "1se")
+SELECTORS = ("k", "lambda0", "index", "slice", "lambda1", "lambda2")
 COLUMNS = [
     "k",
     "lambda0",
@@ -227,6 +228,28 @@ class CVPath:
             np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
         )
 
+    def _chosen(self, which, options):
+        """The index that `which` and the selectors among the options name; these are taken out."""
+        names = [name for name in SELECTORS if name in options]
+        return self.index(which, **{name: options.pop(name) for name in names})
+
+    def refit(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+        """Statsmodels results of the chosen model, see `Path.refit`: `cv.refit("1se",
+        cov_type="HC3")`. A selector as in `CVPath.index` ("min" unless told); the rows of the fit
+        chose its columns and its size.
+        """
+        return self.path.refit(index=self._chosen(which, options), **options)
+
+    def summary(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+        """`Summary` of the chosen model, see `Path.summary`. A selector as in `CVPath.index`."""
+        return self.path.summary(index=self._chosen(which, options), **options)
+
+    def certify(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+        """`Certificate` of the chosen model, see `Path.certify`. A selector as in `CVPath.index`;
+        the certificate is about the fit on all rows, not about the folds.
+        """
+        return self.path.certify(index=self._chosen(which, options), **options)
+
     def _labelled(self, values):
         """Values by row, with the row labels of a formula's data where they are at hand."""
         formula = self.path.meta.formula
@@ -264,8 +287,10 @@ class CVPath:
             if plan.max_k is None
             else plan.max_k
         )  # a path that ended before had no more columns, or no use for them
+        data = self.path._source.data
+        copies = 0 if data is None or data.copies is None else len(data.copies)
         free = (
-            int((~meta.excluded).sum()) - len(meta.forced)
+            int((~meta.excluded).sum()) - len(meta.forced) - copies
             if groups is None
             else int((np.isfinite(groups.factor) & (groups.factor > 0)).sum())
         )

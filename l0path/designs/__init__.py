@@ -8,7 +8,6 @@ dot, moments, nonfinite: see `Dense` for their shapes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from l0path.designs.additive import Additive, Levels, step_design
 from l0path.designs.checks import ENCODE, check_dtype, check_shape
 from l0path.designs.column_blocks import ColumnBlocks, blocks
 from l0path.designs.conversion import convert
+from l0path.designs.copies import directions, duplicates
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
 from l0path.designs.derived import Derived
@@ -55,8 +55,6 @@ __all__ = [
 ]
 
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
-PART = 1 << 16  # columns that `duplicates` compares at a time
-SEED = 8128  # of the two random directions that `duplicates` looks along
 
 
 def as_design(
@@ -407,59 +405,3 @@ def check_finite(design: Design, names: Sequence[str]) -> None:
             f"columns: {shown}; "
             "drop those rows or columns, or impute them (sklearn.impute.SimpleImputer)"
         )
-
-
-def directions(n: int) -> np.ndarray:
-    """Two random directions (n, 2) along which equal columns look alike; always the same ones."""
-    return np.random.default_rng(SEED).standard_normal((n, 2))
-
-
-def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[int, int]]:
-    """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant
-    columns are left out.
-
-    Columns that may be equal have the same second moment (p,), where it is known, and look the same
-    along two random directions; these are compared exactly (by a 128-bit digest). Pass the unscaled
-    design.
-    """
-    J = np.arange(design.p) if second is None else _close(second)
-    if J.size > 64:
-        looks = design.correlate(directions(design.n))[J]
-        J = J[
-            np.union1d(*(_close(look) for look in looks.T))
-            # equal columns may differ here by rounding; with a sum near zero that may be much, but
-            # not
-            # along both directions
-        ]
-    first, pairs = {}, []
-    contents = design.contents(J) if hasattr(design, "contents") else _contents(design, J)
-    for j, content in zip(J.tolist(), contents, strict=True):
-        if content is None:
-            continue
-        earlier = first.setdefault(blake2b(content, digest_size=16).digest(), j)
-        if earlier != j:
-            pairs.append((j, earlier))
-    return pairs
-
-
-def _contents(design, J):
-    """Bytes that are equal where columns are, one after the other; None for a constant column."""
-    width = max(1, (1 << 21) // design.n)
-    for left in range(0, J.size, width):
-        for column in design.columns(J[left : left + width]).T + 0.0:  # + 0.0 turns -0.0 into 0.0
-            yield None if (column == column[0]).all() else column.tobytes()
-
-
-def _close(x):
-    """Positions, sorted, of the entries of x that have another one within 1e-9, relative."""
-    order, found = np.argsort(x), [np.empty(0, dtype=np.intp)]
-    for left in range(
-        0, x.size, PART
-    ):  # in parts: new memory for vectors of length p costs more than what is done with them
-        here = order[left : left + PART + 1]
-        value = x[here]
-        close = np.flatnonzero(
-            np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1]))
-        )
-        found += [here[close], here[close + 1]]
-    return np.unique(np.concatenate(found))

@@ -46,6 +46,9 @@ class Formula:
     """A formula as it was fitted: `text`, `left` (the response), `intercept`, `names` (p columns of
     X), `terms` [(term, numbers of its columns)], `n_dropped`; encodes new rows by `encode`.
 
+    `missing`: {column: how many rows lack it}, of the columns that cost rows. `kept`: mask of the
+    rows of the data that were complete; in memory only.
+
     `state` holds what was learned from the rows: levels, knots, centres. `own`: functions and
     values of the session that the formula uses; neither files nor pickles hold them.
     """
@@ -73,9 +76,17 @@ class Formula:
             self.output,
         ) = text, list(columns), own, state, list(names), n_dropped, index, output
         self.terms, self._parsed, self._spec = [], None, None
+        self.missing, self.kept, self.blanks = {}, None, []
 
     def __getstate__(self):
-        return {**self.__dict__, "own": None, "index": None, "_parsed": None, "_spec": None}
+        return {
+            **self.__dict__,
+            "own": None,
+            "index": None,
+            "kept": None,
+            "_parsed": None,
+            "_spec": None,
+        }
 
     def __repr__(self):
         return f"<l0path.Formula: {self.text}>"

@@ -14,14 +14,47 @@ def complete(data, used, by_row):
     """
     keep = ~data[used].isna().to_numpy().any(axis=1)
     if not keep.any():
-        worst = data[used].isna().sum().idxmax()
         raise ValueError(
-            f"every row of data has a missing value in a column that is used (most in {worst}); "
-            "leave that column out of the formula, or impute it"
+            "every row of data has a missing value in a column that is used (most in "
+            f"{counted(missing(data, used))} of {len(data)} rows); leave that column out of the "
+            "formula, or impute it"
             if len(keep)
             else "data has no rows"
         )
     return keep, {name: _at_rows(value, keep, name, data) for name, value in by_row.items()}
+
+
+def missing(data, used):
+    """{column: how many rows lack it} of the columns used that are not complete, most first."""
+    count = data[used].isna().sum()
+    count = count[count > 0].sort_values(ascending=False, kind="stable")
+    return {name: int(number) for name, number in count.items()}
+
+
+def counted(missing, most=6):
+    """Columns with their numbers of missing values as text: "a 37, b 7"."""
+    items = [f"{name} {number}" for name, number in list(missing.items())[:most]]
+    more = len(missing) - most
+    return ", ".join(items) + (f" and {more} more columns" if more > 0 else "")
+
+
+def alike_but_for_blanks(data):
+    """Notes on text columns of which two levels differ by blanks at their ends only."""
+    out = []
+    for name, dtype in data.dtypes.items():
+        if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
+            continue
+        levels = [level for level in data[name].unique() if isinstance(level, str)]
+        bare = {}
+        for level in levels:
+            bare.setdefault(level.strip(), []).append(level)
+        twice = next((same for same in bare.values() if len(same) > 1), None)
+        if twice:
+            out.append(
+                f"column {name} has the levels {' and '.join(map(repr, twice[:3]))}, which differ "
+                f"by blanks only and are taken as different; data[{name!r}].str.strip() joins them"
+            )
+    return out
 
 
 def _at_rows(value, keep, name, data):

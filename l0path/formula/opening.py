@@ -10,7 +10,14 @@ import pandas as pd
 
 from .encoding import Formula
 from .expressions import tight, wild
-from .frames import FOLDS, complete, text_named
+from .frames import (
+    FOLDS,
+    alike_but_for_blanks,
+    complete,
+    counted,
+    missing,
+    text_named,
+)
 
 BY_ROW = ("sample_weight", "offset", "groups_cv")
 
@@ -53,8 +60,10 @@ def opened(text, data, arguments):
     _fit_intercept(formula, arguments)
     used = list(dict.fromkeys([*formula.used(left=True), *formula.used(), *named.values()]))
     keep, by_row = complete(data, used, by_row)
-    formula.n_dropped = int((~keep).sum())
+    formula.n_dropped, formula.kept = int((~keep).sum()), keep
+    formula.missing = missing(data, used)
     data = data[used] if keep.all() else data.loc[keep, used]
+    formula.blanks = alike_but_for_blanks(data)
     encoded, y = formula.learn(data), formula.response(data)
     formula.index = data.index
     return encoded, y, {**arguments, **by_row, **_by_term(formula, arguments)}
@@ -62,12 +71,14 @@ def opened(text, data, arguments):
 
 def notes(formula):
     """What a path should say about the rows; formula: a `Formula` or None."""
-    dropped = 0 if formula is None else formula.n_dropped
-    return (
-        [f"{dropped} row{'s' if dropped > 1 else ''} with missing values dropped"]
-        if dropped
-        else []
-    )
+    if formula is None:
+        return []
+    dropped = formula.n_dropped
+    said = [
+        f"{dropped} row{'s' if dropped > 1 else ''} with missing values dropped "
+        f"({counted(formula.missing)})"
+    ]
+    return [*(said if dropped else []), *formula.blanks]
 
 
 def _fit_intercept(formula, arguments):

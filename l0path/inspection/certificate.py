@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector, Settings
 from ..bounding import CLOSED, relative_gap
+from ..designs.copies import without_copies
 from ..paths import Model, Path
 from ..problem import pose, row_weights
 from ..progress import Bar
@@ -174,8 +175,7 @@ def certify(
         )
     index, clock = self.index(rule, **selector), Clock(time_limit)
     with deferred_interrupts(clock):
-        data = fit_data(self, X, y)
-        data = replace(data, excluded=data.excluded | self.meta.excluded)
+        data = _left(self, fit_data(self, X, y), self.solutions[index], n_best == 1 and box is None)
         with Bar(progress, "l0path certify") as bar:
             proof = Proof(
                 pose(data),
@@ -193,6 +193,17 @@ def certify(
             except KeyboardInterrupt:
                 clock.pressed = True
     return _certificate(proof, self, index, time.perf_counter() - began)
+
+
+def _left(path, data, solution, alone):
+    """The data of a certificate without the copies of columns that change no optimum; alone: one
+    model is looked for and no box is assumed, else each copy counts.
+    """
+    if not alone:
+        return data
+    if path._source.data is not None:
+        return replace(data, copies=path._source.data.copies)
+    return replace(data, copies=without_copies(data, pose(data), solution.lambda2 > 0)[0])
 
 
 def _certificate(proof, path, index, seconds):

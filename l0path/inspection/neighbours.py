@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..inputs import column_notes
 from ..problem import Fit, pose
 from ..solvers.exchange import COLLINEAR
 from ..working_set import make_model
@@ -29,29 +28,21 @@ class Pairs(NamedTuple):
 
 
 def fit_data(path, X=None, y=None):
-    """The data of the fit; for a loaded path from X, y, with the forced, priced and equal columns
+    """The data of the fit, with the columns that it left out because they equal another one: they
+    may stand in for it. For a loaded path from X, y, with the forced, priced and excluded columns
     of the fit.
     """
     if X is None and y is not None:
         raise ValueError("pass X= together with y=")
     data = path.data(X, y)
     if data is path._source.data:
-        return data
-    forced = path.meta.forced
-    data = replace(
+        return replace(data, copies=None)
+    return replace(
         data,
         factor=path.meta.factor,
-        forced=forced,
+        forced=path.meta.forced,
         excluded=np.isinf(path.meta.factor) | path.meta.excluded,
     )
-    _, equal = column_notes(
-        data,
-        np.ones(path.p, dtype=bool),
-        data.design.moments(data.weights / data.weights.sum(), True)[1],
-    )
-    excluded = data.excluded.copy()
-    excluded[np.setdiff1d(equal, forced)] = True
-    return replace(data, excluded=excluded)
 
 
 def check_refitted(path, data, fit, value):

@@ -6,23 +6,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix, Selector
+from .._types import Matrix
 from .._warnings import recorded
+from ..cross_validation.result import SELECTORS
 from ..errors import SeparationWarning
 from ..inputs import checksum, coded, finite, same_index, sample_weights, vector
 from ..losses import CLASSIFICATION
 from ..paths import Path
 from ..problem import row_weights
+from .refit_results import describe
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
+ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
 
 
 class Rows(NamedTuple):
@@ -46,7 +48,10 @@ def refit(
     y: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
-    **selector: Unpack[Selector],
+    cov_type: str | None = None,
+    cov_kwds: dict | None = None,
+    scale: float | str | None = None,
+    **selector: Any,
 ) -> Any:
     """Statsmodels results of the unpenalised fit on the chosen (and forced) columns, the intercept
     as in the fit; parameters are named as in `path.coef`, "(Intercept)" first.
@@ -64,7 +69,26 @@ def refit(
     the inference is honest as long as these rows had no part in the choice. After a fit by a
     formula X is a DataFrame, and y may be left out: it is the left side then.
 
-    A selector as in `Path.model`.
+    `results.predict(new)` takes a DataFrame of the columns that X had (after a formula: of those on
+    its right side), and `statsmodels.stats.anova.anova_lm(results)` has a row per term of the
+    formula, or per column.
+
+    Parameters
+    ----------
+    rule, **selector : as in `Path.model`; all other names go to statsmodels' `fit` (`use_t=True`,
+        `maxiter=`).
+    cov_type : covariance of the coefficients, a name of statsmodels: "nonrobust" (default), "HC0"
+        to "HC3" (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time); for
+        loss="huber" "H1" (default), "H2" or "H3".
+    cov_kwds : its options, such as {"groups": labels} for "cluster" (one label per row; after a
+        formula also the rows of the data before incomplete ones were dropped) or {"maxlags": 4}.
+    scale : dispersion. "X2" for poisson and logistic: Pearson's chi-squared over its degrees of
+        freedom, which gives the standard errors of a quasi-Poisson or quasi-binomial model; "dev":
+        the deviance over them; or a number, which for the squared loss is a known error variance.
+
+    Raises
+    ------
+    ValueError, TypeError naming the argument, its value and the remedy.
 
     Examples
     --------
@@ -75,11 +99,13 @@ def refit(
     {'(Intercept)': 55.982, 'Hits': 0.482, 'CRBI': 0.067}
     >>> results.selection[:24]
     'conditional on selection'
+    >>> path.refit(k=2, cov_type="HC3").bse.round(3).to_dict()
+    {'(Intercept)': 80.976, 'Hits': 0.72, 'CRBI': 0.103}
     >>> train, test = data.X.index[::2], data.X.index[1::2]
     >>> l0path.fit(data.X.loc[train], data.y[train]).refit(k=2, X=data.X.loc[test], y=data.y[test]).selection[:13]
     'held-out rows'
     """
-    i = self.index(rule, **selector)
+    i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     loss = self.meta.loss
     if loss in CLASSIFICATION - {"logistic"}:
         raise ValueError(
@@ -93,52 +119,12 @@ def refit(
             "a larger k"
         )
     rows = _rows(self, X, y, sample_weight, offset)
-    results = refit_rows(self, s, rows)
-    inner = getattr(results, "_results", results)
-    inner.selection = _label(s, self, rows)
-    inner.summary = partial(_summary, inner)
-    inner.summary2 = partial(_summary2, inner)
+    how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **selector}
+    results = refit_rows(
+        self, s, rows, **{name: value for name, value in how.items() if value is not None}
+    )
+    describe(results, self, s, rows)
     return results
-
-
-def _label(s, path, rows):
-    if not rows.same:
-        return f"held-out rows: {rows.design.n} rows given to refit; standard errors and p-values hold if these rows had no part in choosing the columns"
-    return (
-        f"conditional on selection: these {rows.design.n} rows also chose the {s.support.size} of "
-        f"{path.p} columns, so standard errors, p-values and intervals are too optimistic; "
-        "refit(X=, y=) on new rows is honest"
-    )
-
-
-def _wrap(text, width=78):
-    out, line = [], ""
-    for word in text.split():
-        if line and len(line) + len(word) + 1 > width:
-            out.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    return [*out, line]
-
-
-def _summary(results, *args, **kwargs):
-    """The summary of statsmodels with the label at its end."""
-    out = type(results).summary(results, *args, **kwargs)
-    out.extra_txt = "\n".join(
-        [
-            *_wrap(results.selection[0].upper() + results.selection[1:]),
-            *(["", out.extra_txt] if out.extra_txt else []),
-        ]
-    )
-    return out
-
-
-def _summary2(results, *args, **kwargs):
-    """The same for summary2."""
-    out = type(results).summary2(results, *args, **kwargs)
-    out.add_text(results.selection[0].upper() + results.selection[1:])
-    return out
 
 
 def new_rows(path, X, y, sample_weight, offset):
@@ -199,56 +185,144 @@ def _exog(path, s, rows, keep):
     return A, names
 
 
-def refit_rows(path, s, rows):
-    """The results of statsmodels on weighted rows."""
-    import statsmodels.api as sm
-    from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
-
-    loss, weights = path.meta.loss, rows.weights
+def _table(path, s, rows, repeat_all):
+    """(endog, exog, weights or None, whether they count rows, offset, places of the rows): what
+    statsmodels is given. repeat_all: rows with whole-number weights are repeated for every loss.
+    """
+    weights, loss = rows.weights, path.meta.loss
     keep = np.arange(rows.design.n) if weights is None else np.flatnonzero(weights > 0)
     w = None if weights is None or (weights[keep] == 1).all() else weights[keep]
     counts = w is not None and bool((w == np.floor(w)).all())
     A, names = _exog(path, s, rows, keep)
-    repeat = counts and loss in ("squared", "huber") and w.sum() * A.shape[1] <= REPEAT
+    fits = w is None or w.sum() * A.shape[1] <= REPEAT
+    repeat = counts and (repeat_all or loss in ("squared", "huber")) and fits
+    if counts and repeat_all and not fits:
+        raise ValueError(
+            f"cov_type= needs rows of whole-number weights repeated, which here makes {w.sum():.3g} "
+            "rows; refit on the rows themselves with path.refit(X=, y=), or leave cov_type out"
+        )
     if repeat:
         again = np.repeat(np.arange(keep.size), w.astype(np.int64))
         A, keep, w = A[again], keep[again], None
     index = pd.RangeIndex(len(A)) if rows.index is None or repeat else rows.index[keep]
-    exog = pd.DataFrame(A, columns=names, index=index)
-    y = rows.y[keep]
+    y, name = rows.y[keep], path.meta.response or "y"
     offset = None if rows.offset is None else rows.offset[keep]
-    name = path.meta.response or "y"
+    if loss in ("squared", "huber") and offset is not None:
+        y, name = y - offset, f"{name} - offset"
+    if loss == "logistic":
+        y = (y > 0).astype(float)
     if w is not None and not counts:
         w = w / w.mean()
-    if loss in ("squared", "huber"):
-        endog = pd.Series(
-            y if offset is None else y - offset,
-            index=index,
-            name=name if offset is None else f"{name} - offset",
-        )
-        if loss == "squared":
-            return (sm.OLS(endog, exog) if w is None else sm.WLS(endog, exog, weights=w)).fit()
+    exog = pd.DataFrame(A, columns=names, index=index)
+    return pd.Series(y, index=index, name=name), exog, w, counts, offset, keep
+
+
+def refit_rows(path, s, rows, **how):
+    """The results of statsmodels on weighted rows; how: arguments of its `fit`."""
+    import statsmodels.api as sm
+
+    loss, robust = path.meta.loss, how.get("cov_type", "nonrobust") != "nonrobust"
+    endog, exog, w, counts, offset, at = _table(path, s, rows, robust)
+    how = _checked(loss, how, path, rows, at)
+    if loss == "squared":
+        return (sm.OLS(endog, exog) if w is None else sm.WLS(endog, exog, weights=w)).fit(**how)
+    if loss == "huber":
         if w is not None:
             raise ValueError(
                 "statsmodels has no weighted robust regression: refit of loss='huber' takes "
                 "whole-number weights only; refit with path.refit(X=, y=) on unweighted rows"
             )
-        return _robust(sm, path, s, endog, exog)
-    endog = pd.Series((y > 0).astype(float) if loss == "logistic" else y, index=index, name=name)
+        return _robust(sm, path, s, endog, exog, how)
     family = sm.families.Binomial() if loss == "logistic" else sm.families.Poisson()
     weighting = {} if w is None else {"freq_weights": w} if counts else {"var_weights": w}
+    model = sm.GLM(endog, exog, family=family, offset=offset, **weighting)
+    return _fitted_glm(model, {"tol": 1e-12, **how})
+
+
+def _fitted_glm(model, how):
+    """The fit of a GLM, its warning of separation in our words."""
+    from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
+
     with recorded() as caught:
-        results = sm.GLM(endog, exog, family=family, offset=offset, **weighting).fit(tol=1e-12)
+        results = model.fit(**how)
     apart = [w for w in caught if issubclass(w.category, PerfectSeparationWarning)]
     for w in caught if not apart else ():
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if apart:
-        text = "without shrinkage these columns separate the classes (or fit perfectly): coefficients and standard errors of the refit are not finite; choose a smaller k"
-        warnings.warn(SeparationWarning(text), stacklevel=4)
+        text = (
+            "without shrinkage these columns separate the classes (or fit perfectly): coefficients "
+            "and standard errors of the refit are not finite; choose a smaller k"
+        )
+        warnings.warn(SeparationWarning(text), stacklevel=5)
     return results
 
 
-def _robust(sm, path, s, endog, exog):
+def _checked(loss, how, path, rows, at):
+    """The arguments for statsmodels: labels of clusters at the rows used, `scale` as the model
+    takes it.
+    """
+    how = dict(how)
+    kind, kwds = how.get("cov_type"), dict(how.get("cov_kwds") or {})
+    for name in ("groups", "time"):
+        if name in kwds:
+            kwds[name] = _by_row(kwds[name], name, path, rows)[at]
+    if kind == "cluster" and "groups" not in kwds:
+        raise ValueError(
+            "cov_type='cluster' needs cov_kwds={'groups': labels}, one label for each row"
+        )
+    if kwds:
+        how["cov_kwds"] = kwds
+    scale = how.get("scale")
+    if loss == "squared" and scale is not None:
+        if isinstance(scale, str) or kind not in (None, "nonrobust"):
+            raise ValueError(
+                f"scale={scale!r} with cov_type={kind!r}: the refit of loss='squared' takes a "
+                "number, a known error variance, and no other cov_type with it"
+            )
+        del how["scale"]
+        how |= {"cov_type": "fixed scale", "cov_kwds": {"scale": float(scale)}}
+    if loss == "huber" and (kwds or scale is not None):
+        raise ValueError(
+            "the refit of loss='huber' takes cov_type 'H1', 'H2' or 'H3' and neither cov_kwds nor "
+            "scale; fit with loss='squared' for clustered standard errors"
+        )
+    if loss == "huber" and kind is not None:
+        if str(kind).lower() not in ROBUST:
+            raise ValueError(
+                f"cov_type={kind!r}: statsmodels' robust regression has 'H1', 'H2' and 'H3'; fit "
+                "with loss='squared' for other standard errors"
+            )
+        how["cov"] = ROBUST[str(how.pop("cov_type")).lower()]
+    return how
+
+
+def _rows_before(formula):
+    """Rows of a formula's data before incomplete ones were dropped; -1 after loading."""
+    return -1 if formula.kept is None else formula.kept.size
+
+
+def _by_row(value, name, path, rows):
+    """Labels in the order of the rows of the refit; after a formula they may be of all rows of its
+    data, incomplete ones included.
+    """
+    array = np.asarray(value)
+    formula = path.meta.formula
+    if array.ndim < 1 or (
+        len(array) != rows.design.n
+        and (formula is None or not rows.same or len(array) != _rows_before(formula))
+    ):
+        raise ValueError(
+            f"cov_kwds[{name!r}] has shape {array.shape}, the refit has {rows.design.n} rows: pass "
+            "one label for each row"
+        )
+    if len(array) != rows.design.n:
+        array = array[formula.kept]  # only the rows that the formula kept
+    if pd.isna(array).any():
+        raise ValueError(f"cov_kwds[{name!r}] has missing values; give every row a label")
+    return pd.factorize(array)[0] if array.ndim == 1 and array.dtype.kind in "OUSM" else array
+
+
+def _robust(sm, path, s, endog, exog, how):
     """RLM whose threshold is the fit's delta in units of y: HuberT(delta / scale) at a fixed scale,
     the MAD of the path's residuals.
     """
@@ -257,10 +331,13 @@ def _robust(sm, path, s, endog, exog):
     scale = float(sm.robust.scale.mad(residual, center=0.0)) or float(path.meta.loss_parameter)
     model = sm.RLM(endog, exog, M=sm.robust.norms.HuberT(t=path.meta.loss_parameter / scale))
     return model.fit(
-        maxiter=1000,
-        tol=1e-10,
-        conv="coefs",
-        start_params=start,
-        start_scale=scale,
-        update_scale=False,
+        **{
+            "maxiter": 1000,
+            "tol": 1e-10,
+            "conv": "coefs",
+            "start_params": start,
+            "start_scale": scale,
+            "update_scale": False,
+            **how,
+        }
     )

@@ -103,11 +103,11 @@ class Model:
         *,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
+        **options: Any,
     ) -> Any:
-        """See `Path.refit`."""
-        return self.path.refit(
-            index=self.index, X=X, y=y, sample_weight=sample_weight, offset=offset
-        )
+        """See `Path.refit`; options: cov_type, cov_kwds, scale and others for statsmodels."""
+        rows = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
+        return self.path.refit(index=self.index, **rows, **options)
 
     def alternatives(
         self, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None

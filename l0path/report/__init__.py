@@ -4,6 +4,7 @@ and `explore`, a page to look through a path.
 
 from .explore import Page, explore, explore_cv
 from .html import certificate_html, cv_html, path_html, summary_html
+from .results_html import knockoffs_html, model_html, nested_html, stability_html
 
 __all__ = [
     "Page",
@@ -11,6 +12,10 @@ __all__ = [
     "cv_html",
     "explore",
     "explore_cv",
+    "knockoffs_html",
+    "model_html",
+    "nested_html",
     "path_html",
+    "stability_html",
     "summary_html",
 ]

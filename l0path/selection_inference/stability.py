@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Matrix, Seed
 from ..cross_validation.run import draw_seed, warn_once
+from ..plan import default_max_k
 from .error_bounds import expected_false
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
 
@@ -34,8 +35,11 @@ class StabilitySelection:
     subsets : DataFrame, a row per distinct model of size k, the most frequent first: features
         (tuple of names), n_features, count, share.
     expected_false : bound on the expected number of false choices, bounds["worst_case"].    bounds
-        : Series of all bounds (see `stability_selection`).
+        : Series of all bounds (see `stability_selection`); NaN without complementary pairs, and
+        where the path of a subsample ended before size k.
     k, threshold, fraction, bootstrap : as used.    n_subsamples : subsamples that finished.
+        n_reached : subsamples whose path has a model of size k (in every slice); the others count
+        with their last model.
         n_chosen : mean number chosen at size k, q of the bounds.    n_competing : p of the bounds.
     random_state : the seed in use.    status : "complete: ..." or what stopped the run.    supports
         : one array per subsample, the chosen numbers of columns (or groups) at size k.
@@ -54,6 +58,7 @@ class StabilitySelection:
         paired: bool,
         random_state: int | None,
         status: str,
+        reached: Sequence[int] | None = None,
     ) -> None:
         self.k, self.threshold, self.fraction, self.bootstrap, self.random_state, self.status = (
             k,
@@ -64,6 +69,7 @@ class StabilitySelection:
             status,
         )
         self.n_subsamples, self.n_competing = len(sets), competing
+        self.n_reached = len(sets) if reached is None else sum(size >= k for size in reached)
         self.supports = [one[k - 1] for one in sets]
         count = np.bincount(np.concatenate(self.supports), minlength=len(names))
         names = [str(name) for name in names]
@@ -93,22 +99,46 @@ class StabilitySelection:
         self.n_chosen = float(np.mean([S.size for S in self.supports]))
         known = (
             expected_false(self.n_chosen, competing, threshold, len(sets) // 2)
-            if paired
+            if paired and self.n_reached == len(sets)
             else dict.fromkeys(("worst_case", "unimodal", "r_concave"), math.nan)
         )
         self.bounds = pd.Series(known, name="expected false choices, at most")
 
     @property
     def expected_false(self) -> float:
-        """Bound on the expected number of false choices (NaN without complementary pairs)."""
+        """Bound on the expected number of false choices (NaN without complementary pairs, and where
+        a path ended before size k).
+        """
         return float(self.bounds["worst_case"])
 
-    def __repr__(self):
-        bound = (
-            f"at most {self.expected_false:.3g} false expected"
-            if math.isfinite(self.expected_false)
-            else "no bound on false choices"
+    @property
+    def table(self) -> pd.DataFrame:
+        """DataFrame with a row per column (or group) that a model of size k had, the most frequent
+        first: frequency, count (of subsamples), selected.
+        """
+        known = self.frequency[self.frequency > 0].sort_values(ascending=False, kind="stable")
+        return pd.DataFrame(
+            {
+                "frequency": known,
+                "count": (known * self.n_subsamples).round().astype(np.int64),
+                "selected": known.index.isin(self.selected),
+            }
         )
+
+    def _bound(self):
+        """What is known of false choices, as text."""
+        if math.isfinite(self.expected_false):
+            return f"at most {self.expected_false:.3g} false expected"
+        if self.n_reached < self.n_subsamples:
+            short = self.n_subsamples - self.n_reached
+            return (
+                f"no bound on false choices: in {short} of {self.n_subsamples} subsamples the path "
+                f"ended before k = {self.k}"
+            )
+        return "no bound on false choices"
+
+    def __repr__(self):
+        bound = self._bound()
         return f"<l0path.StabilitySelection: {len(self.selected)} of {len(self.frequency)} chosen in {self.threshold:.0%} of {self.n_subsamples} subsamples at k = {self.k} ({bound}); {self.status}>"
 
 
@@ -158,8 +188,8 @@ def stability_selection(
         it. Columns of `always_include` are in every model; they are not counted, and have frequency
         0.
     k : size of the models that are compared. None: the largest whose worst-case bound is at most
-        one false choice, floor(sqrt((2 threshold - 1) p)), at least 1. max_k : largest size of
-        `by_size` (default k).
+        one false choice, floor(sqrt((2 threshold - 1) p)), but no larger than the default max_k of
+        `fit` on so many rows, and at least 1. max_k : largest size of `by_size` (default k).
     n_subsamples : number of subsamples, even (pairs), default 100. fraction : share of the rows in
         each, default 0.5; bounds need fraction <= 0.5.
     threshold : in (0.5, 1], share of subsamples from which a column is selected.
@@ -207,7 +237,7 @@ def stability_selection(
         X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
     )
     k = (
-        max(1, min(math.isqrt(int(1e-9 + (2.0 * threshold - 1.0) * competing)), competing))
+        _default_k(data, competing, threshold, fraction)
         if k is None
         else whole(k, "k", 1, competing)
     )
@@ -243,7 +273,8 @@ def stability_selection(
             f"one of {total} {'pairs of ' if paired else ''}subsamples",
         )
     warn_once([], done.warnings, total, "subsamples" if not paired else "pairs of subsamples")
-    sets = [one for i in sorted(done.results) for one in done.results[i]]
+    pairs = [one for i in sorted(done.results) for one in done.results[i]]
+    sets, reached = [one for one, _ in pairs], [size for _, size in pairs]
     status = (
         f"complete: {len(sets)} subsamples"
         if len(done.results) == total
@@ -262,12 +293,22 @@ def stability_selection(
         paired=paired,
         random_state=seed,
         status=status,
+        reached=reached,
     )
 
 
+def _default_k(data, competing, threshold, fraction):
+    """The largest size whose worst-case bound is at most one false choice, and that paths on a
+    share of the rows have by default.
+    """
+    size = math.isqrt(int(1e-9 + (2.0 * threshold - 1.0) * competing))
+    most = default_max_k(data.groups, data.design.p, fraction * np.count_nonzero(data.weights))
+    return max(1, min(size, competing, most))
+
+
 def chosen_sets(data, plan, child, fraction, bootstrap, paired, deadline):
-    """[[numbers of the columns (or groups) chosen at size 1, ..., max_k]] of a pair of disjoint
-    subsamples, or of one subsample, drawn by a SeedSequence.
+    """[([numbers of the columns (or groups) chosen at size 1, ..., max_k], largest size reached)]
+    of a pair of disjoint subsamples, or of one subsample, drawn by a SeedSequence.
     """
     rng = np.random.default_rng(child)
     if bootstrap:
@@ -287,7 +328,16 @@ def chosen_sets(data, plan, child, fraction, bootstrap, paired, deadline):
         ]
     else:
         samples = draw(data, fraction, rng, 2 if paired else 1)
-    return [by_size(path_on_rows(data, plan, rows, deadline), plan.max_k) for rows in samples]
+    paths = (path_on_rows(data, plan, rows, deadline) for rows in samples)
+    return [(by_size(path, plan.max_k), reach(path)) for path in paths]
+
+
+def reach(path):
+    """The largest size that every slice of the path has."""
+    largest = {}
+    for s in path.solutions:
+        largest[s.slice] = max(largest.get(s.slice, 0), s.k)
+    return min(largest.values(), default=0)
 
 
 def by_size(path, max_k):

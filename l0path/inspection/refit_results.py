@@ -1,0 +1,177 @@
+"""What the results of a refit carry beyond those of statsmodels: the label that says who chose the
+columns, predictions for new data, and the terms that `anova_lm` asks for.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+
+class ModelTerm(NamedTuple):
+    """A term by its name and its factors."""
+
+    text: str
+    factors: tuple
+
+    def name(self):
+        """Its name, as a term of patsy gives it."""
+        return self.text
+
+    __str__ = name
+
+
+class ModelTerms:
+    """The terms of a model as `anova_lm` reads them, whether statsmodels goes by patsy or by
+    formulaic: terms in the order of the columns, the intercept (of that package) first where there
+    is one; names of the columns; and {name: slice of its columns}.
+    """
+
+    def __init__(self, intercept, terms, column_names, slices):
+        self.terms = [*([] if intercept is None else [intercept]), *terms]
+        self.column_names, self._slices = column_names, slices
+        self.term_names = [*([] if intercept is None else ["Intercept"]), *map(str, terms)]
+
+    @property
+    def design_info(self):
+        """Itself: patsy's name for what holds the terms."""
+        return self
+
+    @property
+    def model_spec(self):
+        """Itself: formulaic's name for what holds the terms."""
+        return self
+
+    def slice(self, term):
+        """The columns of a term, given as it is or by its name."""
+        name = str(term) if isinstance(term, (str, ModelTerm)) else "Intercept"
+        return self._slices["Intercept" if name == "1" else name]
+
+    get_slice = slice
+
+
+def describe(results, path, s, rows):
+    """Give the results of statsmodels their label, predictions and terms."""
+    inner: Any = getattr(results, "_results", results)
+    inner.selection = label(s, path, rows)
+    kind = type(inner)
+    inner.summary = partial(_summary, kind.summary, inner)
+    inner.summary2 = partial(_summary2, kind.summary2, inner)
+    for name in ("predict", "get_prediction"):
+        method = getattr(inner, name, None)
+        if method is not None:
+            setattr(inner, name, partial(_predict, method, path, s, inner.model.exog_names))
+    terms = terms_of(path, s)
+    inner.model.data.model_spec = inner.model.data.design_info = terms
+
+
+def label(s, path, rows):
+    """Who chose the columns, as a sentence."""
+    if not rows.same:
+        return (
+            f"held-out rows: {rows.design.n} rows given to refit; standard errors and p-values "
+            "hold if these rows had no part in choosing the columns"
+        )
+    chosen, forced = s.support.size, path.meta.forced.size
+    if chosen == forced:
+        return (
+            "no selection among the columns: the model holds "
+            + ("those of always_include alone" if forced else "the intercept alone")
+            + ", so standard errors and p-values hold if the size was not chosen by these rows"
+        )
+    if chosen == path.p:
+        return (
+            f"no selection among the columns: the model holds all {path.p}, so standard errors and "
+            "p-values hold if the size was not chosen by these rows"
+        )
+    return (
+        f"conditional on selection: these {rows.design.n} rows also chose the {chosen} of "
+        f"{path.p} columns, so standard errors, p-values and intervals are too optimistic; "
+        "refit(X=, y=) on new rows is honest"
+    )
+
+
+def _wrap(text, width=78):
+    out, line = [], ""
+    for word in text.split():
+        if line and len(line) + len(word) + 1 > width:
+            out.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return [*out, line]
+
+
+def _summary(method, results, *args, **kwargs):
+    """The summary of statsmodels with the label at its end."""
+    out = method(results, *args, **kwargs)
+    words = _wrap(results.selection[0].upper() + results.selection[1:])
+    out.extra_txt = "\n".join([*words, *(["", out.extra_txt] if out.extra_txt else [])])
+    return out
+
+
+def _summary2(method, results, *args, **kwargs):
+    """The same for summary2."""
+    out = method(results, *args, **kwargs)
+    out.add_text(results.selection[0].upper() + results.selection[1:])
+    return out
+
+
+def _predict(method, path, s, names, exog=None, *args, **kwargs):
+    """Predictions of statsmodels; a DataFrame is taken by the names of its columns, and encoded as
+    in the fit where it holds the columns of a formula.
+    """
+    if isinstance(exog, pd.DataFrame) and list(exog.columns) != list(names):
+        if set(names) <= set(exog.columns):
+            exog = exog[names]
+        else:
+            design, index = path._new_design(exog)
+            exog = pd.DataFrame(
+                design.columns(s.support),
+                columns=names[len(names) - s.support.size :],
+                index=exog.index if index is None else index,
+            )
+            if len(names) > s.support.size:
+                exog.insert(0, names[0], 1.0)
+    return method(exog, *args, **kwargs)
+
+
+def terms_of(path, s):
+    """`ModelTerms` of a model: those of the formula that have a column in it, else one for each
+    column.
+    """
+    formula, shift = path.meta.formula, int(path.meta.intercept)
+    names = [path.meta.names[j] for j in s.support]
+    at = {int(j): i + shift for i, j in enumerate(s.support)}
+    if formula is None:
+        made = [(ModelTerm(str(path.meta.names[j]), (path.meta.names[j],)), [j]) for j in at]
+    else:
+        factors = {str(term): tuple(f.expr for f in term.factors) for term in formula.parsed()[1]}
+        made = [
+            (ModelTerm(name, factors.get(name, (name,))), members)
+            for name, members in formula.terms
+        ]
+    inside = [(term, [at[j] for j in members if j in at]) for term, members in made]
+    inside = [(term, places) for term, places in inside if places]
+    slices = {str(term): slice(min(places), max(places) + 1) for term, places in inside}
+    if shift:
+        slices["Intercept"] = slice(0, 1)
+    return ModelTerms(
+        _intercept() if shift else None,
+        [term for term, _ in inside],
+        ["(Intercept)"] * shift + names,
+        slices,
+    )
+
+
+def _intercept():
+    """The term that stands for the intercept in the package whose formulas statsmodels uses."""
+    try:
+        from statsmodels.formula._manager import FormulaManager
+    except ImportError:  # versions that know patsy only
+        from patsy.desc import INTERCEPT
+
+        return INTERCEPT
+    return FormulaManager().intercept_term

@@ -1,0 +1,429 @@
+"""What a path says, held against the optima of all supports: the false claims of one instance.
+
+A claim is false where it is refuted beyond its own tolerance (1e-6 relative for `global`, 1e-8 for
+exchanges) and beyond rounding: 1e-10 of the loss at zero, and what rounding of eta does.
+"""
+
+import math
+import re
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import oracles
+
+import l0path
+from l0path.errors import ConvergenceWarning, SeparationWarning
+
+from .instances import instance
+from .optima import Optima
+
+CLOSED = 1e-6  # relative gap up to which a model is called global
+LIMITS = {"time_limit": 60, "node_limit": 5000}  # of a certificate
+
+
+@dataclass
+class Report:
+    """false: (cause, text) of each false claim; checked: how many claims of each kind were held
+    against the optima.
+    """
+
+    false: list = field(default_factory=list)
+    checked: Counter = field(default_factory=Counter)
+
+    def say(self, cause, wrong, text):
+        """Count a claim, and keep it if it is false."""
+        self.checked[cause] += 1
+        if wrong:
+            self.false.append((cause, text))
+
+
+class Truth:
+    """Optima of an instance by what may be chosen: sets of units (columns or groups)."""
+
+    def __init__(self, d, lambda1, lambda2):
+        self.optima = o = Optima(d.record, lambda1, lambda2)
+        p = o.p
+        alive = [j for j in range(p) if o.alive[j]]
+        if d.units is None:
+            self.units = [j for j in alive if j not in d.forced and j not in d.excluded]
+            self.masks = np.array([1 << j for j in self.units], dtype=int)
+        else:
+            self.units = [g for g, unit in enumerate(d.units) if any(j in alive for j in unit)]
+            self.masks = np.array([sum(1 << j for j in d.units[g]) for g in self.units], dtype=int)
+        self.cost_of = d.factor[self.units]
+        self.base = sum(1 << j for j in d.forced)
+        sets = np.arange(1 << len(self.units))
+        self.sets, self.columns = sets, np.full(sets.size, self.base)
+        self.size, self.cost = np.zeros(sets.size, dtype=int), np.zeros(sets.size)
+        for i, mask in enumerate(self.masks):
+            has = (sets >> i) & 1 == 1
+            self.columns[has] |= mask
+            self.size[has] += 1
+            self.cost[has] += self.cost_of[i]
+        self.value = o.values[self.columns]
+        self.scale = self._scale()
+
+    def _scale(self):
+        """The size of the loss where no column is in, (1e-300 at least)."""
+        o = self.optima
+        rows = oracles.LOSSES[o.loss].value(o.y, o.o, *o.parameters)
+        return max(float(o.w @ (np.abs(rows) + np.abs(o.y * o.o))), 1e-300)
+
+    def number(self, chosen):
+        """The number of a set of units (columns, or numbers of groups)."""
+        return sum(1 << self.units.index(u) for u in chosen if u in self.units)
+
+    def best(self, k, price):
+        """(value, number) of the best set: of at most k units, or (k None) at a price."""
+        value = self.value + price * self.cost if k is None else self.value
+        allowed = np.flatnonzero(np.ones(value.size, bool) if k is None else self.size <= k)
+        at = allowed[np.argmin(value[allowed])]
+        return float(value[at]), int(at)
+
+    def exchanges(self, number):
+        """Numbers of the sets one exchange away."""
+        inside = [i for i in range(len(self.units)) if number >> i & 1]
+        outside = [i for i in range(len(self.units)) if not number >> i & 1]
+        return np.array([number ^ (1 << i) ^ (1 << j) for i in inside for j in outside], dtype=int)
+
+    def noise(self, number):
+        """Rounding of the objective of a set's optimum."""
+        t = self.optima.table[1][self.columns[[number]]]
+        return float(self.optima.noise(t)[0])
+
+    def proper(self):
+        """Which sets are worse without any one of their units."""
+        out = np.ones(self.sets.size, dtype=bool)
+        for i in range(len(self.units)):
+            has = (self.sets >> i) & 1 == 1
+            less = self.value[self.sets[has] ^ (1 << i)]
+            out[has] &= self.value[has] < less - 1e-9 * np.abs(less) - 1e-10 * self.scale
+        return out
+
+    def name(self, number):
+        return [self.units[i] for i in range(len(self.units)) if number >> i & 1]
+
+
+class Row:
+    """A row of a path with its coefficients in the oracle's terms."""
+
+    def __init__(self, d, truth, model):
+        self.model, self.truth, o = model, truth, truth.optima
+        full = model.path.coef(index=model.index, full=True).to_numpy(dtype=float)
+        self.intercept, self.beta = float(model.intercept), full[-o.p :]
+        self.t = o.coordinates(np.arange(o.p), self.beta, self.intercept)[None, :]
+        for bound in (o.low, o.high):  # at a bound up to rounding of units
+            near = np.isfinite(bound) & (np.abs(self.t - bound) <= 1e-12 * np.abs(bound))
+            self.t = np.where(near, bound, self.t)
+        if d.units is None:
+            self.chosen = [j for j in model.support.tolist() if j not in d.forced]
+        else:
+            self.chosen = model.path.solutions[model.index].groups.tolist()
+        self.number = truth.number(self.chosen)
+        self.on_price = math.isfinite(model.lambda0)
+        self.price = model.lambda0 if self.on_price else 0.0
+        self.use = o._sets(truth.columns[[self.number]])
+        self.noise = float(o.noise(self.t)[0])
+        self.paid = self.price * float(truth.cost[self._used(d)])
+
+    def _used(self, d):
+        """The number of the chosen units with a coefficient: a price is paid for these."""
+        if d.units is not None:
+            return self.number
+        return self.truth.number([j for j in self.chosen if self.beta[j] != 0])
+
+    def slack(self, relative, *numbers):
+        """What a comparison with this row's objective must exceed."""
+        own = relative * abs(self.model.objective) + 1e-10 * self.truth.scale + self.noise
+        return own + sum(self.truth.noise(number) for number in numbers)
+
+    def __str__(self):
+        m = self.model
+        at = f"lambda0={m.lambda0:.6g} " if self.on_price else ""
+        return (
+            f"row {m.index} slice {m.slice} {at}k={m.k} {self.chosen} objective "
+            f"{m.objective:.10g} {m.optimality} {m.status} {m.flags}"
+        )
+
+
+def check(seed):
+    """The Report of the instance of a seed."""
+    d, report = instance(seed), Report()
+    before = [np.array(a, copy=True) for a in (_dense(d.X), d.y)]
+    truths = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SeparationWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            path = l0path.fit(d.X, d.y, n_jobs=1, random_state=0, **d.options)
+            rows = check_path(d, path, truths, report)
+            if d.action != "none":
+                _certify(d, path, rows, truths, report)
+        except Exception as error:
+            report.say("raised", True, f"{type(error).__name__}: {error}")
+    same = all(np.array_equal(a, b) for a, b in zip(before, (_dense(d.X), d.y), strict=True))
+    report.say("input", not same, "X or y was changed")
+    return report
+
+
+def _dense(X):
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+
+
+def truth_of(d, truths, model):
+    key = model.lambda1, model.lambda2
+    if key not in truths:
+        truths[key] = Truth(d, *key)
+    return truths[key]
+
+
+def check_path(d, path, truths, report):
+    """Check every row, and every slice."""
+    rows = [Row(d, truth_of(d, truths, model), model) for model in path]
+    for row in rows:
+        _numbers(d, row, report)
+        _converged(d, row, report)
+        if row.model.status == "converged":
+            _optimality(d, row, report)
+        _bound(row, report)
+    for number in sorted({row.model.slice for row in rows}):
+        those = [row for row in rows if row.model.slice == number]
+        _intervals(those, report)
+        _end(d, path, those, report)
+    return rows
+
+
+def _numbers(d, row, report):
+    """The objective is that of the coefficients, which keep to the box and to the support."""
+    m, r = row.model, d.record
+    words = {
+        key: r[key]
+        for key in ("loss", "weights", "offset", "standardize", "intercept", "gamma", "delta")
+    }
+    X = np.where(row.truth.optima.alive, r["X"], 0.0)
+    w = np.ones(len(d.y)) if r["weights"] is None else r["weights"]
+    keep = w > 0
+    words["weights"] = w[keep]
+    words["offset"] = None if r["offset"] is None else r["offset"][keep]
+    own = oracles.objective(
+        X[keep], r["y"][keep], row.beta, row.intercept,
+        lambda1=m.lambda1, lambda2=m.lambda2, **words,
+    ) + row.paid  # fmt: skip
+    slack = row.slack(1e-9) + _cancellation(d, row)
+    wrong = not (math.isfinite(m.objective) and abs(own - m.objective) <= slack)
+    report.say("objective", wrong, f"{row}: own {own:.12g}")
+    slack = 1e-9 * (1 + np.abs(row.beta))
+    out = (row.beta < r["lower"] - slack) | (row.beta > r["upper"] + slack)
+    report.say("box", bool(out.any()), f"{row}: {row.beta}")
+    allowed = row.use[0, : row.beta.size]
+    report.say("support", bool((row.beta[~allowed] != 0).any()), f"{row}: {row.beta}")
+    report.say("size", m.k != len(row.chosen), f"{row}")
+    values = [m.objective, m.loss, m.deviance_ratio]
+    report.say("not a number", bool(np.isnan(values[:2]).any()), f"{row}")
+
+
+def _cancellation(d, row):
+    """What rounding leaves of eta where large numbers cancel in the user's units."""
+    size = np.abs(d.record["X"]) @ np.abs(row.beta) + abs(row.intercept)
+    eta = 16 * np.finfo(float).eps * size[row_keep(d)]
+    o = row.truth.optima
+    with np.errstate(over="ignore"):
+        slope = np.abs(o._rows(row.t)[1][0])
+    return float(o.w @ (slope * eta + eta**2))
+
+
+def row_keep(d):
+    w = d.record["weights"]
+    return np.ones(len(d.y), bool) if w is None else w > 0
+
+
+def _converged(d, row, report):
+    """Converged: the conditions of optimality hold on the support; separated: there is none."""
+    m, truth, o = row.model, row.truth, row.truth.optima
+    best = truth.value[row.number] + row.paid
+    if m.status == "separated":
+        t = o.table[1][truth.columns[[row.number]]]
+        _, residual, _ = o.violation(t, row.use)
+        eta = np.abs(o.o + t @ o.A.T).max()
+        finite = residual[0] < 1e-12 and eta < 15
+        report.say("separated", finite, f"{row}: a finite optimum {best:.10g} exists")
+        return
+    if m.status != "converged":
+        report.checked["not converged"] += 1
+        return
+    _, residual, _ = o.violation(row.t, row.use)
+    slack = row.slack(1e-8, row.number)
+    size = np.abs(o.A) @ np.abs(row.t[0])
+    rounding = (_cancellation(d, row) + row.noise) / max(truth.scale, 1e-300)
+    wrong = m.objective > best + slack or residual[0] > 1e-5 + 100 * math.sqrt(rounding)
+    report.say(
+        "converged",
+        wrong,
+        f"{row}: its support's best is {best:.10g}, violation {residual[0]:.2g}, "
+        f"largest term {size.max(initial=0.0):.2g}",
+    )
+
+
+def _optimality(d, row, report):
+    """The class that a row claims."""
+    m, truth = row.model, row.truth
+    if m.optimality == "global":
+        value, at = truth.best(None if row.on_price else m.k, row.price)
+        wrong = m.objective > value + row.slack(CLOSED, at)
+        report.say("global", wrong, f"{row}: {truth.name(at)} has {value:.10g}")
+    elif m.optimality in ("refit_swap", "refit_swap_m"):
+        near = truth.exchanges(row.number)
+        tried = re.search(r"m=(\d+)", m.flags)
+        tried = int(tried[1]) if tried else 20 if d.units is None else 10
+        if not near.size or (m.optimality == "refit_swap_m" and tried < near.size):
+            return
+        value = truth.value[near] + row.price * truth.cost[near]
+        at = int(near[np.argmin(value)])
+        wrong = m.objective > value.min() + row.slack(1e-8, at)
+        report.say(m.optimality, wrong, f"{row}: {truth.name(at)} has {value.min():.10g}")
+    elif m.optimality in ("cd", "swap"):
+        _coordinatewise(d, row, report)
+    else:
+        report.checked[m.optimality] += 1
+
+
+def _coordinatewise(d, row, report):
+    """No coefficient alone, or no exchange with the others held, improves the model."""
+    m, r = row.model, d.record
+    words = {k: r[k] for k in r if k not in ("X", "y")}
+    words |= {"lambda1": m.lambda1, "lambda2": m.lambda2, "excluded": d.excluded}
+    X = np.where(row.truth.optima.alive, r["X"], 0.0)
+    if m.optimality == "swap":
+        gain = oracles.frozen_swap_improvement(
+            X, r["y"], row.beta, row.intercept, forced=d.forced, **words
+        )
+    else:
+        gain = oracles.cd_stationary_gap(
+            X, r["y"], row.beta, row.intercept, row.price, penalty_factor=d.factor, **words
+        )
+    wrong = gain > row.slack(1e-7) and row.on_price
+    report.say(m.optimality, wrong, f"{row}: improves by {gain:.4g}")
+
+
+def _bound(row, report):
+    """lower_bound is below every model, and the gap follows from it."""
+    m, truth = row.model, row.truth
+    if not math.isfinite(m.lower_bound):
+        return
+    value, at = truth.best(None if row.on_price else m.k, row.price)
+    wrong = m.lower_bound > value + 1e-9 * abs(value) + 1e-10 * truth.scale + truth.noise(at)
+    report.say("bound", wrong, f"{row}: bound {m.lower_bound:.12g}, {truth.name(at)} has {value}")
+    gap = (m.objective - m.lower_bound) / max(abs(m.objective), 1e-12)
+    report.say("gap", not abs(max(gap, 0.0) - m.gap) <= 1e-9 + 1e-6 * abs(gap), f"{row}: {gap}")
+
+
+def _intervals(rows, report):
+    """Within its interval of lambda0 a row is the best of its slice."""
+    cost = np.array([float(row.truth.cost[row.number]) for row in rows])
+    F = np.array([row.model.objective - row.paid for row in rows])
+    for i, row in enumerate(rows):
+        low, high = row.model.lambda0_low, row.model.lambda0_high
+        if not (math.isfinite(low) and high > low):
+            continue
+        for value in (
+            low,
+            (low + high) / 2 if math.isfinite(high) else 2 * low + row.truth.scale,
+            high,
+        ):
+            if not math.isfinite(value) or value < 0:
+                continue
+            wrong = F[i] + value * cost[i] > (F + value * cost).min() + row.slack(1e-9)
+            report.say("interval", wrong, f"{row}: not the best row at {value:.6g}")
+
+
+def _end(d, path, rows, report):
+    """A complete path of sizes ends where it was asked to, or where no column helps."""
+    last, truth = rows[-1], rows[-1].truth
+    if last.on_price or not path.status.startswith("complete") or last.model.status != "converged":
+        return
+    want = len(truth.units)
+    for word in ("k", "max_k"):
+        if word in d.options:
+            want = min(want, d.options[word])
+    if "k" not in d.options and "max_k" not in d.options:
+        return
+    if "k" not in d.options:
+        sizes = [row.model.k for row in rows]
+        report.say("sizes", sizes != list(range(len(sizes))), f"sizes {sizes}")
+    if last.model.k < want:
+        value, at = truth.best(want, 0.0)
+        wrong = last.model.objective > value + last.slack(1e-8, at)
+        text = f"ends with {last}, {truth.name(at)} has {value:.10g}; {path.notes}"
+        report.say("end", wrong, text)
+
+
+def _certify(d, path, rows, truths, report):
+    """Ask for a proof of one row, and check all that it says."""
+    row = rows[(d.seed // 7) % len(rows)]
+    n_best = 1 + d.seed % 4 if d.action == "n_best" else 1
+    c = path.certify(index=row.model.index, n_best=n_best, **LIMITS)
+    check_certificate(d, c, n_best, truths, report)
+    if row.model.status == "converged":
+        wrong = c.incumbent > row.model.objective + row.slack(1e-9)
+        report.say("worse", wrong, f"certify {row}: {c.incumbent} is worse")
+
+
+def check_certificate(d, c, n_best, truths, report):
+    """Check all that a certificate of `n_best` models says."""
+    there = Row(d, truth_of(d, truths, c.model), c.model)
+    truth, k = there.truth, None if there.on_price else there.model.k
+    for model in [c.model, *c.best]:
+        one = Row(d, truth, model)
+        _numbers(d, one, report)
+        _converged(d, one, report)
+    value, at = truth.best(k, there.price)
+    text = f"certify {there} {c.status} bound {c.lower_bound}: {truth.name(at)} has {value:.10g}"
+    if c.proven or c.status == "optimal":
+        report.say("proven", c.incumbent > value + there.slack(CLOSED, at), text)
+    if math.isfinite(c.lower_bound):
+        slack = 1e-9 * abs(value) + 1e-10 * truth.scale + truth.noise(at)
+        report.say("certified bound", c.lower_bound > value + slack, text)
+    if math.isfinite(c.deviance_ratio_bound) and there.model.status == "converged":
+        wrong = there.model.deviance_ratio > c.deviance_ratio_bound + 1e-7
+        report.say("deviance ratio", wrong, f"{text}: {c.deviance_ratio_bound}")
+    _fixed(c, there, k, report)
+    if n_best > 1 and c.status == "optimal":
+        _ranked(c, there, k, n_best, report)
+
+
+def _fixed(c, row, k, report):
+    """fixed_in: no best model is without the column; fixed_out: none has it."""
+    truth, o = row.truth, row.truth.optima
+    value = truth.value + row.price * truth.cost
+    allowed = np.ones(value.size, bool) if k is None else truth.size <= k
+    best = value[allowed].min()
+    tied = np.flatnonzero(allowed & (value <= best + 1e-12 * abs(best)))
+    t, size = o.table[1][truth.columns[tied]], np.abs(o.table[1]).max(initial=1e-300)
+    for j in c.fixed_in:
+        without = tied[(truth.columns[tied] >> j) & 1 == 0]
+        text = f"certify {row} {c.status}: {j} in {c.fixed_in}, but"
+        report.say("fixed_in", without.size > 0, f"{text} {truth.name(without[:1].sum())}")
+    for j in c.fixed_out:
+        having = tied[np.abs(t[:, j]) > 1e-6 * size]
+        text = f"certify {row} {c.status}: {j} in {c.fixed_out}, but"
+        report.say("fixed_out", having.size > 0, f"{text} {truth.name(having[:1].sum())}")
+
+
+def _ranked(c, row, k, n_best, report):
+    """The n_best best supports: each as good as the true one of its rank."""
+    truth = row.truth
+    value = truth.value + row.price * truth.cost
+    right = truth.proper() if k is None else truth.proper() & (truth.size == k)
+    value = np.sort(value[right])[:n_best]
+    found = [model.objective for model in c.best]
+    supports = {tuple(model.support.tolist()) for model in c.best}
+    text = f"certify {row} n_best={n_best}: {found}, true {value.tolist()}"
+    report.say("n_best", len(supports) != len(found), f"{text}: supports repeat")
+    slack = row.slack(CLOSED, row.number)
+    wrong = len(found) < value.size or any(
+        a > b + slack for a, b in zip(found, value, strict=False)
+    )
+    report.say("n_best", wrong, text)

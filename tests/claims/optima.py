@@ -1,0 +1,230 @@
+"""The best value of every support of a small problem, all supports at once; independent of the
+package.
+
+What is refuted here is refuted by a feasible point whose objective is computed from its definition,
+so an inexact solver can miss a false claim but never invent one.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import oracles
+
+EPS = np.finfo(float).eps
+
+
+class Optima:
+    """Optima of  mean loss + l1 ||b||_1 + l2 ||b||^2  over the box, for all 2^p sets of columns.
+
+    A set of columns is a number: column j is in it if bit j is set. `record` holds X (n, p), y (n,)
+    and the keywords of `oracles.restricted` but lambda1 and lambda2. Columns are centred, if there
+    is an intercept, and have unit norm; t (p,) are the coefficients of those, the intercept last.
+    """
+
+    def __init__(self, record, lambda1, lambda2):
+        X, y = np.asarray(record["X"], float), np.asarray(record["y"], float)
+        n, p = X.shape
+        w = record["weights"]
+        w = np.ones(n) if w is None else np.asarray(w, float)
+        offset = record["offset"]
+        o = np.zeros(n) if offset is None else np.asarray(offset, float)
+        rows = w > 0
+        self.center, s = oracles.scaling(
+            X, weights=w, standardize=record["standardize"], intercept=record["intercept"]
+        )
+        Z, w = (X - self.center)[rows], (w / w.sum())[rows]
+        length = np.sqrt(w @ Z**2)
+        # columns that are constant up to rounding have no coefficient
+        self.alive = (length > 1e-13 * np.abs(X).max(axis=0, initial=0)) & (s > 0)
+        length[~self.alive] = 1.0
+        self.p, self.intercept, self.length, self.scale = p, record["intercept"], length, s
+        self.A = np.column_stack([np.where(self.alive, Z / length, 0.0), np.ones(len(Z))])
+        self.A = self.A if self.intercept else self.A[:, :p]
+        self.y, self.w, self.o = y[rows], w, o[rows]
+        q = self.A.shape[1]
+        ratio = s / length
+        self.l1, self.l2 = np.zeros(q), np.zeros(q)
+        self.l1[:p], self.l2[:p] = lambda1 * ratio, lambda2 * ratio**2
+        self.low, self.high = np.full(q, -np.inf), np.full(q, np.inf)
+        self.low[:p] = np.broadcast_to(record["lower"], (p,)) * length
+        self.high[:p] = np.broadcast_to(record["upper"], (p,)) * length
+        self.loss = record["loss"]
+        self.parameters = float(record["gamma"]), float(record["delta"])
+        self.squares = np.ascontiguousarray(
+            (self.A[:, :, None] * self.A[:, None, :]).reshape(len(self.A), -1)
+        )
+
+    def _sets(self, masks):
+        """(m, q) bool: which coordinates each set may use."""
+        use = np.ones((len(masks), self.A.shape[1]), dtype=bool)
+        use[:, : self.p] = (masks[:, None] >> np.arange(self.p)) & 1
+        use[:, : self.p] &= self.alive
+        return use
+
+    def _rows(self, t):
+        """(value, slope, curvature), each (m, n), at the coefficients t (m, q)."""
+        eta, loss = self.o + t @ self.A.T, oracles.LOSSES[self.loss]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return tuple(
+                f(self.y, eta, *self.parameters) for f in (loss.value, loss.slope, loss.curvature)
+            )
+
+    def value(self, t):
+        """Objective (m,) at t (m, q); infinite where it overflows."""
+        eta = self.o + t @ self.A.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = oracles.LOSSES[self.loss].value(self.y, eta, *self.parameters)
+            out = rows @ self.w + np.abs(t) @ self.l1 + t**2 @ self.l2
+        return np.where(np.isfinite(out), out, np.inf)
+
+    def violation(self, t, use):
+        """(least subgradient (m, q), its largest entry relative to what was summed (m,), gradient
+        rows' curvature (m, n)): the conditions of optimality over the coordinates `use`.
+        """
+        _, slope, curvature = self._rows(t)
+        g = (self.w * slope) @ self.A + 2 * self.l2 * t
+        up, down = g + np.where(t >= 0, self.l1, -self.l1), g + np.where(t > 0, self.l1, -self.l1)
+        s = np.where((up < 0) & (t < self.high), up, 0.0)
+        s = np.where((down > 0) & (t > self.low), down, s) * use
+        rows = np.abs(slope)
+        if self.loss != "logistic":  # its slope has no cancellation
+            rows = rows + np.abs(self.y) + np.abs(self.o) + np.abs(t) @ np.abs(self.A).T
+        size = (self.w * rows) @ np.abs(self.A) + self.l1 + 2 * self.l2 * np.abs(t)
+        size = np.maximum(size.max(axis=1), 1e-300)
+        return s, np.abs(s).max(axis=1, initial=0.0) / size, curvature
+
+    def noise(self, t):
+        """What rounding of t' A leaves of the objective, (m,)."""
+        _, slope, _ = self._rows(t)
+        eta = 16 * EPS * (np.abs(self.o) + np.abs(t) @ np.abs(self.A).T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (np.abs(slope) * eta + eta**2) @ self.w
+
+    @cached_property
+    def table(self):
+        """(value (2^p,), t (2^p, q)): the best point met for every set, its subsets included."""
+        masks = np.arange(1 << self.p)
+        t = self._minimise(self._sets(masks))
+        value = self.value(t)
+        for j in range(self.p):  # a set may leave its columns unused where the box allows
+            if self.low[j] > 0 or self.high[j] < 0:
+                continue
+            with_j = masks[(masks >> j) & 1 == 1]
+            better = with_j[value[with_j ^ (1 << j)] < value[with_j]]
+            value[better], t[better] = value[better ^ (1 << j)], t[better ^ (1 << j)]
+        return value, t
+
+    @property
+    def values(self):
+        return self.table[0]
+
+    def _minimise(self, use):
+        """Minimisers (m, q) over the coordinates `use`."""
+        low = np.where(use, self.low, 0.0)
+        high = np.where(use, self.high, 0.0)
+        t = np.clip(np.zeros(use.shape), low, high)
+        bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
+        if self.loss == "squared" and not self.l1.any() and not bounded:
+            return self._least_squares(use)
+        smooth = not self.l1.any() and not bounded
+        best, best_value = t.copy(), self.value(t)
+        live = np.arange(len(t))
+        floor = np.full(len(t), 1e-4)
+        stalled = np.zeros(len(t), dtype=int)
+        for _ in range(120):
+            x = t[live]
+            s, residual, curvature = self.violation(x, use[live])
+            keep = (residual > 1e-14) & (stalled[live] < 6)
+            live, x, s, curvature = live[keep], x[keep], s[keep], curvature[keep]
+            if not live.size:
+                break
+            box = low[live], high[live]
+            d = self._direction(x, s, curvature, floor[live], box, smooth)
+            moved, value, step = self._search(x, s, d, box, best_value[live])
+            t[live] = moved
+            gained = best_value[live] - value
+            good = gained > 0
+            stalled[live] = np.where(
+                gained > 1e-15 * np.abs(best_value[live]), 0, stalled[live] + 1
+            )
+            best[live[good]], best_value[live[good]] = moved[good], value[good]
+            floor[live] = np.clip(
+                floor[live] * np.where(step >= 1, 0.1, np.where(step < 0.3, 10.0, 1.0)), 1e-15, 1e3
+            )
+        return best
+
+    def _least_squares(self, use):
+        """The same in closed form, by singular values of the rows sqrt(w) A over sqrt(2 l2)."""
+        root = np.sqrt(self.w)
+        B = np.vstack([self.A * root[:, None], np.diag(np.sqrt(2 * self.l2))])
+        z = np.append((self.y - self.o) * root, np.zeros(self.l2.size))
+        Q, R = np.linalg.qr(B)
+        z = Q.T @ z
+        U, d, V = np.linalg.svd(R * use[:, None, :], full_matrices=False)
+        weak = d <= 1e-14 * d[:, :1]
+        inverse = np.where(weak, 0.0, 1.0 / np.where(weak, 1.0, d))
+        t = np.einsum("mkq,mk->mq", V, inverse * np.einsum("mik,i->mk", U, z)) * use
+        again = z - (R @ t[:, :, None])[:, :, 0]  # one step of refinement
+        t += np.einsum("mkq,mk->mq", V, inverse * np.einsum("mik,mi->mk", U, again)) * use
+        return t
+
+    def _direction(self, x, s, curvature, floor, box, smooth):
+        """Newton directions on the coordinates that may move; those that would leave the orthant or
+        the box at once are held.
+        """
+        m, q = x.shape
+        weighted = np.minimum(self.w * curvature, 1e200)
+        H = (weighted @ self.squares).reshape(m, q, q)
+        H[:, np.arange(q), np.arange(q)] += 2 * self.l2
+        kink = (self.l1 > 0) & (x == 0)
+        low, high = box
+        free = (s != 0) | (~kink & (x > low) & (x < high))
+        trace = H[:, np.arange(q), np.arange(q)].max(axis=1)
+        level = np.where(trace > 0, trace, 1.0)
+        for _ in range(1 if smooth else q):
+            K = H * (free[:, :, None] & free[:, None, :])
+            K[:, np.arange(q), np.arange(q)] += np.where(
+                free, np.maximum(floor, 3e-16)[:, None] * level[:, None], 1.0
+            )
+            d = -np.linalg.solve(K, (s * free)[:, :, None])[:, :, 0] * free
+            leaves = free & (
+                (kink & (d * s > 0)) | ((x <= low) & (d < 0)) | ((x >= high) & (d > 0))
+            )
+            if not leaves.any():
+                break
+            free &= ~leaves
+        steepest = ~((d * s).sum(axis=1) < 0) | ~np.isfinite(d).all(axis=1)
+        d[steepest] = -s[steepest] / level[steepest, None]
+        return d
+
+    def _search(self, x, s, d, box, before):
+        """(moved (m, q), value (m,), step (m,)): steps halved until the objective falls, cut at the
+        box and at the orthant.
+        """
+        sign = np.where(x != 0, np.sign(x), -np.sign(s))
+        kinked = self.l1 > 0
+        here = self.value(x)
+        moved, value, step = x.copy(), here.copy(), np.zeros(len(x))
+        todo, a = np.arange(len(x)), np.ones(len(x))
+        for _ in range(40):
+            t = np.clip(x[todo] + a[todo, None] * d[todo], box[0][todo], box[1][todo])
+            t = np.where(kinked & (t * sign[todo] < 0), 0.0, t)
+            v = self.value(t)
+            slope = (s[todo] * (t - x[todo])).sum(axis=1)
+            allowed = 4 * EPS * np.abs(here[todo])
+            ok = v <= here[todo] + 1e-4 * np.minimum(slope, 0.0) + allowed
+            at = todo[ok]
+            moved[at], value[at], step[at] = t[ok], v[ok], a[at]
+            todo = todo[~ok]
+            if not todo.size:
+                break
+            a[todo] *= 0.5
+        return moved, value, step
+
+    def coordinates(self, support, beta, intercept):
+        """t (q,) of coefficients in the user's units."""
+        t = np.zeros(self.A.shape[1])
+        t[support] = np.asarray(beta, float) * self.length[support]
+        if self.intercept:
+            t[-1] = intercept + self.center[support] @ np.asarray(beta, float)
+        return t

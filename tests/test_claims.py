@@ -1,0 +1,220 @@
+"""Nothing that a path or a certificate says is false: random small problems of every kind against
+the optima of all supports (claims/).
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import oracles
+import pytest
+import statsmodels.api as sm
+from claims.check import Report, check, check_certificate, check_path
+from claims.instances import KINDS, LOSSES, instance
+from claims.optima import Optima
+from scipy.optimize import minimize
+
+import l0path
+
+BLOCK, DEFAULT, ALL = 20, 200, 2000
+
+
+def false_claims(seeds):
+    """(lines about false claims, each with the command that shows it again; Counter of checks)."""
+    lines, checked = [], Counter()
+    for seed in seeds:
+        report = check(seed)
+        checked += report.checked
+        if report.false:
+            lines.append(
+                f"PYTHONPATH=.:tests python -m claims {seed}  # {instance(seed).describe()}"
+            )
+            lines += [f"    {cause}: {text}" for cause, text in report.false]
+    return lines, checked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, DEFAULT, BLOCK))
+def test_no_claim_is_false(first):
+    lines, _ = false_claims(range(first, first + BLOCK))
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(DEFAULT, ALL, 200))
+def test_no_claim_is_false_in_many_problems(first):
+    lines, checked = false_claims(range(first, first + 200))
+    assert not lines, "\n".join(lines)
+    for kind in ("global", "refit_swap", "refit_swap_m", "bound", "proven", "n_best", "interval"):
+        assert checked[kind] > 20, checked
+    assert checked["not converged"] < 0.02 * checked["objective"], checked
+
+
+def test_the_problems_are_of_every_kind():
+    those = [instance(seed) for seed in range(DEFAULT)]
+    assert {d.kind for d in those} == set(KINDS)
+    assert {d.record["loss"] for d in those} == set(LOSSES)
+    options = {option for d in those for option in d.options}
+    assert options >= {
+        "lambda0", "lambda1", "lambda2", "lower", "upper", "penalty_factor", "always_include",
+        "exclude", "groups", "offset", "sample_weight", "certify", "k", "grid",
+    }  # fmt: skip
+    assert {tag for d in those for tag in d.tags} >= {"F", "C", "float32", "CSC", "DataFrame"}
+    assert {d.options["algorithm"] for d in those} >= {"swap", "exact", "cd"}
+    assert {d.action for d in those} == {"none", "certify", "n_best"}
+
+
+def record(loss, seed=0, n=30, p=4, **more):
+    """Keywords of `Optima` of a problem whose optimum is finite on every support."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) * [1.0, 5.0, 0.2, 1.0][:p] + 0.5
+    signal = X @ np.array([0.7, -0.1, 1.0, 0.0])[:p]
+    if loss in oracles.CLASSES:
+        y = np.where(signal + 2 * rng.logistic(size=n) > 0.5, 1.0, -1.0)
+    elif loss == "poisson":
+        y = rng.poisson(np.exp(0.5 * signal)).astype(float)
+    else:
+        y = signal + rng.standard_t(3, size=n)
+    words = {"weights": None, "offset": None, "lower": -np.inf, "upper": np.inf}
+    words |= {"standardize": True, "intercept": True, "gamma": 0.5, "delta": 0.8}
+    return {"X": X, "y": y, "loss": loss, **words, **more}
+
+
+SETTINGS = {
+    "plain": (0.0, 0.0, {}),
+    "shrunk": (0.02, 0.05, {"offset": np.linspace(-1, 1, 30)}),
+    "boxed": (0.0, 0.0, {"lower": np.array([0.0, -0.1, -np.inf, -0.2]), "upper": 0.3}),
+    "all": (
+        0.03,
+        0.01,
+        {
+            "lower": -0.2,
+            "upper": np.array([0.1, 0.3, np.inf, 0.4]),
+            "weights": np.arange(30) % 4,
+            "intercept": False,
+            "standardize": False,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_optima_are_those_of_support_by_support(loss, setting):
+    lambda1, lambda2, more = SETTINGS[setting]
+    d = record(loss, **more)
+    words = {key: d[key] for key in d if key not in ("X", "y")}
+    o = Optima(d, lambda1, lambda2)
+    for mask in range(16):
+        support = [j for j in range(4) if mask >> j & 1]
+        value, beta, intercept = oracles.restricted(
+            d["X"], d["y"], support, lambda1=lambda1, lambda2=lambda2, **words
+        )
+        t = o.coordinates(np.arange(4), beta, intercept)[None, :]
+        assert o.value(t)[0] == pytest.approx(value, rel=1e-12)
+        assert o.values[mask] == pytest.approx(value, rel=1e-9, abs=1e-12)
+        assert o.violation(o.table[1][[mask]], o._sets(np.array([mask])))[1][0] < 1e-7
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_no_general_minimiser_finds_less(loss):
+    d = record(loss, 3, lower=-0.3, upper=0.4)
+    o = Optima(d, 0.0, 0.02)
+    found = minimize(
+        lambda t: o.value(t[None, :])[0],
+        np.zeros(5),
+        method="L-BFGS-B",
+        bounds=list(zip(o.low, o.high, strict=True)),
+        options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 5000},
+    )
+    assert o.values[15] <= found.fun + 1e-12
+    assert o.values[15] == pytest.approx(found.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+def test_optima_are_those_of_statsmodels(loss):
+    weights = np.random.default_rng(1).uniform(0.5, 2, 30)
+    d = record(loss, 5, weights=weights)
+    A = sm.add_constant(d["X"][:, [0, 2]])
+    y = (d["y"] + 1) / 2 if loss == "logistic" else d["y"]
+    family = {
+        "squared": sm.families.Gaussian(),
+        "logistic": sm.families.Binomial(),
+        "poisson": sm.families.Poisson(),
+    }[loss]
+    eta = sm.GLM(y, A, family=family, var_weights=weights).fit(tol=1e-14).params @ A.T
+    rows = oracles.LOSSES[loss].value(d["y"], eta, 0, 0)
+    assert Optima(d, 0.0, 0.0).values[5] == pytest.approx(weights @ rows / weights.sum(), rel=1e-10)
+
+
+def honest():
+    """An instance and its path, in which no claim is false: (instance, path)."""
+    d = instance(0)
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    y = X @ [1.0, 0.8, 0.0, 0.5, 0.0] + np.random.default_rng(1).normal(size=40)
+    base = record("squared")
+    d = replace(
+        d, kind="iid", record={**base, "X": X, "y": y}, forced=[], excluded=[], factor=np.ones(5),
+        units=None, X=X, y=y, options={"max_k": 5},
+    )  # fmt: skip
+    return d, l0path.fit(X, y, certify=True)
+
+
+def causes(d, path):
+    report = Report()
+    check_path(d, path, {}, report)
+    return {cause for cause, _ in report.false}
+
+
+def test_an_honest_path_has_no_false_claim():
+    d, path = honest()
+    assert causes(d, path) == set()
+
+
+@pytest.mark.parametrize(
+    ("cause", "lie"),
+    [
+        ("global", lambda s, other: other._replace(optimality="global")),
+        ("refit_swap", lambda s, other: other._replace(optimality="refit_swap")),
+        ("refit_swap_m", lambda s, other: other._replace(optimality="refit_swap_m")),
+        ("bound", lambda s, other: s._replace(lower_bound=s.objective * 1.001)),
+        ("objective", lambda s, other: s._replace(objective=s.objective * 0.999)),
+        ("converged", lambda s, other: _moved(s)),
+        ("separated", lambda s, other: s._replace(status="separated")),
+        ("interval", lambda s, other: s._replace(lambda0_low=0.0, lambda0_high=10.0)),
+    ],
+)
+def test_a_lie_is_found(cause, lie):
+    d, path = honest()
+    worse = l0path.fit(d.X, d.y, k=2, exclude=[0]).solutions[-1]
+    rows = list(path.solutions)
+    rows[2] = lie(rows[2], worse)
+    told = type(path)(path.meta, rows, path.status, path.notes, (), path._source)
+    assert cause in causes(d, told)
+
+
+@pytest.mark.parametrize(
+    ("cause", "lie"),
+    [
+        ("fixed_in", lambda c: replace(c, fixed_in=np.array([4]))),
+        ("fixed_out", lambda c: replace(c, fixed_out=np.array([0]))),
+        ("n_best", lambda c: replace(c, best=[c.best[0], c.best[0]])),
+        ("n_best", lambda c: replace(c, best=c.best[:1])),
+        ("certified bound", lambda c: replace(c, lower_bound=c.incumbent * 1.001)),
+        ("proven", lambda c: replace(c, incumbent=c.incumbent * 1.001)),
+    ],
+)
+def test_a_lie_of_a_certificate_is_found(cause, lie):
+    d, path = honest()
+    c, found = path.certify(k=2, n_best=2), []
+    for told in (c, lie(c)):
+        report = Report()
+        check_certificate(d, told, 2, {}, report)
+        found.append({cause for cause, _ in report.false})
+    assert found[0] == set()
+    assert cause in found[1]
+
+
+def _moved(s):
+    """The row with coefficients off their optimum, and the objective that belongs to them."""
+    return s._replace(beta=s.beta * 1.05)

@@ -1,0 +1,201 @@
+"""Standard errors of refits against statsmodels called by hand: robust, clustered, quasi-Poisson;
+predictions and analysis of variance of a formula; refits of a cross-validation.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from statsmodels.stats.anova import anova_lm
+
+import l0path
+
+
+def table(n=90, seed=0):
+    """Numbers, a factor of three levels, counts, classes and clusters of rows."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.standard_normal((n, 4)), columns=list("abcd"))
+    X["kind"] = rng.choice(["x", "y", "z"], n)
+    X["patient"] = rng.choice(["p", "q", "r", "s", "t"], n)
+    eta = X["a"] - 0.7 * X["b"] + 0.8 * (X["kind"] == "z")
+    X["real"] = eta + rng.standard_normal(n) * (1 + X["a"].abs())
+    X["count"] = rng.poisson(np.exp(0.4 * eta) * rng.gamma(1.0, 1.0, n))
+    X["sick"] = np.where(eta + rng.logistic(size=n) > 0, "yes", "no")
+    return X
+
+
+def by_hand(X, path, k):
+    return sm.add_constant(X[path.model(k=k).features]).rename(columns={"const": "(Intercept)"})
+
+
+@pytest.mark.parametrize("kind", ["HC0", "HC3", "cluster", "HAC"])
+@pytest.mark.parametrize("loss", ["squared", "poisson", "logistic"])
+def test_robust_covariances_reach_statsmodels(loss, kind):
+    frame = table()
+    X, y = frame[list("abcd")], frame[{"squared": "real", "poisson": "count"}.get(loss, "sick")]
+    path = l0path.fit(X, y, loss=loss, max_k=3)
+    kwds = {
+        "cluster": {"groups": frame["patient"].to_numpy()},
+        "HAC": {"maxlags": 2},
+    }.get(kind)
+    results, A = path.refit(k=2, cov_type=kind, cov_kwds=kwds), by_hand(X, path, 2)
+    target = (y == "yes").astype(float) if loss == "logistic" else y
+    model = {
+        "squared": lambda: sm.OLS(target, A),
+        "poisson": lambda: sm.GLM(target, A, family=sm.families.Poisson()),
+        "logistic": lambda: sm.GLM(target, A, family=sm.families.Binomial()),
+    }[loss]()
+    own_kwds = {"groups": pd.factorize(frame["patient"])[0]} if kind == "cluster" else kwds
+    own = model.fit(cov_type=kind, cov_kwds=own_kwds)
+    np.testing.assert_allclose(results.bse, own.bse, rtol=1e-6)
+    np.testing.assert_allclose(results.pvalues, own.pvalues, rtol=1e-5, atol=1e-12)
+    assert results.cov_type == kind and "Conditional on selection" in str(results.summary())
+
+
+@pytest.mark.parametrize("loss", ["poisson", "logistic"])
+def test_quasi_likelihoods_scale_the_standard_errors(loss):
+    frame = table()
+    path = l0path.fit(
+        frame[list("abcd")], frame["count" if loss == "poisson" else "sick"], loss=loss, max_k=2
+    )
+    plain, quasi = path.refit(k=2), path.refit(k=2, scale="X2")
+    dispersion = (plain.resid_pearson**2).sum() / plain.df_resid
+    assert quasi.scale == pytest.approx(dispersion)
+    np.testing.assert_allclose(quasi.bse, plain.bse * np.sqrt(dispersion), rtol=1e-8)
+    assert path.model(k=2).refit(scale=2.5).bse.iloc[0] == pytest.approx(
+        plain.bse.iloc[0] * np.sqrt(2.5)
+    )
+
+
+def test_a_known_error_variance_and_other_arguments():
+    frame = table()
+    path = l0path.fit(frame[list("abcd")], frame["real"], max_k=2)
+    plain = path.refit(k=2)
+    known = path.refit(k=2, scale=4.0)
+    np.testing.assert_allclose(known.bse, plain.bse * np.sqrt(4.0 / plain.scale))
+    assert path.refit(k=2, cov_type="HC1", use_t=False).use_t is False
+    robust = l0path.fit(frame[list("abcd")], frame["real"], loss="huber", max_k=2)
+    assert not np.allclose(robust.refit(k=2, cov_type="H3").bse, robust.refit(k=2).bse)
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson", "logistic"])
+def test_robust_covariances_of_weighted_rows_are_those_of_repeated_rows(loss):
+    frame, w = table(60), np.random.default_rng(1).integers(0, 3, 60)
+    y = frame[{"squared": "real", "poisson": "count"}.get(loss, "sick")]
+    X = frame[list("abc")]
+    path = l0path.fit(X, y, loss=loss, sample_weight=w, max_k=2)
+    again = np.repeat(np.arange(60), w)
+    twice = l0path.fit(X.iloc[again], y.iloc[again], loss=loss, max_k=2)
+    groups = frame["patient"].to_numpy()
+    for kind, a, b in (
+        ("HC0", None, None),
+        ("cluster", {"groups": groups}, {"groups": groups[again]}),
+    ):
+        np.testing.assert_allclose(
+            path.refit(k=2, cov_type=kind, cov_kwds=a).bse,
+            twice.refit(k=2, cov_type=kind, cov_kwds=b).bse,
+            rtol=1e-6,
+        )
+
+
+@pytest.mark.parametrize(
+    "options, match",
+    [
+        ({"cov_type": "cluster"}, "needs cov_kwds"),
+        ({"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}}, r"shape \(2,\).*90 rows"),
+        ({"cov_type": "cluster", "cov_kwds": {"groups": [None] * 90}}, "missing values"),
+        ({"scale": "X2"}, "a known error variance"),
+        ({"scale": 2.0, "cov_type": "HC0"}, "cov_type='HC0'"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_named(options, match):
+    frame = table()
+    path = l0path.fit(frame[list("abcd")], frame["real"], max_k=2)
+    with pytest.raises(ValueError, match=match):
+        path.refit(k=1, **options)
+
+
+def test_a_robust_regression_has_covariances_of_its_own():
+    frame = table()
+    path = l0path.fit(frame[list("abcd")], frame["real"], loss="huber", max_k=2)
+    with pytest.raises(ValueError, match="'H1', 'H2' and 'H3'"):
+        path.refit(k=1, cov_type="HC3")
+    with pytest.raises(ValueError, match="neither cov_kwds nor scale"):
+        path.refit(k=1, scale=1.0)
+
+
+def test_a_formula_predicts_and_has_an_analysis_of_variance():
+    frame = table()
+    path = l0path.fit("real ~ kind + a + b + c:d", frame, groups=None)
+    k = path.table["k"].max()
+    results = path.refit(k=k)
+    own = smf.ols("real ~ kind + a + b + c:d", frame).fit()
+    new = table(12, seed=3)
+    np.testing.assert_allclose(results.predict(new), own.predict(new))
+    pd.testing.assert_index_equal(results.predict(new).index, new.index)
+    np.testing.assert_allclose(
+        results.get_prediction(new).conf_int(), own.get_prediction(new).conf_int()
+    )
+    for typ in (1, 2, 3):
+        ours, theirs = anova_lm(results, typ=typ), anova_lm(own, typ=typ)
+        ours = ours.rename(index={"1": "Intercept"})
+        names = [name for name in theirs.index if name in ours.index]
+        assert len(names) >= len(theirs) - (typ == 3)
+        np.testing.assert_allclose(ours.loc[names], theirs.loc[names], rtol=1e-8)
+
+
+def test_models_of_a_formula_are_compared_by_anova():
+    frame = table()
+    path = l0path.fit("real ~ a + b + kind", frame)
+    small, large = path.refit(k=1), path.refit(k=3)
+    F = (small.ssr - large.ssr) / (small.df_resid - large.df_resid) / large.scale
+    assert anova_lm(small, large)["F"].iloc[1] == pytest.approx(F)
+
+
+def test_predictions_of_a_fit_to_columns_go_by_name():
+    frame = table()
+    path = l0path.fit(frame[list("abcd")], frame["count"], loss="poisson", max_k=3)
+    results, new = path.refit(k=2), table(8, seed=5)
+    np.testing.assert_allclose(
+        results.predict(new[list("dcba")]), path.predict(new[list("abcd")], k=2), rtol=1e-6
+    )
+    assert anova_lm(l0path.fit(frame[list("ab")], frame["real"]).refit(k=2)).index.tolist() == [
+        "a",
+        "b",
+        "Residual",
+    ]
+
+
+def test_labels_of_clusters_may_be_those_of_the_rows_before_incomplete_ones_were_dropped():
+    frame = table()
+    frame.loc[[3, 7, 40], "a"] = np.nan
+    path = l0path.fit("real ~ a + b", frame)
+    groups = frame["patient"].to_numpy()
+    full = path.refit(k=2, cov_type="cluster", cov_kwds={"groups": groups})
+    kept = frame["a"].notna().to_numpy()
+    own = smf.ols("real ~ a + b", frame[kept]).fit(
+        cov_type="cluster", cov_kwds={"groups": pd.factorize(groups[kept])[0]}
+    )
+    np.testing.assert_allclose(full.bse, own.bse)
+
+
+def test_a_cross_validation_has_the_methods_of_its_choice():
+    frame = table()
+    cv = l0path.cv_fit(frame[list("abcd")], frame["real"], cv=5, max_k=4, random_state=0)
+    for which in ("min", "1se"):
+        i = cv.index(which)
+        np.testing.assert_allclose(
+            cv.refit(which, cov_type="HC3").bse, cv.path.refit(index=i, cov_type="HC3").bse
+        )
+        pd.testing.assert_frame_equal(cv.summary(which).table, cv.path.summary(index=i).table)
+        assert cv.certify(which).model.support.tolist() == cv.model(which).support.tolist()
+    assert cv.refit(k=1).params.size == 2
+
+
+def test_a_model_of_all_columns_was_not_selected_among_columns():
+    frame = table()
+    path = l0path.fit(frame[list("abcd")], frame["real"])
+    assert path.refit(k=4).selection.startswith("no selection among the columns: the model holds")
+    assert path.refit(k=0).selection.startswith("no selection among the columns")
+    assert path.refit(k=3).selection.startswith("conditional on selection")
