@@ -90,7 +90,25 @@ def parser():
     )
     fit.add_argument("--no-plots", action="store_true", help="write no plots and no page")
     fit.add_argument("--progress", action="store_true", help="show progress bars on stderr")
+    warm = commands.add_parser(
+        "warm-up",
+        help="compile and store the kernels, for a Dockerfile say",
+        description="Compile and store the kernels ahead of time.",
+    )
+    warm.add_argument("losses", nargs="*", default=["all"], help="losses, or all (default)")
+    warm.add_argument("--jobs", type=int, default=None, help="processes that compile at once")
+    warm.add_argument("--part", help=argparse.SUPPRESS)  # of a process that compiles beside another
     return main
+
+
+def run_warm_up(options):
+    """Compile and store kernels."""
+    from .warm import compile_part, warm_up
+
+    if options.part:
+        compile_part(options.losses, options.part)
+        return
+    warm_up("all" if options.losses == ["all"] else options.losses, n_jobs=options.jobs)
 
 
 def read(file):
@@ -300,7 +318,7 @@ def main(argv=None):
     options = parser().parse_args(argv)
     np.set_printoptions(linewidth=160)
     try:
-        run_fit(options)
+        run_warm_up(options) if options.command == "warm-up" else run_fit(options)
     except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
         print(f"l0path: {error}", file=sys.stderr)
         return 2
