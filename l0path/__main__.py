@@ -97,16 +97,17 @@ def parser():
     )
     warm.add_argument("losses", nargs="*", default=["all"], help="losses, or all (default)")
     warm.add_argument("--jobs", type=int, default=None, help="processes that compile at once")
-    warm.add_argument("--part", help=argparse.SUPPRESS)  # of a process that compiles beside another
+    # of a process that compiles beside another
+    warm.add_argument("--beside", action="store_true", help=argparse.SUPPRESS)
     return main
 
 
 def run_warm_up(options):
     """Compile and store kernels."""
-    from .warm import compile_part, warm_up
+    from .warm import compile_beside, warm_up
 
-    if options.part:
-        compile_part(options.losses, options.part)
+    if options.beside:
+        compile_beside(options.losses)
         return
     warm_up("all" if options.losses == ["all"] else options.losses, n_jobs=options.jobs)
 

@@ -155,7 +155,6 @@ def warm_up(
     return seconds
 
 
-def compile_part(kinds: Sequence[str], part: str) -> None:
+def compile_beside(kinds: Sequence[str]) -> None:
     """Compile a share of the kernels of these kinds, in a process beside the one that fits."""
-    which, of = map(int, part.split("/"))
-    processes.compile_part(recipes(kinds), which, of)
+    processes.compile_share(recipes(kinds))

@@ -16,6 +16,8 @@ import l0path
 from l0path import losses, warm
 from l0path.compiled import BESIDE, KernelCache, cache, processes
 from l0path.compiled.cache import KERNEL_FOLDERS
+from l0path.compiled.reach import callees
+from l0path.solvers import linear_algebra, sweeps
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -115,25 +117,41 @@ def test_entered_kernels_are_those_that_python_calls():
     found = processes.entered(lambda: (fresh(X), fresh(X), fresh(X[::2]), run()))
     mine = [kinds for entered, kinds in found if entered is fresh]
     assert [str(kinds[0]) for kinds in mine] == ["array(float64, 1d, C)", "array(float64, 1d, A)"]
-    assert fresh.signatures == [] and fresh(X) == pytest.approx(X.sum())
+    assert not fresh.signatures and fresh(X) == pytest.approx(X.sum())
 
 
-def test_the_last_kernels_are_compiled_first(monkeypatch):
+def test_a_share_is_what_nobody_has_begun_callees_first(monkeypatch):
+    """`sweep` waits for its callee `load`, which another process compiles; `cholesky` is stored."""
+    kernels = {k.py_func.__name__: k for k in (sweeps.sweep, sweeps.load, linear_algebra.cholesky)}
+    free = linear_algebra.invert
+    asked = {"load": 0}
     order = []
 
-    class Fake:
-        def __init__(self, name):
-            self.name = name
+    def state(self, name):
+        if name == "load":
+            asked["load"] += 1
+        return {"cholesky": "stored", "load": "claimed" if asked["load"] < 4 else "stored"}.get(
+            name
+        )
 
-        def compile(self, kinds):
-            order.append(self.name)
-            raise ValueError("not this one")
-
-    monkeypatch.setattr(processes, "entered", lambda run: [(Fake(i), ()) for i in range(6)])
+    named = {**kernels, "invert": free}
+    monkeypatch.setattr(
+        processes, "entered", lambda run: [(named[n], ()) for n in ("sweep", *list(named)[1:])]
+    )
+    monkeypatch.setattr(KernelCache, "entry", lambda self, kinds: self.dispatcher.__name__)
+    monkeypatch.setattr(cache.Folders, "state", state)
     monkeypatch.setattr(KERNEL_FOLDERS, "shared", False)
-    processes.compile_part(None, 1, 2)
-    processes.compile_part(None, 2, 3)
-    assert order == [5, 4, 3, 2, 1, 0, 2, 1, 0, 5, 4, 3]
+    monkeypatch.setattr(
+        type(free), "compile", lambda kernel, kinds: order.append(kernel.__name__) or 1 / 0
+    )
+    processes.compile_share(None)
+    assert order == ["invert", "sweep"] and asked["load"] >= 4
+
+
+def test_callees_at_any_depth():
+    found = {kernel.__name__ for kernel in callees(sweeps.sweep.py_func)}
+    assert {"load", "settle", "polish", "add", "cholesky"} <= found
+    assert not {"sweep", "replay", "kick"} & found
 
 
 def test_one_process_waits_for_an_entry_that_another_claimed(tmp_path, monkeypatch):
@@ -158,7 +176,7 @@ def test_one_process_waits_for_an_entry_that_another_claimed(tmp_path, monkeypat
 def test_a_process_beside_compiles_what_a_fit_enters(tmp_path):
     """As `processes.start` calls it: a script of the user's is not run, nor found in its folder."""
     (tmp_path / "l0path.py").write_text("raise SystemExit('the wrong module')")
-    command = [sys.executable, "-P", "-m", "l0path", "warm-up", "--part", "1/2", "moments"]
+    command = [sys.executable, "-P", "-m", "l0path", "warm-up", "--beside", "moments"]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=300)
     names = {path.name.partition("-")[0] for path in (tmp_path / "l0path").iterdir()}

@@ -76,6 +76,10 @@ class KernelCache(NullCache):
             KERNEL_FOLDERS.write(name, contents)
             KERNEL_FOLDERS.release(name)
 
+    def entry(self, kinds):
+        """Name of the file of the specialisation to these kinds of arguments."""
+        return self._name(kinds, self.dispatcher.targetctx.codegen())
+
     def _name(self, sig, codegen):
         """Name of the file of one specialisation, None when it must not be stored."""
         described = _signature_text(sig)
@@ -199,6 +203,13 @@ class Folders:
             except OSError:
                 return False
         return False
+
+    def state(self, name):
+        """Return "stored", "claimed" or None: what the user's folder says of an entry."""
+        folder = _user_folder()
+        if folder is None or (folder / name).exists():
+            return "stored"
+        return "claimed" if (folder / f"{name}.claim").exists() else None
 
     def release(self, name):
         """Give up the claim on an entry that is stored now."""

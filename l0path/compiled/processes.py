@@ -1,6 +1,6 @@
-"""Kernels compiled side by side: other processes of this Python compile, from the far end, what a
-fit will need, while this one begins at the near end. They meet in the folder of kernels, where a
-claim on an entry says that somebody compiles it.
+"""Kernels compiled side by side: while this process runs a fit, and compiles what it meets, others
+of the same Python compile what it will need. They meet in the folder of kernels, where a claim on an
+entry says that somebody compiles it.
 
 Such a process runs a tiny fit of the same kind with every kernel as plain Python, which takes a
 second and tells which kernels are entered with which kinds of arguments (`entered`), and compiles
@@ -14,12 +14,13 @@ import os
 import site
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from numba.core.dispatcher import Dispatcher
 
 from . import cache
-from .reach import PACKAGE
+from .reach import PACKAGE, callees
 
 JOBS_VARIABLE = "L0PATH_COMPILE_JOBS"  # most processes that compile; 1: this one alone
 MOST_JOBS = 4
@@ -93,11 +94,11 @@ def start(kinds, count):
         paths = [home, *filter(None, [environment.get("PYTHONPATH")])]
         environment["PYTHONPATH"] = os.pathsep.join(paths)
     started = []
-    for part in range(1, count + 1):
-        command = [sys.executable, "-P", "-m", PACKAGE, "warm-up", "--part", f"{part}/{count + 1}"]
+    for _ in range(count):
+        command = [sys.executable, "-P", "-m", PACKAGE, "warm-up", "--beside", *kinds]
         try:
             process = subprocess.Popen(
-                [*command, *kinds],
+                command,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -148,21 +149,19 @@ BESIDE = Beside()
 
 
 def entered(run):
-    """[(kernel, kinds of its arguments)] that `run()` enters from Python, in order, found by
-    running kernels as plain Python.
+    """[(kernel, kinds of its arguments)] that `run()` enters, callees before their callers, found
+    by running kernels as plain Python.
     """
-    found, inside = {}, [0]
+    found = {}
 
     def plainly(kernel, *args, **options):
-        if not inside[0]:
-            found.setdefault((kernel, tuple(map(kernel.typeof_pyval, args))))
+        kinds = tuple(map(kernel.typeof_pyval, args))
 
         def run_plainly(*args, **options):
-            inside[0] += 1
             try:
                 return kernel.py_func(*args, **options)
             finally:
-                inside[0] -= 1
+                found.setdefault((kernel, kinds))
 
         return run_plainly
 
@@ -175,15 +174,28 @@ def entered(run):
     return list(found)
 
 
-def compile_part(run, part, parts):
-    """Compile, as part `part` of `parts` (0 is the process that runs the fit), what `run()`
-    enters.
+def compile_share(run):
+    """Compile, beside other processes, what `run()` enters: always the first kernel that nobody has
+    begun and whose callees are stored. So processes that begin at any time share the work, and none
+    waits while there is something to do.
     """
     cache.KERNEL_FOLDERS.shared = True
-    found = entered(run)
-    # the first process goes from the front; the others begin at their share of the way from the end
-    begin = len(found) - (part - 1) * len(found) // max(parts - 1, 1)
-    order = [*reversed(found[:begin]), *reversed(found[begin:])]
-    for kernel, kinds in order:
-        with contextlib.suppress(Exception):  # the fit itself will meet the error
-            kernel.compile(kinds)
+    waiting = [(kernel, kinds, kernel._cache.entry(kinds)) for kernel, kinds in entered(run)]
+    waiting = [item for item in waiting if item[2] is not None]
+    until = time.monotonic() + cache.LONGEST_WAIT
+    while waiting and time.monotonic() < until:
+        open_now = {kernel for kernel, _, _ in waiting}
+        for item in waiting:
+            kernel, kinds, name = item
+            state = cache.KERNEL_FOLDERS.state(name)
+            if state == "stored":
+                waiting.remove(item)
+                break
+            if state is None and not open_now & callees(kernel.py_func):
+                with contextlib.suppress(Exception):  # the fit itself will meet the error
+                    kernel.compile(kinds)
+                waiting.remove(item)
+                until = time.monotonic() + cache.LONGEST_WAIT
+                break
+        else:
+            time.sleep(0.02)
