@@ -92,7 +92,8 @@ def fit(
     y : (n,) response: real numbers, counts >= 0 (poisson), or two classes of any dtype
         (`path.classes` = (negative, positive)).
     loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber"
-        (threshold `delta` in units of y, None: 1.345 x normalised MAD), "poisson".
+        (threshold `delta` in units of y, None: from the residuals of a robust pilot fit, see
+        docs/losses.md; `path.delta` has it), "poisson".
     penalty : "L0", "L0L1", "L0L2", "L0L1L2": the terms that get a default grid of `n_shrink`
         values. lambda1 / lambda2 given (scalar or sequence) are always used; neither given nor
         named means 0.
@@ -263,4 +264,5 @@ def fit(
             check_columns=True,
             certify=bool(certify),
             formula=encoding,
+            pilot=loss == "huber" and delta is None,
         )

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from .designs import Derived, as_design, check_finite
+from .errors import refuse_masked
 from .formula import Encoded
 from .groups import by_label, group_factor, make_groups, priced
-from .losses import CLASSIFICATION, Huber, make_loss
-from .problem import Data, default_delta, row_weights
+from .losses import CLASSIFICATION, make_loss
+from .problem import Data, row_weights
 
 LARGEST = (
     1e100  # values of y beyond, or all below the inverse, are refused: their squares are summed
@@ -40,6 +41,7 @@ def flag(value, name):
 
 def vector(value, n, name, what="row of X"):
     """A float64 vector (n,) from an array, a Series or a scalar."""
+    refuse_masked(value, name)
     if isinstance(value, (pd.Series, pd.DataFrame)):
         value = value.to_numpy()
     try:
@@ -122,6 +124,7 @@ def _complete(y, n):
     """y as a Series of length n without missing values."""
     if y is None:
         raise ValueError("y is missing: pass one response per row of X")
+    refuse_masked(y, "y")
     if isinstance(y, pd.DataFrame):
         if y.shape[1] != 1:
             raise ValueError(
@@ -225,6 +228,7 @@ def which(value, names, name):
     p = len(names)
     if value is None:
         return np.empty(0, dtype=np.int64)
+    refuse_masked(value, name)
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         value = [value]
     try:
@@ -301,6 +305,21 @@ def sample_weights(value, n):
     return out
 
 
+def _offset(value, weights, loss):
+    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
+    out = finite(vector(value, weights.size, "offset"), "offset")
+    most = 700.0 if loss == "poisson" else LARGEST
+    top = float(np.abs(out[weights > 0]).max())
+    if top > most:
+        why = "exp(offset) would" if loss == "poisson" else "their losses"
+        raise ValueError(
+            f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
+            "numbers; "
+            + ("give the logarithm of the exposure" if loss == "poisson" else "rescale it")
+        )
+    return out
+
+
 def class_weights(value, classes, loss):
     """None, "balanced" or the pair of weights of (negative, positive)."""
     if value is None:
@@ -353,6 +372,7 @@ def parse(
 ):
     """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked
     through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0.
+    delta=None: the threshold 1 stands in for the one that `solve` finds.
     """
     X = X.X if isinstance(X, Encoded) else X
     same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
@@ -370,7 +390,7 @@ def parse(
     weights = sample_weights(sample_weight, design.n)
     if not read and not weights.all():
         check_finite(design, names)
-    shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
+    shift = None if offset is None else _offset(offset, weights, loss)
     record = make_loss(
         loss, number(gamma, "gamma"), 1.0 if delta is None else number(delta, "delta")
     )
@@ -417,8 +437,6 @@ def parse(
             "y is zero in every row with positive weight; loss='poisson' has no finite intercept "
             "then"
         )
-    if loss == "huber" and delta is None:
-        data = replace(data, loss=Huber(float(default_delta(target, full, shift))))
     by_name = (
         isinstance(X, pd.DataFrame)
         or (feature_names is None and isinstance(getattr(X, "names", None), list))

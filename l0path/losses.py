@@ -253,6 +253,25 @@ def mean_loss(loss, y, eta, weights):
     return total
 
 
+def mean_of_rows(loss, y, eta, weights):
+    """`mean_loss` over the rows of positive weight: 0 exp(eta) is no number where exp overflows.
+
+    Parameters
+    ----------
+    loss : record of this module
+    y, eta, weights : ndarray of shape (n,)
+        Weights sum to one.
+
+    Returns
+    -------
+    float
+    """
+    seen = weights > 0.0
+    if not seen.all():
+        y, eta, weights = y[seen], eta[seen], weights[seen]
+    return float(mean_loss(loss, y, eta, weights))
+
+
 @njit
 def derivatives(loss, y, eta, weights, slopes, curvatures):
     """Fill slopes_i = w_i loss'(eta_i) and curvatures_i = w_i loss''(eta_i); returns the mean
@@ -335,8 +354,8 @@ def make_loss(name, gamma=0.25, delta=1.0):
     if name == "huber":
         if not (np.isfinite(delta) and delta > 0):
             raise ValueError(
-                f"delta={delta!r} must be a positive number in units of y (None: 1.345 x "
-                "normalised MAD)"
+                f"delta={delta!r} must be a positive number in units of y (None: from "
+                "the residuals of a robust pilot fit)"
             )
         return Huber(float(delta))
     return (NAMES | EXACT)[name]()

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .. import formula
 from .._types import Matrix, Seed
 from .._warnings import recorded
+from ..errors import refuse_masked
 from ..inputs import finite, parse, same_index, vector
 from ..losses import canonical_name
 from ..paths import Model
@@ -42,11 +43,16 @@ class NestedCV:
         test)] row indices of the outer folds.    repeats : (folds,) the repeat of each.
     held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it,
         averaged over repeats; NaN for a row in no fold.
+    plot_roc(), plot_calibration() : of the held-out predictions of a classification.
     scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.
         random_state : the seed that drew the folds.
     status : "complete: ...", or what stopped the run; then all of the above is of the outer folds
         that finished.
     """
+
+    # bound in `l0path/__init__`
+    plot_calibration: Callable[..., Any]
+    plot_roc: Callable[..., Any]
 
     def __init__(
         self,
@@ -60,8 +66,11 @@ class NestedCV:
         random_state: int,
         status: str,
         repeats: np.ndarray,
+        y: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> None:
         self.status, self.repeats = status, repeats
+        self._y, self._weights = y, weights
         self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
         self.scoring, self.greater_is_better, self.which, self.random_state = (
             metric.name,
@@ -280,6 +289,8 @@ def nested_cv(
         random_state=seed,
         status=status,
         repeats=repeats_of(splits)[: len(models)],
+        y=data.y,
+        weights=data.weights,
     )
 
 
@@ -324,6 +335,7 @@ def _rows_of(X):
             f"X is a design ({type(X).__name__}) whose rows cannot be taken apart; pass nested_cv "
             "an array, a DataFrame or a sparse matrix"
         )
+    refuse_masked(X, "X")
     array = np.asarray(X)
     return lambda rows: array[rows]
 
@@ -336,5 +348,6 @@ def _take(value, rows, name):
         return value.iloc[rows]
     if isinstance(value, (pd.api.extensions.ExtensionArray, pd.Index)):
         return value[rows]
+    refuse_masked(value, name)
     array = np.asarray(value)
     return finite(vector(value, rows.size, name), name) if array.ndim == 0 else array[rows]

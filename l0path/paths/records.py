@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..losses import mean_loss
+from ..losses import mean_of_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +124,7 @@ def in_user_units(
     eta = intercept + predicted
     if data.offset is not None:
         eta = eta + data.offset
-    loss = float(mean_loss(data.loss, data.y, eta, weights))
+    loss = mean_of_rows(data.loss, data.y, eta, weights)
     b = beta * X.scale[support]
     shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     grouped = problem.groups
@@ -179,7 +179,7 @@ def in_user_units(
         loss=loss,
         shrinkage=shrinkage,
         objective=objective,
-        lower_bound=objective if alone else float("nan"),
+        lower_bound=objective if alone and status == "converged" else float("nan"),
         status=status,
         optimality=optimality,
         flags=flags,
