@@ -1,6 +1,6 @@
 """Kernels compiled side by side: while this process runs a fit, and compiles what it meets, others
-of the same Python compile what it will need. They meet in the folder of kernels, where a claim on an
-entry says that somebody compiles it.
+of the same Python compile what it will need. They meet in the folder of kernels, where a claim on
+an entry says that somebody compiles it.
 
 Such a process runs a tiny fit of the same kind with every kernel as plain Python, which takes a
 second and tells which kernels are entered with which kinds of arguments (`entered`), and compiles
