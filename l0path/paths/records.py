@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..losses import mean_of_rows
+from ..losses import Logistic, Poisson, mean_of_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +84,11 @@ class Solution(NamedTuple):
         None  # numbers of the chosen groups, ascending, forced ones included; None without groups
     )
 
+    @property
+    def separated(self):
+        """Whether the loss falls for ever along a ray, so that there is no optimum."""
+        return self.status == "separated"
+
 
 @dataclass
 class Source:
@@ -135,17 +140,20 @@ def in_user_units(
         else any(not np.isin(grouped.of(g), support[beta != 0]).any() for g in chosen)
     )
     flags = (*fit.flags, "fewer_nonzeros") if fewer else tuple(fit.flags)
+    apart = "separated" in flags  # a hinge has an optimum there, of loss 0
     status = (
         "separated"
-        if "separated" in flags
+        if apart and isinstance(data.loss, Logistic | Poisson)
         else "not_converged"
         if "not_converged" in flags
         else "converged"
     )
-    if status == "separated":
+    if status != "converged" and apart:
         optimality = (
             "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
         )
+    elif apart and np.isnan(lambda0):
+        optimality = "global"  # no loss is below 0
     on_grid = not np.isnan(lambda0)
     loose = (beta != 0) & ~np.isin(support, problem.forced)
     objective = (
