@@ -11,7 +11,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
-from .compiled import BESIDE, GENERIC_VERBS, KernelCache, in_package
+from .compiled import HELPING_PROCESSES, GENERIC_VERBS, KernelCache, in_package
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
@@ -68,7 +68,11 @@ class _Announce(event.Listener):
         ):
             _Announce.said = True
             if not os.environ.get("L0PATH_QUIET"):
-                beside = f" in {BESIDE.count + 1} processes" if BESIDE.count else ""
+                beside = (
+                    f" in {HELPING_PROCESSES.count + 1} processes"
+                    if HELPING_PROCESSES.count
+                    else ""
+                )
                 print(
                     f"l0path: compiling kernels{beside}, some 10 to 30 s, once per machine and "
                     "kind of problem (l0path.warm_up() does it ahead of time)",

@@ -14,7 +14,7 @@ import pytest
 
 import l0path
 from l0path import losses, warm
-from l0path.compiled import BESIDE, KernelCache, cache, processes
+from l0path.compiled import HELPING_PROCESSES, KernelCache, cache, processes
 from l0path.compiled.cache import KERNEL_FOLDERS
 from l0path.compiled.reach import callees
 from l0path.solvers import linear_algebra, sweeps
@@ -96,7 +96,7 @@ def test_processes_start_once_a_kind_at_the_first_kernel_that_is_missing(monkeyp
             assert asked in ([], [(["squared"], 2)])
             beside.begin()
     assert asked == [(["squared"], 2)] and beside.count == 2
-    assert BESIDE.begin in KernelCache.on_missing
+    assert HELPING_PROCESSES.begin in KernelCache.on_missing
 
 
 def kernel(x):

@@ -3,9 +3,9 @@ processes that compile (`processes`).
 """
 
 from .cache import KernelCache
-from .processes import BESIDE
+from .processes import HELPING_PROCESSES
 from .reach import GENERIC_VERBS, in_package
 
-KernelCache.on_missing.append(BESIDE.begin)
+KernelCache.on_missing.append(HELPING_PROCESSES.begin)
 
-__all__ = ["BESIDE", "GENERIC_VERBS", "KernelCache", "in_package"]
+__all__ = ["HELPING_PROCESSES", "GENERIC_VERBS", "KernelCache", "in_package"]

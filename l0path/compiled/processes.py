@@ -145,7 +145,7 @@ class Beside:
             self.count += len(start(kinds, jobs() - 1))
 
 
-BESIDE = Beside()
+HELPING_PROCESSES = Beside()
 
 
 def entered(run):
