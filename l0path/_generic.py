@@ -11,7 +11,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
-from .compiled import HELPING_PROCESSES, GENERIC_VERBS, KernelCache, in_package
+from .compiled import GENERIC_VERBS, HELPING_PROCESSES, KernelCache, in_package
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 

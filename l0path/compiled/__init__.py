@@ -8,4 +8,4 @@ from .reach import GENERIC_VERBS, in_package
 
 KernelCache.on_missing.append(HELPING_PROCESSES.begin)
 
-__all__ = ["HELPING_PROCESSES", "GENERIC_VERBS", "KernelCache", "in_package"]
+__all__ = ["GENERIC_VERBS", "HELPING_PROCESSES", "KernelCache", "in_package"]
