@@ -229,7 +229,7 @@ class Proof:
         if self.status() != "optimal" or not self.values or self.conditional:
             return
         best, p = self.values[0], self.whole
-        null = 0.5 * float(p.weights @ p.y**2) if p.quadratic else abs(best)
+        null = 0.5 * float(p.weights @ p.y**2)  # with y = -1, 1 too: what a perfect fit is 0 beside
         slack = CLOSED * abs(best) + 1e-13 * null + p.noise
         if member.sum() == counted.sum() or not self.others > best + slack:
             return  # a set of all columns can hold some that nothing needs

@@ -18,7 +18,7 @@ from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .formula import marginality_notes
 from .grids import huber_threshold, hull, hull_grid, shrink_grid
-from .losses import Hinge, Huber, Logistic, Poisson, SmoothedHinge, name_of, smoothness
+from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
 from .paths.records import Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
@@ -223,7 +223,8 @@ class _Run:
     def __init__(self, data, problem, plan, keep, notes, on_solution, progress, clock):
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
-        self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
+        self.solutions, self.rounds, self.end, self.torn = [], [], "", False
+        self.separated, self.witness = None, None  # the first separated size, its model
         self.formula, self.unbounded = None, []  # notes on bounds that there are none
         self.weights = row_weights(data, keep)
 
@@ -560,8 +561,9 @@ class _Run:
     def note_separation(self, points):
         """Remember the first separated size for the status and the one warning."""
         sizes = [p.k for p in points if "separated" in p.flags]
-        if sizes:
-            self.separated = min(sizes) if self.separated is None else min(self.separated, *sizes)
+        if sizes and (self.separated is None or min(sizes) < self.separated):
+            self.separated = min(sizes)
+            self.witness = next(p for p in points if p.k == min(sizes) and "separated" in p.flags)
         return bool(sizes)
 
     def separation(self, unit):
@@ -573,9 +575,7 @@ class _Run:
         )
         if data.classes is None:
             return "send the rates of some rows to zero", remedy
-        if not isinstance(data.loss, Logistic):
-            return "separate the classes", "the loss is 0 there and no larger model has a lower one"
-        s = next(s for s in self.solutions if s.k == self.separated and s.separated)
+        s = self.witness  # no row may show it: a lambda0 grid shows some sizes only
         eta = s.intercept + data.design.dot(s.support, s.beta)
         if (data.y * eta)[self.weights > 0].min() > 0:
             return "separate the classes completely", remedy

@@ -273,6 +273,7 @@ def _certificate(proof, path, index, seconds):
         and gap <= CLOSED
         and (proof.n_best == 1 or proof.settings.gap <= CLOSED)
     )
+    copied = [] if proof.data.copies is None else proof.data.copies[:, 1]
     return Certificate(
         model=model,
         incumbent=s.objective,
@@ -287,7 +288,8 @@ def _certificate(proof, path, index, seconds):
         seconds=seconds,
         status=status,
         assumptions=texts,
-        fixed_in=np.flatnonzero(proof.into),
+        # a copy in the place of its column is as good
+        fixed_in=np.setdiff1d(np.flatnonzero(proof.into), copied),
         fixed_out=np.flatnonzero(proof.out),
         path=model.path,
         unique=proof.unique and proven,

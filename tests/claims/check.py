@@ -270,8 +270,7 @@ def _converged(d, row, report):
     report.say(
         "converged",
         wrong,
-        f"{row}: its support's best is {best:.10g}, violation {residual[0]:.2g}, "
-        f"slack {slack:.2g}",
+        f"{row}: its support's best is {best:.10g}, violation {residual[0]:.2g}, slack {slack:.2g}",
     )
 
 
