@@ -63,7 +63,7 @@ def _other(kind):
     """What is neither a loss nor an algorithm of its own: see `OTHERS`."""
     X, eta = _data()
     if kind == "blocks":
-        fit(blocks(np.asfortranarray(X), memory_limit="1MB"), eta, max_k=3)
+        fit(blocks(np.asfortranarray(X), memory_limit="10MB"), eta, max_k=3)
         return
     for loss in ("squared", "logistic"):
         y = _response(loss, eta)

@@ -184,6 +184,13 @@ def test_a_process_beside_compiles_what_a_fit_enters(tmp_path):
     assert all(path.suffix == cache.ENDING for path in (tmp_path / "l0path").iterdir())
 
 
+@pytest.mark.parametrize("kind", [*warm.OTHERS, *(f"huber:{part}" for part in warm.PARTS)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # plain Python warns where kernels give inf
+def test_every_kind_of_fit_runs(kind):
+    with np.errstate(all="ignore"):
+        processes.entered(warm.recipes([kind]))
+
+
 def test_kinds_of_fits_that_are_known():
     with pytest.raises(ValueError, match="not known"):
         warm.recipes(["cubic"])

@@ -180,7 +180,13 @@ def compile_share(run):
     waits while there is something to do.
     """
     cache.KERNEL_FOLDERS.shared = True
-    waiting = [(kernel, kinds, kernel._cache.entry(kinds)) for kernel, kinds in entered(run)]
+
+    def as_far_as_it_goes():  # Python raises where a kernel gives inf: what was entered counts
+        with contextlib.suppress(Exception):
+            run()
+
+    found = entered(as_far_as_it_goes)
+    waiting = [(kernel, kinds, kernel._cache.entry(kinds)) for kernel, kinds in found]
     waiting = [item for item in waiting if item[2] is not None]
     until = time.monotonic() + cache.LONGEST_WAIT
     while waiting and time.monotonic() < until:
