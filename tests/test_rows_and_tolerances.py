@@ -59,11 +59,11 @@ def test_a_held_out_row_changes_no_model_and_one_of_weight_0_no_score(loss):
     folds = [(np.arange(1, 40), np.array([0])), (np.arange(30), np.arange(30, 40))]
     wild = X.copy()
     wild[0] = 800.0
-    lambda0 = [0.1, 0.01, 0.001]
+    given = {"loss": loss, "lambda0": [0.1, 0.01, 0.001], "delta": 0.5}  # delta: not from the data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cv = l0path.cv_fit(wild, y, loss=loss, lambda0=lambda0, cv=folds)
-    alone = l0path.fit(wild[1:], y[1:], loss=loss, lambda0=lambda0)
+        cv = l0path.cv_fit(wild, y, cv=folds, **given)
+    alone = l0path.fit(wild[1:], y[1:], **given)
     for held, s in zip(cv._fits[0], alone.solutions, strict=True):
         np.testing.assert_array_equal(held.support, s.support)
         assert held.objective == pytest.approx(s.objective, rel=1e-9)
