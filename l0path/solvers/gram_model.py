@@ -37,6 +37,7 @@ class GramModel(WorkingColumns):
         self.row_of = {}  # index -> its row in self.rows
         self._rows = np.empty((0, p.X.p))
         self.near = None  # columns of a near combination, once `look_for_near` has found any
+        self._spare = {}  # lambda2 -> see `_forced_spare`
         self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
         self._cluster = None
 
@@ -88,8 +89,10 @@ class GramModel(WorkingColumns):
         """Best coefficients on a support of working columns."""
         self.refits += 1
         at = self.where[support]
-        if self.near is not None and not (lambda1 or lambda2 or self.boxed):
-            return self._refit_on_rows(support, at)
+        if self.near is not None and self.faint(lambda2) and not (lambda1 or self.boxed):
+            fit, rank = self.on_rows(support, lambda2)
+            independent = rank == support.size - self._forced_spare(lambda2)
+            return fit if independent else fit._replace(value=np.inf)
         G, q = self.G[np.ix_(at, at)], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
         x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
@@ -115,17 +118,29 @@ class GramModel(WorkingColumns):
             () if violation < 1e-8 else ("not_converged",),
         )
 
-    def _refit_on_rows(self, support, at):
-        """Least squares by an orthogonal factorisation of the columns, whose error grows with their
-        condition and not with its square; infinite value where that is beyond CONDITION.
+    def faint(self, lambda2):
+        """Whether a ridge is too small to set near combinations apart in a Gram matrix."""
+        return 2.0 * lambda2 <= APART**2 * float(self.problem.square.max(initial=0.0))
+
+    def on_rows(self, support, lambda2):
+        """(Fit, rank) by an orthogonal factorisation of the columns (and of the ridge), whose error
+        grows with their condition and not with its square; rank: of these up to CONDITION.
         """
-        p, root = self.problem, np.sqrt(self.problem.weights)
-        A = (self.Z[at] * root).T
+        p, root, k = self.problem, np.sqrt(self.problem.weights), support.size
+        A, y = (self.Z[self.where[support]] * root).T, root * p.y
+        if lambda2:
+            A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
         unit = np.sqrt(np.maximum(p.square[support], 1e-300))
-        b, _, rank, _ = np.linalg.lstsq(A / unit, root * p.y, rcond=1.0 / CONDITION)
-        rest = root * p.y - A @ (b / unit)
-        value = 0.5 * float(rest @ rest) if rank == support.size else np.inf
-        return Fit(support, b / unit, p.shift, value)
+        b, _, rank, _ = np.linalg.lstsq(A / unit, y, rcond=1.0 / CONDITION)
+        rest = y - A @ (b / unit)
+        return Fit(support, b / unit, p.shift, 0.5 * float(rest @ rest)), int(rank)
+
+    def _forced_spare(self, lambda2):
+        """How many forced columns are combinations of other forced ones."""
+        forced = self.problem.forced
+        if forced.size and lambda2 not in self._spare:
+            self._spare[lambda2] = forced.size - self.on_rows(forced, lambda2)[1]
+        return self._spare.get(lambda2, 0)
 
     def look_for_near(self):
         """Note the working columns that are combinations of others up to less than APART of their

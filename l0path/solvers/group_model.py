@@ -203,6 +203,8 @@ class GroupModel:
             at = model.where[support]
             if self.tall(at.size):
                 return GroupFit(support, *self._on_rows(at), groups)
+            if model.near is not None and model.faint(self.lambda2):
+                return GroupFit(*model.on_rows(support, self.lambda2)[0], groups)
             G = model.G[np.ix_(at, at)]
             B, kept = self._inverse(at, G)
             if len(self.inverses) >= KEPT:
