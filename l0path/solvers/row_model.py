@@ -14,11 +14,11 @@ from ..problem import Fit
 from . import newton
 from .chord import SETTLED, attempt
 from .exchange import scan
-from .gram_model import CONDITION, GramModel
+from .gram_model import GramModel
 from .linear_algebra import invert
 from .outside import foretold
 from .weighted_grams import BYTES, Local, WeightedGrams
-from .working_columns import READ, Quadratic, WorkingColumns
+from .working_columns import CONDITION, READ, Quadratic, WorkingColumns
 
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
 
