@@ -416,6 +416,7 @@ class Proof:
                 leaps = Leaps(dual, **options)
                 hidden = dependent(problem, HIDDEN) if leaps.dependent else []
                 if hidden and 2.0 * self.solution.lambda2 <= HIDDEN[1] ** 2 * problem.square.max():
+                    self.lower = max(self.lower, self.whole.floor)
                     self.obstacle = (
                         "almost linear combinations, which leaps and bounds does not tell from true "
                         "ones; leave some out with exclude=: "
