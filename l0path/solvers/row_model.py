@@ -106,13 +106,7 @@ class RowModel(WorkingColumns):
         """
         p, k = self.problem, support.size
         self.refits += 1
-        b, b0 = (
-            (np.zeros(k), 0.0)
-            if start is None
-            else (np.array(start[0], dtype=np.float64), float(start[1]))
-        )
-        if start is None and p.intercept:
-            b0 = self._null_start()
+        b, b0 = self._begin(start, k)
         lower, upper = self.bounds_of(support)
         free = (
             lambda1 == 0.0
@@ -167,6 +161,14 @@ class RowModel(WorkingColumns):
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = ("separated",)
         return Fit(support, b, b0, value, flags)
+
+    def _begin(self, start, k):
+        """Coefficients (k,) and the intercept where Newton steps begin: copies of `start`, or 0 and
+        the intercept of the null model.
+        """
+        if start is not None:
+            return np.array(start[0], dtype=np.float64), float(start[1])
+        return np.zeros(k), self._null_start() if self.problem.intercept else 0.0
 
     def _basis(self, support, at):
         """(Z, S, R): the working columns and the positions of a support; where near combinations
