@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from . import formula, inputs
 from ._types import Bound, Columns, Matrix, Seed, Settings
+from .compiled import HELPING_PROCESSES
 from .designs import threads
 from .losses import canonical_name
 from .paths import Model, Path
@@ -92,7 +93,9 @@ def fit(
         (`path.classes` = (negative, positive)).
     loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber"
         (threshold `delta` in units of y, None: from the residuals of a robust pilot fit, see
-        docs/losses.md; `path.delta` has it), "poisson".
+        docs/losses.md; `path.delta` has it), "poisson". Without shrinkage columns may separate the
+        classes: completely, and the path ends there; quasi-completely, and larger sizes are
+        searched without these columns (docs/losses.md).
     penalty : "L0", "L0L1", "L0L2", "L0L1L2": the terms that get a default grid of `n_shrink`
         values. lambda1 / lambda2 given (scalar or sequence) are always used; neither given nor
         named means 0.
@@ -250,7 +253,9 @@ def fit(
     notes = [*formula.notes(encoding), *notes]
     refuse(plan, data)
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
-    with threads.limited(n_jobs):
+    # the kernels of a default fit are known beforehand, so that other processes can compile too
+    known = (loss,) if isinstance(algorithm, str) and algorithm == "swap" and groups is None else ()
+    with threads.limited(n_jobs), HELPING_PROCESSES.compiling(*known, n_jobs=n_jobs):
         return solve(
             data,
             plan,

@@ -175,22 +175,47 @@ def _with_threshold(data, problem, notes, clock):
     return replace(data, loss=loss), replace(problem, loss=loss)
 
 
-def rehulled(solutions, cost):
-    """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the
-    last size's interval ends where it did. Others stay as they are.
+def cost(problem, point):
+    """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
+    if problem.groups is not None:
+        return float(problem.groups.factor[point.groups].sum())
+    return float(problem.factor[point.support[~np.isin(point.support, problem.forced)]].sum())
+
+
+def rehulled(solutions, problem):
+    """Solutions with the lambda0 intervals that hold now, after some were replaced by better ones.
+    On a support grid those of the hull, the last size's ending where it did; on a lambda0 grid,
+    which does not show every model of the hull, what other rows leave of the old ones.
     """
     out = list(solutions)
-    for number in {s.slice for s in solutions if math.isnan(s.lambda0)}:
+    for number in {s.slice for s in solutions}:
         rows = [i for i, s in enumerate(solutions) if s.slice == number]
         points = [solutions[i] for i in rows]
-        last = points[-1].lambda0_low
-        for i in rows:
-            out[i] = out[i]._replace(lambda0_low=math.nan, lambda0_high=math.nan)
-        for i, low, high in hull([cost(p) for p in points], [p.loss + p.shrinkage for p in points]):
-            out[rows[i]] = out[rows[i]]._replace(
-                lambda0_low=min(last, high) if i == len(rows) - 1 else low, lambda0_high=high
-            )
+        x = [cost(problem, p) for p in points]
+        F = [p.loss + p.shrinkage for p in points]
+        if math.isnan(points[0].lambda0):
+            last = points[-1].lambda0_low
+            found = dict.fromkeys(range(len(rows)), (math.nan, math.nan))
+            for i, low, high in hull(x, F):
+                found[i] = min(last, high) if i == len(rows) - 1 else low, high
+        else:
+            found = {i: _left_over(i, points[i], x, F) for i in range(len(rows))}
+        for i, (low, high) in found.items():
+            out[rows[i]] = out[rows[i]]._replace(lambda0_low=low, lambda0_high=high)
     return out
+
+
+def _left_over(i, point, x, F):
+    """What of a point's interval [low, high) the other points (x_j, F_j) leave it; NaN if none."""
+    low, high = point.lambda0_low, point.lambda0_high
+    for a, f in zip(x, F, strict=True):
+        if a > x[i]:
+            low = max(low, (F[i] - f) / (a - x[i]))
+        elif a < x[i]:
+            high = min(high, (f - F[i]) / (x[i] - a))
+        elif f < F[i]:
+            high = math.nan
+    return (low, high) if low < high else (math.nan, math.nan)
 
 
 class _Run:
@@ -364,7 +389,7 @@ class _Run:
             self.end = f"{stop} while models were proved"
         except KeyboardInterrupt:
             self.end = "interrupted (Ctrl-C) while models were proved"
-        self.solutions = rehulled(self.solutions, self.cost)
+        self.solutions = rehulled(self.solutions, self.problem)
         open_ones = [s.k for s in self.solutions if s.optimality != "global"]
         if open_ones:
             self.notes.append(
@@ -470,7 +495,7 @@ class _Run:
         ]
         # a separated size that was passed is the best of the path for no lambda0
         on = [i for i, p in enumerate(points) if not (past.steps and p.separated)]
-        x = [self.cost(points[i]) for i in on]
+        x = [cost(self.problem, points[i]) for i in on]
         intervals = self.intervals(past.engine, [points[i] for i in on], x)
         if (
             self.end and intervals
@@ -543,7 +568,7 @@ class _Run:
         )  # intervals start from it even where no lambda0 of the grid shows it
         ends = [null, *points]
         for i, low, high in hull(
-            [self.cost(p) for p in ends], [p.loss + p.shrinkage for p in ends]
+            [cost(self.problem, p) for p in ends], [p.loss + p.shrinkage for p in ends]
         ):
             if low == 0.0 and engine.points and engine.points[-1].lambda_lo > 0.0:
                 low = min(engine.points[-1].lambda_lo, high)  # below it another column enters
@@ -555,14 +580,6 @@ class _Run:
             self.note_separation(engine.size(first), first)
         self.notes += engine.notes
         self.solutions += self.bounded_by(engine, points)
-
-    def cost(self, point):
-        """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
-        if self.problem.groups is not None:
-            return float(self.problem.groups.factor[point.groups].sum())
-        return float(
-            self.data.factor[point.support[~np.isin(point.support, self.problem.forced)]].sum()
-        )
 
     def note_separation(self, k, fit):
         """Remember the first separated size that ends a slice for the status and the warning."""
