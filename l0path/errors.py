@@ -6,8 +6,8 @@ import numpy as np
 
 
 class SeparationWarning(UserWarning):
-    """A support predicts every class without error, so its coefficients have no finite optimum
-    without shrinkage.
+    """A support separates the classes, completely or for some observations only (under the Poisson
+    loss: sends rates to zero), so its coefficients have no finite optimum without shrinkage.
     """
 
 

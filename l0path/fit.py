@@ -93,7 +93,9 @@ def fit(
         (`path.classes` = (negative, positive)).
     loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber"
         (threshold `delta` in units of y, None: from the residuals of a robust pilot fit, see
-        docs/losses.md; `path.delta` has it), "poisson".
+        docs/losses.md; `path.delta` has it), "poisson". Without shrinkage columns may separate the
+        classes: completely, and the path ends there; quasi-completely, and larger sizes are
+        searched without these columns (docs/losses.md).
     penalty : "L0", "L0L1", "L0L2", "L0L1L2": the terms that get a default grid of `n_shrink`
         values. lambda1 / lambda2 given (scalar or sequence) are always used; neither given nor
         named means 0.

@@ -151,6 +151,12 @@ class Proof:
                 "little shrinkage, lambda2=1e-3"
             )
             return
+        if self.solution.left_out:
+            self.reason = (
+                "the search left out columns that separate the classes: over all columns the size "
+                "need not have a finite optimum; add a little shrinkage, lambda2=1e-3"
+            )
+            return
         every = self.every_model()
         if every is None:
             self.bound_and_search()

@@ -53,7 +53,12 @@ WIDEST = 2000  # columns up to which the full model is fitted for the variance o
 
 
 def score_table(
-    self: Path, p_total: int | None = None, sigma2: float | None = None, *, ebic_gamma: float = 1.0
+    self: Path,
+    p_total: int | None = None,
+    sigma2: float | None = None,
+    *,
+    ebic_gamma: float = 1.0,
+    separated: bool = False,
 ) -> pd.DataFrame:
     """Log-likelihood and information criteria of every solution, rows as `path.table`; the formulas
     are at the top of `l0path.selection`.
@@ -64,6 +69,8 @@ def score_table(
         2000), else of the largest model on the path; NaN if that takes the data and the path was
         loaded from a file.
     ebic_gamma : 0 (bic) to 1; 1 is consistent for any p that is a power of n.
+    separated : whether rows whose columns separate the classes take part. Their likelihood has no
+        finite maximum, so by default everything but their df is NaN.
 
     Returns a DataFrame: loglik df aic aicc bic ebic gic mbic, for the squared loss also rss
     r2_adjusted cp. The loglik of a perfect fit is as large as rounding makes it, up to inf;
@@ -137,6 +144,9 @@ def score_table(
                 "cp": rss / sigma2 - n + 2.0 * df,
             }
     table = pd.DataFrame(out, index=self.table.index)
+    if not separated:
+        apart = np.array([s.separated for s in self.solutions], dtype=bool)
+        table.loc[apart, table.columns != "df"] = np.nan
     table.attrs = {"n": float(n), "p": q, "ebic_gamma": float(ebic_gamma)} | (
         {"sigma2": float(sigma2)} if squared else {}
     )
@@ -152,14 +162,16 @@ def select(
     p_total: int | None = None,
     sigma2: float | None = None,
     ebic_gamma: float = 1.0,
+    separated: bool = False,
 ) -> int:
     """Index of the solution with the smallest criterion: "aic", "aicc", "bic", "ebic", "gic",
     "mbic", "cp" (squared loss only), or a callable taking the path.
 
-    rows : indices to choose among, None for all. p_total, sigma2, ebic_gamma : see `score_table`.
+    rows : indices to choose among, None for all. p_total, sigma2, ebic_gamma, separated : see
+        `score_table`.
         Ties (1e-10 relative) go to the fewest nonzeros, then to the first row.
     Left out, because their likelihood has no finite maximum or says nothing: rows flagged
-    "separated", rows of zero loss (up to rounding, squared loss), rows with df >= n.
+    "separated" (unless separated=True), rows of zero loss (up to rounding, squared loss), rows with df >= n.
 
     Raises ValueError for an unknown rule or a loss without likelihood, LookupError when no row is
     left.
@@ -191,14 +203,14 @@ def select(
         )
     if name != "cp":
         sigma2 = 1.0  # not looked at, so the full model need not be fitted
-    table = self.score_table(p_total, sigma2, ebic_gamma=ebic_gamma)
+    table = self.score_table(p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
     if name == "cp" and not table.attrs["sigma2"] > 0:
         raise ValueError(
             "rule='cp' needs a noise variance: the data are not kept with a loaded path, or the "
             "largest model fits perfectly; pass sigma2="
         )
     rows = range(len(self)) if rows is None else rows
-    candidates = [i for i in rows if usable(self, i)]
+    candidates = [i for i in rows if usable(self, i, separated)]
     if not candidates:
         raise LookupError(
             f"rule={rule!r} finds no model to choose: every one is separated, perfect or has as "
@@ -215,15 +227,14 @@ def select(
     return min(tied, key=lambda i: (np.count_nonzero(self.solutions[i].beta), i))
 
 
-def usable(path, i):
-    """Whether a criterion may choose row i: not separated, not perfect, fewer coefficients than
-    rows.
+def usable(path, i, separated=False):
+    """Whether a criterion may choose row i: not separated (unless asked), not perfect, fewer
+    coefficients than rows.
     """
     s, meta = path.solutions[i], path.meta
     perfect = meta.loss == "squared" and s.loss <= PERFECT * meta.null_loss
-    return (
-        not perfect and not s.separated and np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
-    )
+    room = np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
+    return not perfect and room and (separated or not s.separated)
 
 
 def log_binomial(q, s):

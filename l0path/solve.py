@@ -5,6 +5,7 @@ it, what was solved is kept.
 import math
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -13,13 +14,13 @@ from .bounding import bound_by_slopes, bound_solutions, bounded
 from .designs import Dense
 from .designs.copies import without_copies
 from .duality.conjugates import smooth
-from .duality.recession import separating
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .formula import marginality_notes
 from .grids import huber_threshold, hull, hull_grid, shrink_grid
 from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
+from .paths.past_separation import REMEDY, PastSeparation, apart, consequence, marked
 from .paths.records import Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
@@ -223,9 +224,9 @@ class _Run:
     def __init__(self, data, problem, plan, keep, notes, on_solution, progress, clock):
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
-        self.solutions, self.rounds, self.end, self.torn = [], [], "", False
-        self.separated, self.witness = None, None  # the first separated size, its model
+        self.solutions, self.rounds, self.end, self.torn, self.engine = [], [], "", False, None
         self.formula, self.unbounded = None, []  # notes on bounds that there are none
+        self.separated, self.passed = None, []  # (k, fit) where sizes end; texts on those passed
         self.weights = row_weights(data, keep)
 
     def prepare(self, slices):
@@ -245,9 +246,8 @@ class _Run:
         # the hinge has no exchanges: its supports are those of a smoothed hinge, its coefficients
         # its own
         self.hinge = make_model(p) if isinstance(p.loss, Hinge) else None
-        self.model = make_model(p if self.hinge is None else replace(p, loss=smooth(p.loss)))
-        self.model.max_iter = plan.max_iter
-        self.model.grow(p.forced)
+        soft = p if self.hinge is None else replace(p, loss=smooth(p.loss))
+        self.model = self.fresh_model(soft)
         self.slices = slices if slices is not None else slices_of(p, self.model, plan)
         self.meta = None
 
@@ -400,7 +400,6 @@ class _Run:
 
     def one_slice(self, number, lambda1, lambda2, supports, bar):
         """Solve a slice; whatever stops it, keep its solutions."""
-        engine = None
         seen = set()
 
         def listener(k, fit, optimality, lambda0):
@@ -408,41 +407,63 @@ class _Run:
                 bar.update()
             seen.add(k)
             if self.on_solution is not None:
-                point = self.solution(
-                    number, k, fit, lambda1, lambda2, optimality, lambda0, bound_of(engine, k)
-                )
-                if (
-                    self.on_solution(
-                        Model(
-                            Path(
-                                self.describe(),
-                                [point],
-                                "running",
-                                self.notes,
-                                (),
-                                Source(self.data, self.plan),
-                            ),
-                            0,
-                        )
-                    )
-                    is True
-                ):
+                bound = bound_of(self.engine, k)
+                point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0, bound)
+                source = Source(self.data, self.plan)
+                shown = Path(self.describe(), [point], "running", self.notes, (), source)
+                if self.on_solution(Model(shown, 0)) is True:
                     raise Stop("stopped by on_solution")
 
+        def beyond(problem, supports, rows):
+            def larger(k, fit, optimality, lambda0):
+                if k not in rows:
+                    listener(k, marked(fit), optimality, lambda0)
+
+            model = self.fresh_model(problem)
+            return self.search(model, (lambda1, lambda2), supports, larger)
+
+        engine = self.search(self.model, (lambda1, lambda2), supports, listener)
+        if engine is None:
+            return supports
+        if hasattr(engine, "points"):
+            self.collect_points(number, engine, lambda1, lambda2)
+            rounds = engine.rounds
+        else:
+            names, bound = self.data.names, partial(bound_of, engine)
+            past = PastSeparation(self.problem, engine, names, bound)
+            if self.plan.grid == "support" and not self.end:
+                past.run(beyond)
+            self.collect(number, engine, lambda1, lambda2, past)
+            rounds = past.rounds
+        if not self.end:
+            bar.shorten(self.max_k + 1 - len(seen))  # sizes that this slice does not have
+        self.rounds += [{"slice": number, "round": r, **row} for r, row in enumerate(rounds)]
+        return engine.supports_found() if hasattr(engine, "supports_found") else []
+
+    def fresh_model(self, problem):
+        """The model on working columns of a problem, of none but the forced ones."""
+        model = make_model(problem)
+        model.max_iter = self.plan.max_iter
+        model.grow(problem.forced)
+        return model
+
+    def search(self, model, shrinkage, supports, listener):
+        """An engine that has run on the model of a problem with (lambda1, lambda2); None where it
+        was stopped before it was made.
+        """
+        seed, engine = self.plan.random_state, None
         rng = (
-            self.plan.random_state
-            if isinstance(self.plan.random_state, np.random.Generator)
-            else np.random.default_rng(
-                0 if self.plan.random_state is None else self.plan.random_state
-            )
+            seed
+            if isinstance(seed, np.random.Generator)
+            else np.random.default_rng(0 if seed is None else seed)
         )
         try:
-            engine = make_engine(
-                self.model,
+            engine = self.engine = make_engine(
+                model,
                 self.route,
-                lambda1=lambda1,
-                lambda2=lambda2,
-                max_k=self.max_k,
+                lambda1=shrinkage[0],
+                lambda2=shrinkage[1],
+                max_k=min(self.max_k, units(model.problem)),
                 clock=self.clock,
                 rng=rng,
                 supports=supports,
@@ -453,49 +474,37 @@ class _Run:
             self.end = str(stop)
         except KeyboardInterrupt:
             self.end, self.torn = "interrupted (Ctrl-C)", True
-        if engine is None:
-            return supports
-        if not self.end:
-            bar.shorten(self.max_k + 1 - len(seen))  # sizes that this slice does not have
-        if hasattr(engine, "points"):
-            self.collect_points(number, engine, lambda1, lambda2)
-        else:
-            self.collect(number, engine, lambda1, lambda2)
-        self.rounds += [{"slice": number, "round": r, **row} for r, row in enumerate(engine.rounds)]
-        return engine.supports_found() if hasattr(engine, "supports_found") else []
+        return engine
 
-    def collect(self, number, engine, lambda1, lambda2):
-        """Solutions of a slice, by size or by lambda0."""
-        rows = [(k, engine.store.fits[k], engine.optimality(k)) for k in sorted(engine.store.fits)]
-        known = self.predictions([fit for _, fit, _ in rows])
+    def collect(self, number, engine, lambda1, lambda2, past):
+        """Solutions of a slice, by size or by lambda0; past: its rows, and what was passed."""
+        rows = sorted(past.rows.items())
+        known = self.predictions([row.fit for _, row in rows])
         points = [
             self.solution(
                 number,
                 k,
-                fit,
+                row.fit,
                 lambda1,
                 lambda2,
-                optimality,
-                bound=bound_of(engine, k),
+                row.optimality,
+                bound=row.bound,
                 predicted=eta,
             )
-            for (k, fit, optimality), eta in zip(rows, known, strict=True)
+            for (k, row), eta in zip(rows, known, strict=True)
         ]
-        x = [cost(self.problem, p) for p in points]
-        intervals = self.intervals(engine, points, x)
+        # a separated size that was passed is the best of the path for no lambda0
+        on = [i for i, p in enumerate(points) if not (past.steps and p.separated)]
+        x = [cost(self.problem, points[i]) for i in on]
+        intervals = self.intervals(past.engine, [points[i] for i in on], x)
         if (
             self.end and intervals
         ):  # stopped early: what larger sizes would have taken over is not known
             intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
         for i, low, high in intervals:
-            points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
+            points[on[i]] = points[on[i]]._replace(lambda0_low=low, lambda0_high=high)
         self.notes += near_notes(self.model, self.data.names, self.notes)
-        if (
-            not self.note_separation(points)
-            and engine.store.end == "saturated"
-            and engine.store.last < self.max_k
-        ):
-            self.notes.append(f"slice {number}: {why_saturated(engine.store, self.problem)}")
+        self.note_end(number, past)
         if self.plan.grid == "lambda0":
             points = self.on_lambda0(engine, points, intervals, x)
         elif self.plan.sizes is not None:
@@ -513,6 +522,17 @@ class _Run:
             if hasattr(engine, "bound") and self.plan.grid == "support"
             else self.bounded_by(engine, points)
         )
+
+    def note_end(self, number, past):
+        """Say at which sizes a slice was separated, what was left out, and why it ends."""
+        store = past.engine.store
+        if past.steps:
+            self.passed.append(past.story())
+            self.notes.append(f"slice {number}: {past.note()}")
+        if past.unresolved is not None:
+            self.note_separation(store.last, past.unresolved)
+        elif store.end == "saturated" and store.last < min(self.max_k, units(past.problem)):
+            self.notes.append(f"slice {number}: {why_saturated(store, self.problem)}")
 
     def bounded_by(self, engine, points):
         """Solutions of a slice of a fit to all rows with the bounds that the dual points of an
@@ -554,38 +574,17 @@ class _Run:
                 low = min(engine.points[-1].lambda_lo, high)  # below it another column enters
             for at in [i - 1] if i else [t for t, p in enumerate(points) if p.k == 0]:
                 points[at] = points[at]._replace(lambda0_low=low, lambda0_high=high)
-        self.note_separation(points)
+        separated = [p.fit for p in engine.points if apart(p.fit)]
+        if separated:
+            first = min(separated, key=engine.size)
+            self.note_separation(engine.size(first), first)
         self.notes += engine.notes
         self.solutions += self.bounded_by(engine, points)
 
-    def note_separation(self, points):
-        """Remember the first separated size for the status and the one warning."""
-        sizes = [p.k for p in points if "separated" in p.flags]
-        if sizes and (self.separated is None or min(sizes) < self.separated):
-            self.separated = min(sizes)
-            self.witness = next(p for p in points if p.k == min(sizes) and "separated" in p.flags)
-        return bool(sizes)
-
-    def separation(self, unit):
-        """(what the columns or groups of the first separated size do, what follows), as texts."""
-        problem, data = self.problem, self.data
-        remedy = (
-            "the coefficients have no finite optimum and stopped at |eta| = 30; add a little "
-            "shrinkage, lambda2=1e-3"
-        )
-        if data.classes is None:
-            return "send the rates of some rows to zero", remedy
-        s = self.witness  # no row may show it: a lambda0 grid shows some sizes only
-        eta = s.intercept + data.design.dot(s.support, s.beta)
-        if (data.y * eta)[self.weights > 0].min() > 0:
-            return "separate the classes completely", remedy
-        Z = np.ascontiguousarray(problem.X.columns(s.support).T)
-        at = separating(
-            Z, problem.y, problem.intercept, problem.lower[s.support], problem.upper[s.support]
-        )
-        named = ", ".join(data.names[j] for j in s.support[at])
-        by = f" by {named}" if named else ""
-        return f"separate the classes quasi-completely{by}", remedy
+    def note_separation(self, k, fit):
+        """Remember the first separated size that ends a slice for the status and the warning."""
+        if self.separated is None or k < self.separated[0]:
+            self.separated = k, fit
 
     def intervals(self, engine, points, x):
         """Hull intervals; one column beyond max_k, by its best addition, bounds the last from
@@ -780,20 +779,21 @@ class _Run:
             self.end = "interrupted (Ctrl-C)"
         sizes = [s.k for s in self.solutions]
         reach = f"k = 0..{max(sizes)}" if sizes else "nothing"
+        passed = "; ".join(dict.fromkeys(self.passed))
         if self.separated is not None:
+            k, fit = self.separated
             unit = "columns" if self.problem.groups is None else "groups"
-            what, why = self.separation(unit)
-            status = f"ended at k = {self.separated}: its {unit} {what}, so {why}"
-            warnings.warn(
-                SeparationWarning(
-                    f"k = {self.separated} {unit} {what}, so the path ends there: {why}"
-                ),
-                stacklevel=5,
-            )
+            what, why = consequence(self.problem, self.data.names, fit)
+            status = f"ended at k = {k}: its {unit} {what}, so {why}"
+            status += f" ({passed})" if passed else ""
+            text = f"k = {k} {unit} {what}, so the path ends there: {why}"
+            warnings.warn(SeparationWarning(text), stacklevel=5)
         elif self.end:
             status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
         else:
-            status = f"complete: {reach}"
+            status = f"complete: {reach}" + (f"; {passed}; {REMEDY}" if passed else "")
+            if passed:
+                warnings.warn(SeparationWarning(f"{passed}; {REMEDY}"), stacklevel=5)
         bad = [s.k for s in self.solutions if s.status == "not_converged"]
         if bad:
             warnings.warn(

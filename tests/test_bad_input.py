@@ -517,20 +517,18 @@ def test_counts_with_large_offsets():
     )
 
 
-def test_rates_that_run_to_zero_end_the_path_with_a_warning_and_a_low_objective():
+def test_rates_that_run_to_zero_give_a_warning_and_a_low_objective():
     group = (np.arange(N) < 8).astype(float)
     y = np.where(group > 0, 0, np.random.default_rng(4).poisson(3, N))
     with pytest.warns(SeparationWarning, match="rates"):
         path = l0path.fit(np.column_stack([X, group]), y, loss="poisson")
-    last = path.table.iloc[-1]
-    assert (
-        last.status == "separated"
-        and (np.diff(path.table.objective) < 0).all()
-        and 5 in path.support(index=-1)
-    )
+    (row,) = np.flatnonzero(path.table.status == "separated")
+    assert (np.diff(path.table.objective[: row + 1]) < 0).all()
+    assert 5 in path.support(index=int(row))
+    assert len(path) > row + 1 and path.table["flags"][row + 1 :].str.contains("left_out").all()
     o = np.where(group > 0, -30.0, np.log(max(y[group == 0].mean(), 1)))
     assert (
-        path.table.objective[last.name]
+        path.table.objective[row]
         <= oracles.objective(np.zeros((N, 1)), y, [0.0], loss="poisson", offset=o) + 1e-6
     )
 

@@ -6,23 +6,26 @@ from scipy.optimize import linprog
 NO_STEP = 1e-6  # a coefficient of a direction below this share of the largest is 0
 
 
-def separating(Z, y, intercept, lower, upper):
+def separating(Z, y, intercept, lower, upper, held=None):
     """Which columns separate the classes quasi-completely (Albert & Anderson, Biometrika 71, 1984).
 
     A direction d of the coefficients and the intercept with y_i eta_i >= 0 on all observations and
     > 0 on some, eta_i = d0 + z_i'd, takes the logistic loss down for ever. Of these, scaled to
-    sum_i y_i eta_i = n, the one of least sum |d_j| is taken, which uses few columns.
+    sum_i y_i eta_i = n, the one of least sum |d_j| is taken, which uses few columns. Under the
+    Poisson loss such a direction has eta_i <= 0 where the count is 0, and eta_i = 0 elsewhere.
 
     Parameters
     ----------
     Z : ndarray of shape (k, n)
         Columns, one a row.
     y : ndarray of shape (n,)
-        Classes, -1 and 1.
+        Classes, -1 and 1; -1 for counts of 0.
     intercept : bool
         Whether the direction may move the intercept.
     lower, upper : ndarray of shape (k,)
         Bounds; a finite one allows no step to its side.
+    held : ndarray of bool of shape (n,), optional
+        Observations whose eta may not change: those of positive counts.
 
     Returns
     -------
@@ -32,13 +35,14 @@ def separating(Z, y, intercept, lower, upper):
     k, n = Z.shape
     Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.vstack([Z, -Z, np.ones((int(intercept), n))]).T * y[:, None]
+    held = np.zeros(n, dtype=bool) if held is None else held
     steps = [(0.0, None if np.isinf(bound) else 0.0) for bound in (*upper, *lower)]
     found = linprog(
         np.repeat([1.0, 0.0], [2 * k, int(intercept)]),
-        A_ub=-A,
-        b_ub=np.zeros(n),
-        A_eq=A.sum(axis=0)[None, :],
-        b_eq=[float(n)],
+        A_ub=-A[~held],
+        b_ub=np.zeros(n - held.sum()),
+        A_eq=np.vstack([A[held], A[~held].sum(axis=0)]),
+        b_eq=np.append(np.zeros(held.sum()), float(n)),
         bounds=steps + [(None, None)] * int(intercept),
     )
     if found.x is None:

@@ -9,6 +9,9 @@ import numpy as np
 
 from ..losses import Logistic, Poisson, mean_of_rows
 
+# the flag of a model that was searched without columns that separate the classes
+LEFT_OUT = "left_out"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
@@ -88,6 +91,11 @@ class Solution(NamedTuple):
     def separated(self):
         """Whether the loss falls for ever along a ray, so that there is no optimum."""
         return self.status == "separated"
+
+    @property
+    def left_out(self):
+        """Whether columns that separate the classes at a size took no part in its search."""
+        return LEFT_OUT in self.flags
 
 
 @dataclass

@@ -100,7 +100,7 @@ class Store:
     def __init__(self, null, n_forced, max_k, scale, tol=1e-8, perfect=None):
         self.fits = {0: null}
         self.n_forced, self.last, self.scale, self.tol = n_forced, max_k, scale, tol
-        self.end = ""
+        self.end, self.apart = "", None  # apart: the separated fit that ended the sizes
         self.perfect = perfect or (lambda value, scale: value <= 1e-13 * scale)
 
     def tolerance(self, value):
@@ -131,6 +131,7 @@ class Store:
         """No size beyond k is worth having."""
         if k < self.last or not self.end:
             self.last, self.end = k, why
+            self.apart = self.fits[k] if why == "separated" else None
             for other in [j for j in self.fits if j > k]:
                 del self.fits[other]
 

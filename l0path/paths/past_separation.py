@@ -1,0 +1,234 @@
+"""What separates the classes at a size without a finite optimum, and the sizes beyond it.
+
+Complete separation ends a slice: every larger size is separated too. Where named columns separate
+some observations only (quasi-complete separation), larger sizes are searched on over the supports
+without those columns. The same is done under the Poisson loss, where columns send rates to zero.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..duality.recession import separating
+from ..losses import Poisson, mean_of_rows
+from .records import LEFT_OUT
+
+MOST = 10  # searches beyond separated sizes in one slice; each may name further columns
+REMEDY = (
+    "the coefficients have no finite optimum and stopped at |eta| = 30; add a little shrinkage, "
+    "lambda2=1e-3"
+)
+
+
+class Row(NamedTuple):
+    """The fit of a size, the class that was checked, a bound for all models of the size, and the
+    columns, or groups, that its search left out (numbers).
+    """
+
+    fit: tuple
+    optimality: str
+    bound: float
+    left: tuple = ()
+
+
+class Step(NamedTuple):
+    """A separated size k: what its columns do (text), and the columns, or groups, that the search
+    of larger sizes left out (numbers).
+    """
+
+    k: int
+    what: str
+    left: np.ndarray
+
+
+def apart(fit):
+    """Whether a fit is separated."""
+    return "separated" in fit.flags
+
+
+def separated_by(problem, fit):
+    """(whether the separation is complete, columns that separate) of a separated fit."""
+    Z = np.ascontiguousarray(problem.X.columns(fit.support).T)
+    if not isinstance(problem.loss, Poisson):
+        eta = fit.b0 + fit.b @ Z
+        if (problem.y * eta).min() > 0:
+            return True, fit.support
+    counts = isinstance(problem.loss, Poisson)
+    at = separating(
+        Z,
+        np.full(problem.y.size, -1.0) if counts else problem.y,
+        problem.intercept,
+        problem.lower[fit.support],
+        problem.upper[fit.support],
+        problem.y > 0 if counts else None,
+    )
+    return False, fit.support[at]
+
+
+def loss_of(problem, fit):
+    """Mean loss of a fit as its coefficients are; `Fit.value` of a separated one is lower."""
+    eta = problem.offset + fit.b0 + problem.X.columns(fit.support) @ fit.b
+    return mean_of_rows(problem.loss, problem.y, eta, problem.weights)
+
+
+def consequence(problem, names, fit):
+    """(what the columns or groups of a separated fit do, what follows), as texts."""
+    if isinstance(problem.loss, Poisson):
+        by = ", ".join(names[j] for j in separated_by(problem, fit)[1])
+        return f"send the rates of some rows to zero{f' by {by}' if by else ''}", REMEDY
+    complete, columns = separated_by(problem, fit)
+    if complete:
+        return "separate the classes completely", REMEDY
+    by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""
+    return f"separate the classes quasi-completely{by}", REMEDY
+
+
+def without(problem, left):
+    """A problem in which the columns, or groups, `left` cannot be chosen."""
+    if problem.groups is None:
+        usable = problem.usable.copy()
+        usable[left] = False
+        return replace(problem, usable=usable)
+    factor = problem.groups.factor.copy()
+    factor[left] = np.inf
+    return replace(problem, groups=problem.groups._replace(factor=factor))
+
+
+def marked(fit):
+    """A fit with the flag of a search that left out columns."""
+    return fit._replace(flags=(*fit.flags, LEFT_OUT))
+
+
+class PastSeparation:
+    """The sizes of a slice, and those beyond its quasi-completely separated ones.
+
+    Parameters
+    ----------
+    problem : Problem
+        What the first engine solved.
+    engine : object
+        An engine with a `store` that has run.
+    names : sequence of str
+        Names of the columns.
+    bound : callable
+        bound(k): what no model of size k falls below, NaN where that is not known.
+
+    Attributes
+    ----------
+    rows : dict of int to Row
+        The best fit of every size; those of searches that left out columns are marked.
+    steps : list of Step
+        The separated sizes that were passed.
+    engine : object
+        The last engine that has run.
+    rounds : list of dict
+        Those of all engines.
+    """
+
+    def __init__(self, problem, engine, names, bound):
+        self.problem, self.engine, self.names, self.steps = problem, engine, names, []
+        self.rounds = list(engine.rounds)
+        self.rows = {
+            k: Row(fit, engine.optimality(k), bound(k))
+            for k, fit in sorted(engine.store.fits.items())
+        }
+
+    @property
+    def unresolved(self):
+        """The separated fit at which the last search ended, None where it did not."""
+        store = self.engine.store
+        last = store.fits.get(store.last)
+        if store.apart is None and last is not None and apart(last):
+            return last
+        return store.apart
+
+    @property
+    def left(self):
+        """Numbers of all columns, or groups, that were left out."""
+        every = [step.left for step in self.steps]
+        return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *every]))
+
+    def chosen(self, fit):
+        """Numbers of the columns, or groups, of a fit."""
+        return fit.support if self.problem.groups is None else fit.groups
+
+    def run(self, search):
+        """Search the sizes beyond, until none of them is separated.
+
+        search(problem, supports, rows): an engine that has run on a problem from these supports, or
+        None where nothing may run any more; rows are those that are known already.
+        """
+        while self.unresolved is not None and len(self.steps) < MOST:
+            step = self.next_step()
+            if step is None:
+                return
+            problem = without(self.problem, step.left)
+            supports = [self.chosen(row.fit) for k, row in self.rows.items() if k]
+            left = np.union1d(self.left, step.left)
+            known = [s for s in supports if not np.isin(s, left).any()]
+            engine = search(problem, known, self.rows)
+            if engine is None:
+                return
+            self.problem, self.engine = problem, engine
+            self.steps.append(step)
+            self.rounds += engine.rounds
+            self.take()
+
+    def next_step(self):
+        """The Step past the separated size, None where its separation is complete or no column of
+        it can be left out.
+
+        Columns that the model of one size less has as well are kept: without the others they do
+        not separate.
+        """
+        fit, store = self.unresolved, self.engine.store
+        complete, columns = separated_by(self.problem, fit)
+        if complete or store.last == 0:
+            return None
+        left, groups = columns, self.problem.groups
+        if groups is not None:
+            left = np.intersect1d(fit.groups, groups.having(columns))
+        smaller = store.fits.get(store.last - 1, store.fits[0])
+        left = np.setdiff1d(left, self.chosen(smaller))
+        what, _ = consequence(self.problem, self.names, fit)
+        return Step(store.last, what, left) if left.size else None
+
+    def take(self):
+        """Let the fits of the last engine compete for their sizes."""
+        store, left = self.engine.store, tuple(self.left.tolist())
+        for k, fit in sorted(store.fits.items()):
+            if k not in self.rows or self.better(fit, self.rows[k].fit):
+                self.rows[k] = Row(marked(fit), self.engine.optimality(k), np.nan, left)
+
+    def better(self, fit, held):
+        """Whether a fit that is not separated has a lower loss than the one held at its size."""
+        if apart(fit):
+            return False
+        value = loss_of(self.problem, held) if apart(held) else held.value
+        return fit.value < value - self.engine.store.tolerance(value)
+
+    def labels(self, left):
+        """Names of columns, or groups, as a text."""
+        every = self.names if self.problem.groups is None else self.problem.groups.labels
+        return ", ".join(str(every[j]) for j in left)
+
+    def story(self):
+        """What was passed and what was left out, as a text."""
+        unit = "columns" if self.problem.groups is None else "groups"
+        passed = "; ".join(f"at k = {step.k} {unit} {step.what}" for step in self.steps)
+        return f"{passed}, so larger sizes were searched without {self.labels(self.left)}"
+
+    def note(self):
+        """What the claims of the marked rows refer to, as a text."""
+        sizes = {}
+        for k, row in sorted(self.rows.items()):
+            if row.left:
+                sizes.setdefault(row.left, []).append(str(k))
+        searched = [
+            f"without {self.labels(left)}: k = {', '.join(ks)}" for left, ks in sizes.items()
+        ]
+        return (
+            f"{self.story()}; the optimality of rows flagged {LEFT_OUT} compares them with "
+            f"supports without these only ({'; '.join(searched) or 'no row'})"
+        )
