@@ -639,12 +639,12 @@ def test_summaries_and_alternatives_are_those_of_all_exchanges_of_groups(loss, c
     assert list(table.index) == chosen and list(table.columns) == [
         "columns",
         "norm",
-        "loss_if_dropped",
+        "increase_if_dropped",
         "best_exchange",
         "exchange_change",
     ]
     np.testing.assert_allclose(
-        table.loss_if_dropped, [dropped[g] - now for g in chosen], rtol=1e-5, atol=1e-8
+        table.increase_if_dropped, [dropped[g] - now for g in chosen], rtol=1e-5, atol=1e-8
     )
     for g in chosen:
         best = min(
@@ -656,12 +656,12 @@ def test_summaries_and_alternatives_are_those_of_all_exchanges_of_groups(loss, c
         )
     other = path.alternatives(k=2, n=4)
     expected = sorted((v, *pair) for pair, v in swaps.items())[:4]
-    np.testing.assert_allclose(other.loss, [v for v, *_ in expected], rtol=1e-7)
+    np.testing.assert_allclose(other.objective, [v for v, *_ in expected], rtol=1e-7)
     assert (
         list(zip(other.dropped, other.added, strict=True)) == [tuple(pair) for _, *pair in expected]
         and other.proven.all()
     )
-    np.testing.assert_allclose(other.relative, other.loss / now - 1.0, atol=1e-9)
+    np.testing.assert_allclose(other.relative, other.objective / now - 1.0, atol=1e-9)
     path.save(tmp_path / "path.npz")
     pd.testing.assert_frame_equal(
         l0path.load(tmp_path / "path.npz").summary(k=2, X=X, y=y).table, table, rtol=1e-6
@@ -703,7 +703,7 @@ def test_a_summary_shows_coefficients_by_group_and_counts_shared_columns_once():
         for g in path.model(k=k).groups
     }
     np.testing.assert_allclose(
-        summary.table.loss_if_dropped,
+        summary.table.increase_if_dropped,
         [value[g] - path.table.objective[k] for g in summary.table.index],
         atol=1e-9,
     )

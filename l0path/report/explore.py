@@ -346,7 +346,7 @@ def _alternatives(path, data, count, limit, X, y, progress):
                 found = path.alternatives(index=i, n=count, X=X, y=y)
                 data["rows"][i] |= {
                     "alternatives": [
-                        [str(row.dropped), str(row.added), _short(row.loss), _short(row.relative)]
+                        [str(row.dropped), str(row.added), _short(row.objective), _short(row.relative)]
                         for row in found.itertuples()
                     ],
                     "proven": bool(found["proven"].all()),
