@@ -98,7 +98,7 @@ def test_summary_and_alternatives_are_those_of_brute_force():
         for row in near.itertuples():
             assert pairs[
                 path.names.index(row.dropped), path.names.index(row.added)
-            ] == pytest.approx(row.loss - base, abs=1e-7 * scale)
+            ] == pytest.approx(row.objective - base, abs=1e-7 * scale)
         assert near.proven.all()
 
 
@@ -150,7 +150,7 @@ def test_empty_and_full_models(squared):
     assert list(path.alternatives(k=0).columns) == [
         "dropped",
         "added",
-        "loss",
+        "objective",
         "relative",
         "proven",
     ]

@@ -424,7 +424,7 @@ def test_model_attributes():
         )
     assert (
         model.index == 2
-        and model.groups is None
+        and model.groups == model.features
         and model.support.tolist() == FRAMED.support(k=2).tolist()
     )
     assert (

@@ -10,6 +10,31 @@ import numpy as np
 ENCODE = 'encode them as numbers (pandas.get_dummies(X, drop_first=True, dtype=float)), or use the formula interface l0path.fit("y ~ a + C(b)", data)'
 
 
+def check_table(value, name="X"):
+    """Refuse a table that is not of pandas (polars, pyarrow, DuckDB ...): read as an array it would
+    lose the names of its columns, and predictions would go by position.
+    """
+    import pandas as pd
+
+    kind = type(value)
+    table = hasattr(kind, "__dataframe__") or (
+        hasattr(kind, "columns") and (hasattr(kind, "dtypes") or hasattr(kind, "fetchall"))
+    )
+    if isinstance(value, (pd.DataFrame, pd.Series)) or not table:
+        return
+    remedy = (
+        "collect().to_pandas()"
+        if hasattr(kind, "collect")
+        else "to_pandas()"
+        if hasattr(kind, "to_pandas")
+        else "df()"
+    )
+    raise TypeError(
+        f"{name} is a table of {kind.__module__.split('.')[0]} ({kind.__name__}), whose columns "
+        f"would be taken by position; pass {name}.{remedy}, a pandas DataFrame"
+    )
+
+
 def check_shape(shape, name="X"):
     """Refuse what is not n rows by p columns with n, p > 0."""
     if len(shape) == 1:

@@ -52,9 +52,11 @@ class Summary:
             else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
         )
         first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} rows"
+        about = f"{h['about']}; " if h["about"] else ""
+        tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
         second = (
-            f"loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality "
-            f"{h['optimality']}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
+            f"{about}loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality "
+            f"{h['optimality']}{tried}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
         )
         shrink = [
             f"{name} = {h[name]:.4g}"
@@ -194,6 +196,8 @@ def summary(
     )
     header = {
         "loss_name": self.meta.loss,
+        "about": self.meta.about,
+        "exchanges": model.exchanges,
         "penalty": self.penalty,
         "n": self.n,
         "p": self.p,
@@ -300,9 +304,9 @@ def alternatives(
             (near.names[out], near.names[into], base + (fit.value - near.value) + price, into)
         )
     rows = sorted(rows, key=lambda row: (row[2], row[3]))[:n]
-    frame = pd.DataFrame([row[:3] for row in rows], columns=["dropped", "added", "objective"]).astype(
-        {"dropped": object, "added": object, "objective": float}
-    )
+    frame = pd.DataFrame(
+        [row[:3] for row in rows], columns=["dropped", "added", "objective"]
+    ).astype({"dropped": object, "added": object, "objective": float})
     frame["relative"] = (frame["objective"] - base) / max(abs(base), 1e-12)
     frame["proven"] = bool(sound and (near.exact or every))
     return frame

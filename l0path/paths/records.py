@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..inputs import shown
 from ..losses import mean_loss
+
+TRIED = "m="  # begins the flag that says how many exchanges were tried; users see it in `summary`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,18 @@ class Meta:
         null = self.null_loss - self.floor
         return 1.0 - (loss - self.floor) / null if null > 0 else np.nan
 
+    @property
+    def about(self):
+        """What the linear predictor of a classification speaks for: "P(y = 'b')" where the loss has
+        probabilities, "positive class 'b'" else; "" for real responses.
+        """
+        if self.classes is None:
+            return ""
+        label = shown(self.classes[1])
+        if self.loss == "logistic":
+            return f"P({self.response or 'y'} = {label})"
+        return f"positive class {label}"
+
 
 class Solution(NamedTuple):
     """One point: support (sorted indices, forced ones included), beta on it and intercept in the
@@ -83,6 +98,17 @@ class Solution(NamedTuple):
     groups: Any = (
         None  # numbers of the chosen groups, ascending, forced ones included; None without groups
     )
+
+    @property
+    def noticed(self):
+        """The flags as one text, without the number of exchanges that were tried."""
+        return ", ".join(flag for flag in self.flags if not flag.startswith(TRIED))
+
+    @property
+    def exchanges(self):
+        """How many exchanges "refit_swap_m" is about; None for other kinds of optimality."""
+        found = [int(flag[len(TRIED) :]) for flag in self.flags if flag.startswith(TRIED)]
+        return found[0] if found and self.optimality == "refit_swap_m" else None
 
 
 @dataclass

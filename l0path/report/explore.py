@@ -262,7 +262,7 @@ def _rows(path, cv, ever, log):
                 "at": [at[int(j)] for j in s.support],
                 "b": [_short(b) for b in s.beta],
                 "optimality": s.optimality,
-                "flags": ", ".join(s.flags),
+                "flags": s.noticed,
                 "groups": None
                 if s.groups is None
                 else [str(meta.groups.labels[g]) for g in s.groups],
@@ -346,7 +346,12 @@ def _alternatives(path, data, count, limit, X, y, progress):
                 found = path.alternatives(index=i, n=count, X=X, y=y)
                 data["rows"][i] |= {
                     "alternatives": [
-                        [str(row.dropped), str(row.added), _short(row.objective), _short(row.relative)]
+                        [
+                            str(row.dropped),
+                            str(row.added),
+                            _short(row.objective),
+                            _short(row.relative),
+                        ]
                         for row in found.itertuples()
                     ],
                     "proven": bool(found["proven"].all()),
