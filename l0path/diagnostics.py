@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from .errors import refuse_masked
 from .paths import Path
 
 __all__ = ["support_recovery"]
@@ -123,6 +124,7 @@ def _models(source):
         labels = source.columns
     else:
         labels = None
+    refuse_masked(source, "coefficients")
     try:
         b = np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError):
@@ -146,6 +148,7 @@ def _truth(truth, p):
     """
     if hasattr(truth, "beta") and not isinstance(truth, (np.ndarray, pd.Series)):
         truth = np.asarray(truth.beta, dtype=np.float64)
+    refuse_masked(truth, "truth")
     values = np.asarray(truth)
     if values.ndim != 1:
         raise ValueError(

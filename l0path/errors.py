@@ -2,6 +2,8 @@
 argument, its value and the remedy.
 """
 
+import numpy as np
+
 
 class SeparationWarning(UserWarning):
     """A support predicts every class without error, so its coefficients have no finite optimum
@@ -11,3 +13,27 @@ class SeparationWarning(UserWarning):
 
 class ConvergenceWarning(UserWarning):
     """A restricted optimum was not reached to the wanted accuracy."""
+
+
+def refuse_masked(value, name):
+    """ValueError where a masked array hides entries: NumPy would use the data under the mask.
+
+    Parameters
+    ----------
+    value : object
+        What a user gave.
+    name : str
+        Its argument.
+    """
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} is a masked array with {np.ma.count_masked(value)} masked entries; drop those "
+            f"rows or entries, or give them values and pass {name}.filled(value)"
+        )
+
+
+def check_tol(tol):
+    """ValueError unless 0 < tol <= 1e-4: with a looser one claims of optimality mean nothing."""
+    number = isinstance(tol, (int, float, np.integer, np.floating))
+    if not (number and 0.0 < tol <= 1e-4):
+        raise ValueError(f"tol={tol!r} must be a positive number, at most 1e-4 (default 1e-8)")

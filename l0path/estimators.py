@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory, validate_dat
 
 from ._types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
-from .errors import ConvergenceWarning
+from .errors import ConvergenceWarning, refuse_masked
 from .fit import fit
 from .groups import make_groups
 from .inputs import number, sample_weights
@@ -139,6 +139,8 @@ class _Selected(SelectorMixin, BaseEstimator):
                 f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} "
                 f"or L0{other}CV"
             )
+        for name, value in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            refuse_masked(value, name)
         X, y = _checked(
             self, X, y, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes
         )

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from .errors import refuse_masked
+
 KINDS = (str, bool, int, float, np.generic)
 
 
@@ -111,6 +113,7 @@ def _listed(value, names):
         and set(map(str, value.index)) == set(names)
     ):
         value = value.rename(index=str).loc[names]
+    refuse_masked(value, "groups")
     if isinstance(value, np.ndarray) and value.ndim > 1:
         raise ValueError(
             f"groups has shape {value.shape}; give one label per column, a vector, or lists of "
@@ -310,6 +313,7 @@ def group_factor(value, groups, names):
         return np.ones(len(groups.labels))
     if by_label(value):
         return _named_factor(value, groups, names)
+    refuse_masked(value, "penalty_factor")
     try:
         out = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:

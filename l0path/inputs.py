@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .designs import Derived, as_design, check_finite, check_table
+from .errors import refuse_masked
 from .formula import Encoded
 from .groups import by_label, group_factor, make_groups, priced
 from .losses import CLASSIFICATION, Huber, make_loss
@@ -40,6 +41,7 @@ def flag(value, name):
 
 def vector(value, n, name, what="row of X"):
     """A float64 vector (n,) from an array, a Series or a scalar."""
+    refuse_masked(value, name)
     if isinstance(value, (pd.Series, pd.DataFrame)):
         value = value.to_numpy()
     try:
@@ -129,6 +131,7 @@ def _complete(y, n):
     if y is None:
         raise ValueError("y is missing: pass one response per row of X")
     check_table(y, "y")
+    refuse_masked(y, "y")
     if isinstance(y, pd.DataFrame):
         if y.shape[1] != 1:
             raise ValueError(
@@ -241,6 +244,7 @@ def which(value, names, name):
     p = len(names)
     if value is None:
         return np.empty(0, dtype=np.int64)
+    refuse_masked(value, name)
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         value = [value]
     try:
@@ -317,6 +321,21 @@ def sample_weights(value, n):
     return out
 
 
+def _offset(value, weights, loss):
+    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
+    out = finite(vector(value, weights.size, "offset"), "offset")
+    most = 700.0 if loss == "poisson" else LARGEST
+    top = float(np.abs(out[weights > 0]).max())
+    if top > most:
+        why = "exp(offset) would" if loss == "poisson" else "their losses"
+        raise ValueError(
+            f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
+            "numbers; "
+            + ("give the logarithm of the exposure" if loss == "poisson" else "rescale it")
+        )
+    return out
+
+
 def class_weights(value, classes, loss):
     """None, "balanced" or the pair of weights of (negative, positive)."""
     if value is None:
@@ -387,7 +406,7 @@ def parse(
     weights = sample_weights(sample_weight, design.n)
     if not read and not weights.all():
         check_finite(design, names)
-    shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
+    shift = None if offset is None else _offset(offset, weights, loss)
     record = make_loss(
         loss, number(gamma, "gamma"), 1.0 if delta is None else number(delta, "delta")
     )

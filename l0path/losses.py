@@ -253,6 +253,25 @@ def mean_loss(loss, y, eta, weights):
     return total
 
 
+def mean_of_rows(loss, y, eta, weights):
+    """`mean_loss` over the rows of positive weight: 0 exp(eta) is no number where exp overflows.
+
+    Parameters
+    ----------
+    loss : record of this module
+    y, eta, weights : ndarray of shape (n,)
+        Weights sum to one.
+
+    Returns
+    -------
+    float
+    """
+    seen = weights > 0.0
+    if not seen.all():
+        y, eta, weights = y[seen], eta[seen], weights[seen]
+    return float(mean_loss(loss, y, eta, weights))
+
+
 @njit
 def derivatives(loss, y, eta, weights, slopes, curvatures):
     """Fill slopes_i = w_i loss'(eta_i) and curvatures_i = w_i loss''(eta_i); returns the mean

@@ -361,7 +361,8 @@ class PenalisedPath:
                     i
                     for i, point in enumerate(self.points)
                     if "separated" not in point.fit.flags
-                    and self._proven.get(self._key(point), (0,))[0] <= stage
+                    # one that an earlier check left unverified stays so: its search ended early
+                    and self._proven.get(self._key(point), (0,))[0] == stage
                 ]
                 if not todo:
                     break

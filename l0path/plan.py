@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .errors import check_tol, refuse_masked
 from .solvers.branch_and_bound import BranchAndBound
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.dual_iht import DualIHT
@@ -87,6 +88,7 @@ def make_plan(
         raise ValueError(f"grid={grid!r} is not known; choose 'support' or 'lambda0'")
     sizes, max_k = None, None if max_k is None else _whole(max_k, "max_k", 0)
     if k is not None:
+        refuse_masked(k, "k")
         listed = (
             list(k)
             if isinstance(k, (list, tuple, range, pd.Series, pd.Index))
@@ -109,11 +111,11 @@ def make_plan(
             "k= needs grid='support'; on a lambda0 grid use max_k= and choose a size afterwards "
             "with path.model(k=)"
         )
-    for name, value in (("tol", tol), ("time_limit", time_limit)):
-        if (value is not None or name == "tol") and not (
-            isinstance(value, (int, float, np.integer, np.floating)) and value > 0
-        ):
-            raise ValueError(f"{name}={value!r} must be a positive number")
+    check_tol(tol)
+    if time_limit is not None and not (
+        isinstance(time_limit, (int, float, np.integer, np.floating)) and time_limit > 0
+    ):
+        raise ValueError(f"time_limit={time_limit!r} must be a positive number")
     if (
         random_state is not None
         and not isinstance(random_state, np.random.Generator)
@@ -151,6 +153,7 @@ def _whole(value, name, least):
 
 
 def _numbers(value, name):
+    refuse_masked(value, name)
     try:
         out = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
     except (TypeError, ValueError) as error:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .. import formula
 from .._types import Matrix, Seed
 from .._warnings import recorded
+from ..errors import refuse_masked
 from ..inputs import finite, parse, same_index, vector
 from ..losses import canonical_name
 from ..paths import Model
@@ -325,6 +326,7 @@ def _rows_of(X):
             f"X is a design ({type(X).__name__}) whose rows cannot be taken apart; pass nested_cv "
             "an array, a DataFrame or a sparse matrix"
         )
+    refuse_masked(X, "X")
     array = np.asarray(X)
     return lambda rows: array[rows]
 
@@ -337,5 +339,6 @@ def _take(value, rows, name):
         return value.iloc[rows]
     if isinstance(value, (pd.api.extensions.ExtensionArray, pd.Index)):
         return value[rows]
+    refuse_masked(value, name)
     array = np.asarray(value)
     return finite(vector(value, rows.size, name), name) if array.ndim == 0 else array[rows]

@@ -129,7 +129,12 @@ WHOLE = {"r2": _r2, "auc": _auc}
 
 
 def score(metric, held):
-    """The score of held-out rows."""
+    """The score of held-out rows of positive weight; the others may have predictions that
+    overflow.
+    """
+    seen = held.weights > 0.0
+    if seen.any() and not seen.all():
+        held = held._replace(y=held.y[seen], eta=held.eta[seen], weights=held.weights[seen])
     with np.errstate(over="ignore", invalid="ignore"):
         if metric.rows is None:
             return float(metric.score(held))

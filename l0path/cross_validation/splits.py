@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from ..errors import refuse_masked
 from ..inputs import shown
 
 WHAT = "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold ids, one per row"
@@ -157,6 +158,7 @@ def _drawn(count, data, groups, seed):
 
 def _labels(value, n, name):
     """Labels (n,) as integer codes."""
+    refuse_masked(value, name)
     array = value if isinstance(value, (pd.Series, pd.Categorical)) else np.asarray(value)
     if np.ndim(array) != 1 or len(array) != n:
         raise ValueError(
@@ -173,6 +175,7 @@ def _labels(value, n, name):
 
 def _given(cv, n):
     """Pairs, or fold ids: each label's rows are left out once, in the order of the labels."""
+    refuse_masked(cv, "cv")
     items = list(cv)
     scalar = pd.api.types.is_scalar
     if items and all(
@@ -202,6 +205,7 @@ def _given(cv, n):
 
 def _rows(value, n, i, what):
     """Row indices of a fold from indices or a mask."""
+    refuse_masked(value, f"cv (the {what} rows of fold {i})")
     rows = np.asarray(value)
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)

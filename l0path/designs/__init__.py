@@ -28,6 +28,7 @@ from l0path.designs.shared import AllRows, TrainingSet
 from l0path.designs.standardized import Reordered, Standardized
 
 from .._types import Columns, Design, Matrix
+from ..errors import refuse_masked
 
 __all__ = [
     "Additive",
@@ -318,11 +319,7 @@ def _positions(parents, names):
 
 def _from_array(X):
     """Dense design of an array or of nested lists."""
-    if np.ma.is_masked(X):
-        raise ValueError(
-            f"X is a masked array with {np.ma.count_masked(X)} masked entries; drop those rows, or "
-            "impute the entries and pass X.filled(value)"
-        )
+    refuse_masked(X, "X")
     try:
         X = np.asarray(X)
     except ValueError as error:

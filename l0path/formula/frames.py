@@ -5,6 +5,8 @@ dtypes, and what was learned as JSON.
 import numpy as np
 import pandas as pd
 
+from ..errors import refuse_masked
+
 FOLDS = ("cv", "outer")
 
 
@@ -68,6 +70,7 @@ def _at_rows(value, keep, name, data):
             f"data and {name} have different indexes; align them first (for example {name} = "
             f"{name}.loc[data.index]) or pass {name}.to_numpy()"
         )
+    refuse_masked(value, name)
     if name in FOLDS:
         return (
             value

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..formula import Encoded
-from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_loss
+from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_of_rows
 from ..problem import Data
 from .model import Model
 from .records import Meta, Solution, Source
@@ -658,7 +658,7 @@ class Path:
         eta = self._link(data.design, s) + (0.0 if data.offset is None else data.offset)
         b = s.beta * self.meta.scale[s.support]
         value = (
-            mean_loss(data.loss, data.y, eta, row_weights(data))
+            mean_of_rows(data.loss, data.y, eta, row_weights(data))
             + s.lambda1 * np.abs(b).sum()
             + s.lambda2 * b @ b
         )

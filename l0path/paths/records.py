@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..inputs import shown
-from ..losses import mean_loss
+from ..losses import mean_of_rows
 
 TRIED = "m="  # begins the flag that says how many exchanges were tried; users see it in `summary`
 
@@ -150,7 +150,7 @@ def in_user_units(
     eta = intercept + predicted
     if data.offset is not None:
         eta = eta + data.offset
-    loss = float(mean_loss(data.loss, data.y, eta, weights))
+    loss = mean_of_rows(data.loss, data.y, eta, weights)
     b = beta * X.scale[support]
     shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     grouped = problem.groups
@@ -205,7 +205,7 @@ def in_user_units(
         loss=loss,
         shrinkage=shrinkage,
         objective=objective,
-        lower_bound=objective if alone else float("nan"),
+        lower_bound=objective if alone and status == "converged" else float("nan"),
         status=status,
         optimality=optimality,
         flags=flags,

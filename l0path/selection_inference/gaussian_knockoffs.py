@@ -14,6 +14,8 @@ or for the distribution of a row (Candes, Fan, Janson & Lv, JRSS B 80, 2018, equ
 import numpy as np
 from scipy import linalg
 
+from ..errors import refuse_masked
+
 METHODS = ("mvr", "sdp", "equi")
 SWEEPS = 100  # of the coordinate descents, at most
 LAST = 2e-4  # weight of the barrier at which "sdp" stops
@@ -132,6 +134,7 @@ def model_knockoffs(X, mean, covariance, method, rng):
 
 def checked(s, sigma):
     """s as the user gave it, in [0, 2 Sigma]."""
+    refuse_masked(s, "s")
     s = np.asarray(s, dtype=np.float64).ravel()
     if s.size == 1:
         s = np.full(len(sigma), s[0])

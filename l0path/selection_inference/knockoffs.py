@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Seed
 from ..cross_validation.run import FINISHED, draw_seed
 from ..designs import as_design, threads
-from ..errors import ConvergenceWarning
+from ..errors import ConvergenceWarning, refuse_masked
 from ..losses import Squared
 from ..plan import refuse
 from ..solve import solve
@@ -260,6 +260,7 @@ def _moments(A, usable, covariance):
         return mean, ledoit_wolf((A[:, usable] - mean) / scale, assume_centered=True)[0] * np.outer(
             scale, scale
         )
+    refuse_masked(covariance, "covariance")
     sigma = np.asarray(covariance, dtype=np.float64)
     p = A.shape[1]
     if sigma.shape != (p, p) or not np.isfinite(sigma).all():

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import check_tol
 from ..losses import derivatives, mean_loss, name_of
 from ..penalties import Separable, entry
 from .descent_kernels import cd_gram, cd_rows, frozen_swaps, probe_entries
@@ -43,8 +44,7 @@ class CoordinateDescent:
     n_stable: int = 2
 
     def __post_init__(self):
-        if not self.tol > 0:
-            raise ValueError(f"tol={self.tol!r} must be a positive number")
+        check_tol(self.tol)
         if min(self.max_sweeps, self.screen_size, self.n_stable) < 1:
             raise ValueError(
                 f"max_sweeps={self.max_sweeps!r}, screen_size={self.screen_size!r} and "

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..duality.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
+from ..errors import check_tol
 from ..losses import Squared, derivatives, name_of
 from .coordinate_descent import entry_gains
 from .sparse_path import solve_size
@@ -50,8 +51,7 @@ class DualIHT:
     seed: int = 0
 
     def __post_init__(self):
-        if not self.tol > 0:
-            raise ValueError(f"tol={self.tol!r} must be a positive number")
+        check_tol(self.tol)
         for name, least in (("blocks", 1), ("max_iter", 1), ("seed", 0)):
             value = getattr(self, name)
             if not (value is None and name == "max_iter") and (

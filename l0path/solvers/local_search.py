@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import check_tol
 from ..losses import Squared
 
 
@@ -60,6 +61,7 @@ class LocalSearch:
                 f"swap_size={self.swap_size!r} must be a whole number >= 1: columns exchanged at a "
                 "time"
             )
+        check_tol(self.tol)
         if (self.n_best is not None and self.n_best < 1) or self.max_swaps < 1:
             raise ValueError(
                 f"n_best={self.n_best!r} and max_swaps={self.max_swaps!r} must be at least 1"

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import check_tol
 from ..losses import smoothness
 from ..problem import Fit
 from .coordinate_descent import SAFETY, entry_gains, make_descent
@@ -51,10 +52,9 @@ class PrimalDual:
     max_rounds: int = 50
 
     def __post_init__(self):
-        if not (self.tol > 0 and self.include > 0):
-            raise ValueError(
-                f"tol={self.tol!r} and include={self.include!r} must be positive numbers"
-            )
+        check_tol(self.tol)
+        if not self.include > 0:
+            raise ValueError(f"include={self.include!r} must be a positive number")
         if self.step is not None and not self.step > 0:
             raise ValueError(
                 f"step={self.step!r} must be a positive number, or None for safe steps"

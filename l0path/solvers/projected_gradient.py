@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import check_tol
 from ..losses import smoothness
 from . import extrapolation
 from .sparse_path import slopes_at, solve_size
@@ -65,8 +66,7 @@ class ProjectedGradient:
             raise ValueError(
                 f"step={self.step!r} is not known; choose one of {', '.join(STEPS)}, or None"
             )
-        if not self.tol > 0:
-            raise ValueError(f"tol={self.tol!r} must be a positive number")
+        check_tol(self.tol)
         for name in ("identify", "max_iter"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, np.integer)) and value >= 1):
@@ -386,6 +386,8 @@ class _Run:
         s, view, previous, far, t_old, t = self.settings, self.view, x, x, 0.0, 1.0
         while self.maps < s.maps:
             self.poll()
+            if not math.isfinite(far.value):  # nothing is extrapolated from where exp overflows
+                far = x
             y = view.at(
                 x.w + t_old / t * (far.w - x.w) + (t_old - 1.0) / t * (x.w - previous.w),
                 x.b0 + t_old / t * (far.b0 - x.b0) + (t_old - 1.0) / t * (x.b0 - previous.b0),
@@ -394,9 +396,10 @@ class _Run:
             gradient = view.gradient(x)
             near, step = self.step(x, gradient)
             J_near = self.J
-            J_far, far = self.mapped(
-                y, view.gradient(y), self.floor
-            )  # y has more than k columns: no descent from it can be asked for
+            with np.errstate(over="ignore", invalid="ignore"):  # where exp(eta) is huge at y
+                J_far, far = self.mapped(
+                    y, view.gradient(y), self.floor
+                )  # y has more than k columns: no descent from it can be asked for
             still = self.residual(x, gradient, near, step) < s.tol
             previous, t_old, t = x, t, 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
             x, self.J = (far, J_far) if far.value <= near.value else (near, J_near)

@@ -171,11 +171,9 @@ class RowModel(WorkingColumns):
         if self.name == "logistic":
             return float(np.log((1 + mean) / (1 - mean)))
         if self.name == "poisson":
+            top = float(p.offset.max())  # exp(offset) alone may overflow
             return float(
-                np.log(
-                    max(mean, 1e-12)
-                    / max(float(p.weights @ np.exp(np.clip(p.offset, -30, 30))), 1e-300)
-                )
+                np.log(max(mean, 1e-12)) - top - np.log(p.weights @ np.exp(p.offset - top))
             )
         if self.name == "huber":
             return float(np.median(p.y - p.offset))
