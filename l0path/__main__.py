@@ -4,6 +4,7 @@ chooses a model, prints it and writes coefficients, table, path file, plots and 
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -142,6 +143,8 @@ def prepare(frame, options, say):
         raise ValueError(
             f"--response {options.response} is named by --drop or --weights too; leave it out there"
         )
+    if not len(frame):
+        raise ValueError(f"{options.file} has no rows, only a header")
     complete = frame.drop(columns=[c for c in drop if c != options.weights]).dropna()
     if len(complete) < len(frame):
         say(
@@ -207,6 +210,18 @@ def choose_loss(options, y, say):
     return "logistic" if classes else "squared"
 
 
+def check_out(folder):
+    """Refuse a folder that cannot be made or written into, before the work begins."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"--out {folder} is no folder that can be written to ({error.strerror}); name another"
+        ) from error
+
+
 def positive(text, y, loss):
     """The label of y that --pos-label names by its text, None without one."""
     if text is None or loss not in CLASSIFICATION:
@@ -225,6 +240,7 @@ def run_fit(options, say=print):
     """Fit, choose, print and write; returns (path, index of the chosen model)."""
     import l0path
 
+    check_out(options.out)
     X, y, encoded = (from_formula if options.formula else prepare)(read(options.file), options, say)
     loss = choose_loss(options, y, say)
     lambda2 = options.lambda2

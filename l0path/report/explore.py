@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix
 from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
+from ..paths.archive import file_name
 from ..progress import Bar
 
 CRITERIA = ("bic", "ebic", "aic")
@@ -114,6 +115,8 @@ def explore(
     those of the fit, TypeError for a cv that is none, OSError where the file cannot be written.
     """
     _check(self, cv, alternatives, time_limit)
+    if file is not None:
+        file = file_name(file, "path.explore('path.html')")
     data = _page_data(self, cv)
     data["title"] = title = "Best-subset path" if title is None else str(title)
     _alternatives(self, data, int(alternatives), time_limit, X, y, progress)
