@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from .designs import Derived, as_design, check_finite, check_table
+from .designs import Derived, as_design, check_finite
+from .designs.checks import check_table
 from .errors import refuse_masked
 from .formula import Encoded
 from .groups import by_label, group_factor, make_groups, priced

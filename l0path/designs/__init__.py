@@ -48,7 +48,6 @@ __all__ = [
     "as_design",
     "blocks",
     "check_finite",
-    "check_table",
     "convert",
     "derived",
     "directions",

@@ -260,16 +260,11 @@ class Formula:
         of the fit.
         """
         m, others = len(data), [name for name in self.used() if name not in needed]
-        return data[needed].assign(
-            **{
-                name: pd.Series(
-                    [self.example[name][0]] * m,
-                    index=data.index,
-                    dtype="category" if self.example[name][1] else None,
-                )
-                for name in others
-            }
-        )
+        out = {name: data[name].array for name in needed}
+        for name in others:
+            value, category = self.example[name]
+            out[name] = pd.Categorical([value] * m) if category else [value] * m
+        return pd.DataFrame(out, index=data.index)
 
     def encode(self, data, features=None):
         """`Encoded` of new rows: levels, knots and centres are those of the fit. ValueError for
