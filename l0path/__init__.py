@@ -55,6 +55,7 @@ Path.plot_roc, Path.plot_calibration, CVPath.plot_roc, CVPath.plot_calibration =
     plots.plot_cv_roc,
     plots.plot_cv_calibration,
 )
+NestedCV.plot_roc, NestedCV.plot_calibration = plots.plot_nested_roc, plots.plot_nested_calibration
 diagnostics.plot_recovery = plots.plot_recovery
 (
     Path._repr_html_,

@@ -94,7 +94,8 @@ def fit(
     pos_label : the positive class, whose probability the model is about; None: the last of the two
         labels in sorted (or category) order. The output says it: "P(y = 'b')".
     loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber"
-        (threshold `delta` in units of y, None: 1.345 x normalised MAD), "poisson".
+        (threshold `delta` in units of y, None: from the residuals of a robust pilot fit, see
+        docs/losses.md; `path.delta` has it), "poisson".
     penalty : "L0", "L0L1", "L0L2", "L0L1L2": the terms that get a default grid of `n_shrink`
         values. lambda1 / lambda2 given (scalar or sequence) are always used; neither given nor
         named means 0.
@@ -264,4 +265,5 @@ def fit(
             check_columns=True,
             certify=bool(certify),
             formula=encoding,
+            pilot=loss == "huber" and delta is None,
         )

@@ -13,8 +13,8 @@ from .designs.checks import check_table
 from .errors import refuse_masked
 from .formula import Encoded
 from .groups import by_label, group_factor, make_groups, priced
-from .losses import CLASSIFICATION, Huber, make_loss
-from .problem import Data, default_delta, row_weights
+from .losses import CLASSIFICATION, make_loss
+from .problem import Data, row_weights
 
 LARGEST = (
     1e100  # values of y beyond, or all below the inverse, are refused: their squares are summed
@@ -390,6 +390,7 @@ def parse(
 ):
     """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked
     through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0.
+    delta=None: the threshold 1 stands in for the one that `solve` finds.
     """
     X = X.X if isinstance(X, Encoded) else X
     same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
@@ -454,8 +455,6 @@ def parse(
             "y is zero in every row with positive weight; loss='poisson' has no finite intercept "
             "then"
         )
-    if loss == "huber" and delta is None:
-        data = replace(data, loss=Huber(float(default_delta(target, full, shift))))
     by_name = (
         isinstance(X, pd.DataFrame)
         or (feature_names is None and isinstance(getattr(X, "names", None), list))

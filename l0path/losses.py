@@ -354,8 +354,8 @@ def make_loss(name, gamma=0.25, delta=1.0):
     if name == "huber":
         if not (np.isfinite(delta) and delta > 0):
             raise ValueError(
-                f"delta={delta!r} must be a positive number in units of y (None: 1.345 x "
-                "normalised MAD)"
+                f"delta={delta!r} must be a positive number in units of y (None: from "
+                "the residuals of a robust pilot fit)"
             )
         return Huber(float(delta))
     return (NAMES | EXACT)[name]()

@@ -237,21 +237,6 @@ def _least(loss, y, weights, size):
     return 0.0, 8 * (EPS * size) ** 2 if isinstance(loss, Squared | Huber) else 0.0
 
 
-def default_delta(y, weights, offset):
-    """Threshold of the Huber loss: 1.345 times the normalised median absolute deviation (MAD /
-    0.6745) of y - offset about its weighted median (Huber 1964; 95 % efficiency at the normal).
-    """
-    r = y if offset is None else y - offset
-    deviation = np.abs(r - weighted_median(r, weights))
-    spread = weighted_median(deviation, weights) / 0.6744897501960817
-    if not spread > 0:
-        raise ValueError(
-            "delta=None cannot be set from y: more than half of its values are equal, so their "
-            "median absolute deviation is 0; pass delta= in units of y"
-        )
-    return 1.345 * spread
-
-
 def weighted_median(x, weights):
     """Smallest x_i with at least half the weight at or below it, averaged with the next where the
     half is met exactly.

@@ -16,7 +16,7 @@ from .duality.conjugates import smooth
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .formula import marginality_notes
-from .grids import hull, hull_grid, shrink_grid
+from .grids import huber_threshold, hull, hull_grid, shrink_grid
 from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
 from .paths.records import TRIED, Meta, Source, in_user_units
@@ -95,10 +95,11 @@ def solve(
     clock=None,
     certify=False,
     formula=None,
+    pilot=False,
 ):
     """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1,
     lambda2) pairs of an earlier fit; known: AllRows of it; certify: lower bounds too.
-    formula: what X was made by.
+    formula: what X was made by. pilot: the threshold of the Huber loss is to be found first.
 
     The model on the working columns stays in the path's source for who wants its products; who does
     not takes it off, because it holds Gram rows over all columns.
@@ -106,6 +107,8 @@ def solve(
     notes, clock = list(notes), Clock(plan.time_limit) if clock is None else clock
     with deferred_interrupts(clock):
         problem = pose(data, keep, known)
+        if pilot:
+            data, problem = _with_threshold(data, problem, notes, clock)
         if check_columns:
             notes += inputs.constant_notes(data, problem)
             pairs, more = without_copies(data, problem, ridge_in(plan, slices))
@@ -127,6 +130,18 @@ def solve(
         path = run.path(by_name, response)
         path._source.extra["model"] = run.model
         return path
+
+
+def _with_threshold(data, problem, notes, clock):
+    """The data and the problem with the default threshold of the Huber loss."""
+    delta, exact = huber_threshold(problem, clock.over)
+    if exact:
+        notes.append(
+            "more than half of the residuals of a pilot fit are equal, so the threshold of the "
+            f"Huber loss is a floor, delta = {delta:.4g}; pass delta= in units of y to set it"
+        )
+    loss = Huber(delta)
+    return replace(data, loss=loss), replace(problem, loss=loss)
 
 
 def rehulled(solutions, cost):

@@ -146,11 +146,6 @@ WRONG = {
         TypeError,
         r"y mixes labels.*y.astype\(str\)",
     ),
-    "no spread for huber": (
-        dict(y=np.where(np.arange(N) < 5, Y, 1.0), loss="huber"),
-        ValueError,
-        "delta=None.*pass delta=",
-    ),
     # rows that do not match
     "index of y": (
         dict(X=FRAME, y=pd.Series(Y, index=range(1, N + 1))),

@@ -584,18 +584,6 @@ def test_default_sizes():
     assert l0path.fit(X, y, sample_weight=(np.arange(31) < 20) * 1.5).table.k.max() == 10
 
 
-def test_default_huber_threshold_is_the_normalised_mad():
-    rng = np.random.default_rng(6)
-    X, w = rng.normal(size=(41, 5)), np.ones(41)
-    y = X[:, 0] + rng.standard_t(2, size=41)
-    delta = 1.345 * np.median(np.abs(y - np.median(y))) / 0.6744897501960817
-    path = l0path.fit(X, y, loss="huber", max_k=2, sample_weight=w)
-    assert path.meta.loss_parameter == pytest.approx(delta, rel=1e-12)
-    assert path.model(k=2).objective == pytest.approx(
-        oracles.best_subsets(X, y, 2, loss="huber", delta=delta)[2][0], rel=1e-9
-    )
-
-
 def test_l0learn_scale():
     """Spec A.2: squared lambda0 = sd_y^2 L0, lambda1 = sd_y L1; classes lambda0 = L0 / n, lambda1 =
     L1 / sqrt(n); lambda2 as it is.

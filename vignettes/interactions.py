@@ -109,7 +109,7 @@ for (name, cv), color in zip(cvs.items(), (BLUE, ORANGE), strict=True):
     ax.errorbar(table.k + (0.08 if color == ORANGE else -0.08), table.cv_mean, table.cv_se, color=color, marker="o", markersize=4, linewidth=1.4, elinewidth=0.9, capsize=2)
     best = cv.model("min")
     ax.annotate(f"{name}: {cv.path.p} features\nleast {table.cv_mean.min():.3g} at k = {best.k}", (table.k.iloc[-1], table.cv_mean.iloc[-1]), xytext=(8, 0), textcoords="offset points", color=color, va="center", annotation_clip=False)
-plain(ax, xlabel="features in the model, k", ylabel="held-out mean squared error", yscale="log")
+plain(ax, xlabel="predictors in the model, k", ylabel="held-out mean squared error", yscale="log")
 print("; ".join(f"{name}: {FOLDS} folds and a fit in {s:.1f} s" for name, s in seconds.items()))
 
 # %% [markdown]
@@ -258,8 +258,8 @@ for (name, cv), color in zip({"genes alone": genes_cv, "with products": pairs_cv
     axes[0].plot(sizes, np.mean(noise[name], axis=0), color=color, linestyle="--", linewidth=1, label=f"{name}, responses shuffled")
     axes[1].errorbar(sizes + (0.06 if color == ORANGE else -0.06), 1 - cv.table.cv_mean / null, cv.table.cv_se / null, color=color, marker="o", markersize=4, elinewidth=0.9, capsize=2, label=name)
 axes[1].axhline(0, color=GREY, linewidth=0.6)
-plain(axes[0], xlabel="features in the model, k", ylabel="share of variance explained, rows of the fit", ylim=(0, 1))
-plain(axes[1], xlabel="features in the model, k", ylabel="the same on held-out rows")
+plain(axes[0], xlabel="predictors in the model, k", ylabel="share of variance explained, rows of the fit", ylim=(0, 1))
+plain(axes[1], xlabel="predictors in the model, k", ylabel="the same on held-out rows")
 axes[0].legend(frameon=False, fontsize=9)
 axes[1].legend(frameon=False, fontsize=9)
 for name, cv in (("genes alone", genes_cv), ("with products", pairs_cv)):

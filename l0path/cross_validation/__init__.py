@@ -2,10 +2,13 @@
 searched on its training rows alone, and every solution is scored on the rows left out.
 """
 
+from .comparing import difference, metrics, rescore
 from .nested import NestedCV, nested_cv
 from .result import CVPath
 from .rules import one_standard_error
 from .run import cv_fit
 from .validation import validate
+
+CVPath.rescore, CVPath.metrics, CVPath.difference = rescore, metrics, difference
 
 __all__ = ["CVPath", "NestedCV", "cv_fit", "nested_cv", "one_standard_error", "validate"]

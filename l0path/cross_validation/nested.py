@@ -43,11 +43,16 @@ class NestedCV:
         test)] row indices of the outer folds.    repeats : (folds,) the repeat of each.
     held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it,
         averaged over repeats; NaN for a row in no fold.
+    plot_roc(), plot_calibration() : of the held-out predictions of a classification.
     scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.
         random_state : the seed that drew the folds.
     status : "complete: ...", or what stopped the run; then all of the above is of the outer folds
         that finished.
     """
+
+    # bound in `l0path/__init__`
+    plot_calibration: Callable[..., Any]
+    plot_roc: Callable[..., Any]
 
     def __init__(
         self,
@@ -61,8 +66,11 @@ class NestedCV:
         random_state: int,
         status: str,
         repeats: np.ndarray,
+        y: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> None:
         self.status, self.repeats = status, repeats
+        self._y, self._weights = y, weights
         self.table, self.models, self.splits, self.held_out = table, models, splits, held_out
         self.scoring, self.greater_is_better, self.which, self.random_state = (
             metric.name,
@@ -282,6 +290,8 @@ def nested_cv(
         random_state=seed,
         status=status,
         repeats=repeats_of(splits)[: len(models)],
+        y=data.y,
+        weights=data.weights,
     )
 
 

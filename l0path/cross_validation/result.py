@@ -51,7 +51,10 @@ class CVPath:
         of Machine Learning Research 5, 2004).
     """
 
-    # bound in `l0path/__init__`
+    # bound in `l0path/__init__`, the first three in this folder's
+    difference: Callable[..., pd.Series]
+    metrics: Callable[..., pd.DataFrame]
+    rescore: Callable[..., CVPath]
     explore: Callable[..., Any]
     plot: Callable[..., Any]
     plot_calibration: Callable[..., Any]
@@ -88,7 +91,9 @@ class CVPath:
         )
         self.repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
         self._fits, self._spread = fits, over_rows
+        self._notes = list(notes)  # without those about the choice, which depend on the metric
         self.notes += self._edges()
+        self._prefer_slice()
 
     @property
     def table(self) -> pd.DataFrame:
@@ -258,6 +263,14 @@ class CVPath:
             if formula is None or formula.index is None
             else pd.Series(values, index=formula.index, name=self.path.meta.response)
         )
+
+    def _prefer_slice(self):
+        """Tell the path which slice was chosen, for its plots."""
+        try:
+            best = self.path.solutions[self.index("min")].slice
+        except LookupError:
+            return
+        self.path._source.extra.setdefault("slice", best)
 
     def _edges(self):
         """Notes where the best solution lies at an edge of what was tried."""

@@ -29,6 +29,7 @@ from ..problem import known_of
 from ..progress import Bar
 from ..solve import solve
 from ..working_set import Clock
+from .comparing import fold_scores
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 from .splits import check_arguments, make_splits, repeats_of
@@ -397,23 +398,13 @@ def _too_few(path, end, done, total, time_limit):
 def assemble(path, data, splits, outcomes, metric, seed, end):
     """Match every fold's solutions with the full fit's, and score them on the rows left out."""
     numbers = [outcome.number for outcome in outcomes]
-    scores, repeated, fits, notes = (
-        np.empty((len(path), len(outcomes))),
-        np.zeros((len(path), len(outcomes)), dtype=bool),
-        [],
-        [],
-    )
+    repeated, fits, notes = np.zeros((len(path), len(outcomes)), dtype=bool), [], []
     for column, outcome in enumerate(outcomes):
         matched, repeated[:, column] = match(
             outcome.solutions, path.solutions, path.meta.grid == "lambda0"
         )
         fits.append(matched)
-        test, known = splits[outcome.number][1], {}
-        for i, s in enumerate(matched):
-            if id(s) not in known:
-                eta = linear_predictor(data.design, data.offset, s)[test]
-                known[id(s)] = score(metric, Held(data.y[test], eta, data.weights[test], path))
-            scores[i, column] = known[id(s)]
+    scores = fold_scores(path, data, [splits[i] for i in numbers], fits, metric)
     index = path.table.index
     short = repeated.any(axis=0)
     if short.any():

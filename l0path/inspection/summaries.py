@@ -66,6 +66,10 @@ class Summary:
         if np.isfinite(h["lambda0_high"]) or h["lambda0_low"] > 0:
             shrink.append(f"best for lambda0 in [{h['lambda0_low']:.4g}, {h['lambda0_high']:.4g})")
         flags = [f"flags: {h['flags']}"] if h["flags"] else []
+        if h["delta"] is not None:
+            flags.append(
+                f"delta = {h['delta']:.4g}: {h['beyond_delta']} of {h['n']} observations are beyond"
+            )
         return [
             first,
             second,
@@ -202,6 +206,8 @@ def summary(
         "n": self.n,
         "p": self.p,
         "groups": None if groups is None else len(groups.labels),
+        "delta": self.delta,
+        "beyond_delta": _beyond(self, s, self.data(X, y)),
     }
     return Summary(table, {**header, **{key: getattr(model, key) for key in keys}}, coef)
 
@@ -209,6 +215,17 @@ def summary(
 def _around(path, index, X, y):
     """The exchanges around a solution, of columns or of groups."""
     return (Neighbours if path.meta.groups is None else GroupNeighbours)(path, index, X, y)
+
+
+def _beyond(path, s, data):
+    """How many observations of positive weight a Huber fit counts linearly; None for other
+    losses.
+    """
+    if path.delta is None:
+        return None
+    eta = s.intercept + (data.design.dot(s.support, s.beta) if s.support.size else 0.0)
+    eta = eta if data.offset is None else eta + data.offset
+    return int(np.count_nonzero((np.abs(data.y - eta) > path.delta) & (data.weights > 0)))
 
 
 def _all_refitted(near):

@@ -96,6 +96,11 @@ class Path:
         return self.meta.classes
 
     @property
+    def delta(self) -> float | None:
+        """Threshold of the Huber loss in units of y, the same for all models; None for others."""
+        return self.meta.loss_parameter if self.loss == "huber" else None
+
+    @property
     def penalty(self) -> str:
         """The terms in force: L0, L0L1, L0L2 or L0L1L2."""
         return self.meta.penalty

@@ -2,7 +2,16 @@
 and return it; no global style is set. The numbers behind those of a path come from `data`.
 """
 
-from .classes import calibration, plot_calibration, plot_cv_calibration, plot_cv_roc, plot_roc
+from .classes import (
+    auc,
+    calibration,
+    plot_calibration,
+    plot_cv_calibration,
+    plot_cv_roc,
+    plot_nested_calibration,
+    plot_nested_roc,
+    plot_roc,
+)
 from .draw import plot
 from .inference import plot_knockoffs, plot_stability
 from .numbers import data
@@ -10,6 +19,7 @@ from .recovery import plot_recovery
 from .scores import plot_cv
 
 __all__ = [
+    "auc",
     "calibration",
     "data",
     "plot",
@@ -18,6 +28,8 @@ __all__ = [
     "plot_cv_calibration",
     "plot_cv_roc",
     "plot_knockoffs",
+    "plot_nested_calibration",
+    "plot_nested_roc",
     "plot_recovery",
     "plot_roc",
     "plot_stability",

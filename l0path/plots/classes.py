@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import Matrix, Selector
-from ..cross_validation import CVPath
+from ..cross_validation import CVPath, NestedCV
 from ..cross_validation.result import linear_predictor
 from ..inputs import coded, same_index, sample_weights
 from ..losses import CLASSIFICATION
@@ -22,7 +22,7 @@ from . import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEVEL = 0.05  # 1 - coverage of the intervals of a calibration curve
+LEVEL = 0.05  # 1 - coverage of the intervals
 
 
 def plot_roc(
@@ -38,7 +38,8 @@ def plot_roc(
     **selector: Unpack[Selector],
 ) -> Axes:
     """ROC curve of one model of a path, by scikit-learn's RocCurveDisplay; returns the Axes. The
-    area under it is in the legend; curves drawn into the same `ax` take colours and dashes in turn.
+    area under it with its 95 % confidence interval is in the legend (`l0path.plots.auc`), the
+    positive class in the title; curves drawn into the same `ax` take colours and dashes in turn.
 
     X (m, p), y (m,) labels, sample_weight and offset (m,): of the rows to be ranked; without X and
     y the rows of the fit, which flatter the model.
@@ -48,7 +49,8 @@ def plot_roc(
     Raises ValueError for a path that does not classify, and where only one class is in the rows;
     TypeError and LookupError for selectors.
     """
-    return _roc(*_rows(self, X, y, rule, sample_weight, offset, "link", selector), ax, label)
+    curve = _rows(self, X, y, rule, sample_weight, offset, "link", selector)
+    return _roc(curve, ax, label, self.classes[1])
 
 
 def plot_calibration(
@@ -76,13 +78,8 @@ def plot_calibration(
     Raises ValueError for a loss without probabilities and for bins < 1, TypeError and LookupError
     for selectors.
     """
-    return _calibration(
-        *_rows(self, X, y, rule, sample_weight, offset, "response", selector),
-        ax,
-        label,
-        bins,
-        self.classes[1],
-    )
+    curve = _rows(self, X, y, rule, sample_weight, offset, "response", selector)
+    return _calibration(curve, ax, label, bins, self.classes[1])
 
 
 def plot_cv_roc(
@@ -103,7 +100,8 @@ def plot_cv_roc(
     X, y : the data of the fit, needed after pickling only. ax, label, errors : as in
         `Path.plot_roc`.
     """
-    return _roc(*_held_out(self, which, X, y, "link", selector), ax, label)
+    curve = _held_out(self, which, X, y, "link", selector)
+    return _roc(curve, ax, label, self.path.classes[1])
 
 
 def plot_cv_calibration(
@@ -122,37 +120,117 @@ def plot_cv_calibration(
     `CVPath.plot_roc`.
     bins, ax, label : as in `Path.plot_calibration`.
     """
-    return _calibration(
-        *_held_out(self, which, X, y, "response", selector), ax, label, bins, self.path.classes[1]
-    )
+    curve = _held_out(self, which, X, y, "response", selector)
+    return _calibration(curve, ax, label, bins, self.path.classes[1])
 
 
-def _roc(target, score, weight, name, ax, label):
-    from sklearn.metrics import RocCurveDisplay, auc, roc_curve
+def plot_nested_roc(self: NestedCV, *, ax: Axes | None = None, label: str | None = None) -> Axes:
+    """ROC curve of the held-out predictions of a nested cross-validation: each row is ranked by the
+    model of the outer fold that has seen it neither in the fit nor in the choice of the model.
+    Returns the Axes; ax, label, errors : as in `Path.plot_roc`.
+    """
+    return _roc(_nested(self, "link"), ax, label, self.models[0].path.classes[1])
 
+
+def plot_nested_calibration(
+    self: NestedCV, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
+) -> Axes:
+    """Calibration curve of the held-out probabilities of a nested cross-validation, see
+    `Path.plot_calibration`; returns the Axes. bins, ax, label : as there.
+    """
+    curve = _nested(self, "response")
+    return _calibration(curve, ax, label, bins, self.models[0].path.classes[1])
+
+
+def _nested(nested, type):
+    """(target, prediction, weights, name) of the rows in some outer fold."""
+    _check(nested.models[0].path, type)
+    seen = np.isfinite(nested.held_out) & (nested._weights > 0)
+    name = f"{len(nested)} outer folds, held-out"
+    return nested._y[seen], nested.held_out[seen], nested._weights[seen], name
+
+
+def auc(
+    y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, level: float = 0.95
+) -> pd.Series:
+    """Area under the ROC curve with its confidence interval: a Series auc, low, high.
+
+    The area is the probability that a positive row has a larger score than a negative one, ties
+    counted half. Its variance is that of DeLong, DeLong & Clarke-Pearson (Biometrics 44, 1988): the
+    variance over the positive rows of the share of negative rows below each, divided by their
+    number, and the same for the negative rows. low and high are auc -+ z se within [0, 1]. The rows
+    are taken as independent, and the scores as given: held-out scores of several folds come from
+    several models, which the interval does not count.
+
+    y (m,) True or 1 for positive rows, else 0 or -1; score (m,); sample_weight (m,) >= 0, with
+    Kish's effective numbers of rows; level in (0, 1). Raises ValueError for rows of one class.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> l0path.plots.auc([0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.5, 0.8, 0.9]).round(3).to_dict()
+    {'auc': 0.889, 'low': 0.581, 'high': 1.0}
+    """
+    from statistics import NormalDist
+
+    if not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise ValueError(f"level={level!r} must be a number in (0, 1)")
+    y, score = np.asarray(y) > 0, np.asarray(score, dtype=float)
+    w = np.ones(score.size) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    y, score, w = (part[w > 0] for part in (y, score, w))
+    if y.all() or not y.any():
+        raise ValueError(f"y has only one class in these {y.size} rows; an area needs both")
+    area, square = 0.0, 0.0
+    for own, others in ((y, ~y), (~y, y)):
+        order = np.argsort(score[others], kind="stable")
+        below = np.concatenate([[0.0], np.cumsum(w[others][order])]) / w[others].sum()
+        left, right = (
+            below[np.searchsorted(score[others][order], score[own], side=side)]
+            for side in ("left", "right")
+        )
+        wins = 0.5 * (left + right)
+        mean = np.average(wins, weights=w[own])
+        count = w[own].sum() ** 2 / (w[own] ** 2).sum()
+        if own is y:
+            area = mean
+        spread = np.average((wins - mean) ** 2, weights=w[own])
+        square += spread / (count - 1.0) if count > 1 else np.inf
+    half = NormalDist().inv_cdf(0.5 + 0.5 * level) * np.sqrt(square)
+    return pd.Series({"auc": area, "low": max(0.0, area - half), "high": min(1.0, area + half)})
+
+
+def _roc(curve, ax, label, positive):
+    from sklearn.metrics import RocCurveDisplay, roc_curve
+
+    target, score, weight, name = curve
     if np.unique(target).size < 2:
         raise ValueError(
             f"y has only one class in these {target.size} rows; a ROC curve needs both"
         )
     false, true, _ = roc_curve(target, score, sample_weight=weight)
-    area = auc(false, true)
+    area = auc(target, score, weight)
     ax, _ = style.new_axes(ax, (4.8, 4.6))
     drawn = _drawn(ax, "roc")
-    display = RocCurveDisplay(fpr=false, tpr=true, roc_auc=area).plot(ax=ax)
+    display = RocCurveDisplay(fpr=false, tpr=true, roc_auc=area.auc).plot(ax=ax)
     if not drawn:
         ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=0.9, zorder=1, label="_chance")
-    _curve(np.ravel(display.line_)[0], drawn, "roc", f"{label or name}: area {area:.3f}")
+    text = f"AUC = {area.auc:.3f} (95 % CI {area.low:.3f} to {area.high:.3f})"
+    _curve(np.ravel(display.line_)[0], drawn, "roc", f"{label or name}\n{text}")
+    if not ax.get_title(loc="left"):
+        title = f"positive class: {positive}"
+        ax.set_title(title, loc="left", fontsize=style.SMALL + 1, color=style.GREY, pad=8)
     return _finish(
         ax,
-        "share of negatives called positive",
-        "share of positives called positive",
+        "1 − specificity (false positive rate)",
+        "sensitivity (true positive rate)",
         "lower right",
     )
 
 
-def _calibration(target, probability, weight, name, ax, label, bins, positive):
+def _calibration(curve, ax, label, bins, positive):
     from sklearn.calibration import CalibrationDisplay
 
+    target, probability, weight, name = curve
     table = calibration(target, probability, bins, weight)
     ax, _ = style.new_axes(ax, (4.8, 4.6))
     drawn = _drawn(ax, "calibration")
@@ -184,7 +262,12 @@ def _calibration(target, probability, weight, name, ax, label, bins, positive):
         alpha=0.5,
         zorder=2,
     )
-    return _finish(ax, f"predicted probability of {positive}", "observed share", "upper left")
+    return _finish(
+        ax,
+        f"predicted probability of {positive}",
+        f"observed frequency of {positive}",
+        "upper left",
+    )
 
 
 def calibration(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +13,11 @@ from . import numbers, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LABELS = 12  # names in the margin, at most
+LABELS = 12  # names in the margin, at most; with groups of several columns half as many more
+READABLE = 30  # the largest size of coefficients and supports drawn by default
 ROWS = 40  # features of the support map, at most
 XLABEL = {
-    "k": "features in the model, k",
+    "k": "predictors in the model, k",
     "lambda0": r"$\lambda_0$ (log scale, falling)",
     "l1": "sum of |standardised coefficients|",
 }
@@ -31,25 +32,31 @@ def plot(
     ax: Axes | None = None,
     standardized: bool = True,
     *,
-    k: int | Sequence[int] | None = None,
+    k: int | float | Sequence[int] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Axes:
     """Plot the path and return the Axes.
 
     kind : "coef" coefficients (names at the right margin, the twelve largest of the last model;
-        with groups one colour and label for each); "loss" mean loss and deviance ratio; "criteria"
-        information criteria less their minima; "lambda0" the interval of lambda0 for which each
+        a feature has the same colour in all plots of a path; the columns of a group share one, told
+        apart by dashes and labels); "loss" mean loss and deviance ratio; "criteria" information
+        criteria, as differences from their minima; "lambda0" the interval of lambda0 for which each
         size is best; "gap" objective and lower bound, the gap between them shaded; "support" which
         features, or groups, are in, for every size.
     x : "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for some
         lambda0) or "l1" (sum of absolute standardised coefficients); for coef, loss, criteria, gap.
     mark : a selector as a dict ({"k": 5}), an index, or a rule ("bic", a callable), or a list of
         these: vertical lines.
-    slice : of a path with several; None takes that of `mark`, else the one with most solutions and
-        least shrinkage (the title says which). loss and gap show all.
+    slice : of a path with several; None takes that of `mark`, else the one that cross-validation
+        chose where the path comes from `cv_fit`, else the one with most solutions and least
+        shrinkage (the title says which). loss and gap show all.
     ax : Axes to draw into; None makes a figure. standardized : standardised coefficients, or those
         in the user's units.
-    k : the largest size to draw, (smallest, largest) or a range; None: all. Colours and labels are
-        then those of the largest size drawn; minima of criteria are those of the whole path.
+    k : the largest size to draw, (smallest, largest) or a range; np.inf: all. None: all, but for
+        coefficients and supports of a path beyond k = 40 the sizes up to 30, or up to the largest
+        that `mark` names (the title says so). Labels are then those of the largest size drawn;
+        minima of criteria are those of the whole path.
+    labels : {name: text} of features, or groups, to be renamed in the plot.
 
     The numbers: `l0path.plots.data(path, kind, x=..., slice=..., k=...)`. Raises ValueError for an
     unknown kind or x or a k that is no range, LookupError for a mark that is not drawn.
@@ -68,6 +75,9 @@ def plot(
     one = kind not in ("loss", "gap")
     if slice is None and one:
         slice = self.solutions[marks[0][1]].slice if marks else numbers.default_slice(self)
+    cut = ""
+    if k is None and kind in ("coef", "support"):
+        k, cut = _readable(self, slice, [i for _, i in marks])
     frame = numbers.data(self, kind, x=x, slice=slice, k=k, standardized=standardized)
     x = "k" if kind == "support" else "lambda0" if kind == "lambda0" else x
     size = (
@@ -76,24 +86,41 @@ def plot(
         else (7.2, 4.4)
     )
     ax, new = style.new_axes(ax, size)
-    title = _title(self, slice) if one else None
+    title = "; ".join(filter(None, [_title(self, slice) if one else None, cut])) or None
     if frame.empty or (x == "k" and kind in ("coef", "support") and frame.shape[1] == 1):
         style.tidy(ax, _xlabel(self, x), "")
         style.message(
             ax,
-            "no feature is in any model"
+            "no predictor is in any model"
             if len(frame)
             else r"no model is best for any $\lambda_0$"
             if x == "lambda0" and len(self)
             else "no solution",
         )
         return ax
-    DRAW[kind](self, ax, frame, x, title, new, standardized)
+    texts = Labels(labels or {})
+    DRAW[kind](self, ax, frame, x, title, new, standardized, texts)
     axis = _split(frame, x)[0] if kind in ("coef", "support") else frame
     if kind == "support":
         axis = axis.assign(k=np.arange(len(axis)))  # columns of the map
     style.mark_lines(ax, [(_position(axis, i, x), _name(self, m, i), "#222222") for m, i in marks])
     return ax
+
+
+class Labels(dict):
+    """Texts of features or groups; a name that has none stands for itself."""
+
+    def __missing__(self, name):
+        return name
+
+
+def _readable(path, slice, marked):
+    """(largest size drawn, words for the title) where nobody asked for sizes."""
+    largest = max((s.k for s in path.solutions if s.slice == slice), default=0)
+    most = max([READABLE, *(path.solutions[i].k + 2 for i in marked)])
+    if largest <= max(READABLE + 10, most):
+        return None, ""
+    return most, f"sizes up to {most} of {largest}; k=np.inf draws all"
 
 
 def _index(path, mark, slice):
@@ -149,7 +176,11 @@ def _shrinkage(lambda1, lambda2):
 
 
 def _xlabel(path, x):
-    return "groups in the model, k" if x == "k" and path.meta.groups is not None else XLABEL[x]
+    return (
+        "terms or groups in the model, k"
+        if x == "k" and path.meta.groups is not None
+        else XLABEL[x]
+    )
 
 
 def _axis(ax, x):
@@ -179,7 +210,7 @@ def _split(frame, x):
     return frame.iloc[:, :count], frame.iloc[:, count:]
 
 
-def _coef(path, ax, frame, x, title, new, standardized):
+def _coef(path, ax, frame, x, title, new, standardized, labels):
     frame, values = _split(frame, x)
     weight = path.coef(standardized=True).iloc[1:].T.loc[frame.index, values.columns].abs()
     family = numbers.families(path, values.columns)
@@ -187,20 +218,15 @@ def _coef(path, ax, frame, x, title, new, standardized):
     order = [
         name for name in last.sort_values(ascending=False, kind="stable").index if last[name] > 0
     ]
-    shown = list(
-        dict.fromkeys(family[name] for name in order)
-    )[
-        :LABELS
-        # features, or with groups these: a group has one colour, and its label stands at its
-        # largest
-        # coefficient
+    shown = list(dict.fromkeys(family[name] for name in order))[:LABELS]
+    members = {label: [name for name in order if family[name] == label] for label in shown}
+    look = _looks(path, members)
+    wide = sum(map(len, members.values())) <= LABELS * 3 // 2  # room for a label of each column
+    top = [name for label in shown for name in (members[label] if wide else members[label][:1])]
+    names = [
+        labels[name] if wide or len(members[family[name]]) == 1 else labels[family[name]]
+        for name in top
     ]
-    paint = {
-        label: (style.PALETTE[i % len(style.PALETTE)], style.DASHES[i // len(style.PALETTE)])
-        for i, label in enumerate(shown)
-    }
-    look = {name: paint[family[name]] for name in order if family[name] in paint}
-    top = [next(name for name in order if family[name] == label) for label in shown]
     markers = {"marker": "o", "markersize": 3 if len(frame) <= 30 else 2} if x != "lambda0" else {}
     ax.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
     ends = []
@@ -231,8 +257,21 @@ def _coef(path, ax, frame, x, title, new, standardized):
     )
     ends = ends[::-1][: len(top)]
     style.end_labels(
-        ax, [e[0] for e in ends], [e[1] for e in ends], shown, [look[name][0] for name in top], new
+        ax, [e[0] for e in ends], [e[1] for e in ends], names, [look[name][0] for name in top], new
     )
+
+
+def _looks(path, members):
+    """{feature: (colour, dash)} of the features of {group: features}: a group has the colour of its
+    place in the order in which groups enter the path, whatever part of the path is drawn.
+    """
+    place, out = numbers.ranks(path), {}
+    for label, names in members.items():
+        i = place[label]
+        for m, name in enumerate(names):
+            dash = (i // len(style.PALETTE) + m) % len(style.DASHES)
+            out[name] = (style.PALETTE[i % len(style.PALETTE)], style.DASHES[dash])
+    return out
 
 
 def _shades(count):
@@ -246,7 +285,7 @@ def _shades(count):
     )
 
 
-def _loss(path, ax, frame, x, title, new, standardized):
+def _loss(path, ax, frame, x, title, new, standardized, labels):
     groups = list(frame.groupby("slice", sort=True))
     colors = _shades(len(groups))
     for (_, part), color in zip(groups, colors, strict=True):
@@ -296,51 +335,53 @@ def _loss(path, ax, frame, x, title, new, standardized):
     )
 
 
-def _criteria(path, ax, frame, x, title, new, standardized):
+NAMED = {name: name.upper() for name in numbers.CRITERIA} | {"aicc": "AICc", "mbic": "mBIC"}
+
+
+def _criteria(path, ax, frame, x, title, new, standardized, labels):
     names = [name for name in numbers.CRITERIA if name in frame and frame[name].notna().any()]
     colors = dict(zip(names, style.PALETTE, strict=False))
-    ends, top = [], 0.0
+    ends, top, at_zero = [], 0.0, {}
     for name in names:
         at, value = _curve(frame, x, frame[name].to_numpy())
         ax.plot(at, value, color=colors[name], linewidth=1.5)
         for best in frame.index[frame[name] == 0.0][:1]:
-            ax.plot(
-                _position(frame, best, x),
-                0.0,
-                "o",
-                color=colors[name],
-                markersize=7,
-                markeredgecolor="white",
-                zorder=5,
-                clip_on=False,
-            )
+            at_zero.setdefault(_position(frame, best, x), []).append(name)
         known = np.flatnonzero(np.isfinite(value))
         ends.append((at[known[-1]], value[known[-1]]))
         top = max(top, value[known[-1]], np.nanmedian(value))
+    for where, together in at_zero.items():  # a point around a point, so that none hides another
+        for i, name in enumerate(together):
+            size = 7 + 5 * (len(together) - 1 - i)
+            look = {"color": colors[name], "markersize": size, "markeredgecolor": "white"}
+            ax.plot(where, 0.0, "o", zorder=5 + 0.1 * i, clip_on=False, **look)
     ax.set_ylim(-0.04 * top, 1.1 * top if top > 0 else 1.0)
     _axis(ax, x)
-    style.tidy(ax, _xlabel(path, x), "criterion less its minimum", title)
+    style.tidy(ax, _xlabel(path, x), "difference from the minimum", title)
     least = {
         name: path.solutions[frame[name].idxmin()].k if (frame[name] == 0.0).any() else None
         for name in names
     }
     texts = [
-        name if k is None else f"{name}, least at k = {k}" for name, k in least.items()
+        NAMED[name] if k is None else f"{NAMED[name]}, least at k = {k}"
+        for name, k in least.items()
     ]  # None: least at a size that is not drawn
     style.end_labels(
         ax, [e[0] for e in ends], [e[1] for e in ends], texts, [colors[name] for name in names], new
     )
 
 
-def _lambda0(path, ax, frame, x, title, new, standardized):
+def _lambda0(path, ax, frame, x, title, new, standardized, labels):
     k, color = frame["k"].to_numpy(), style.PALETTE[0]
     if "low" in frame:
         at, size = np.column_stack([frame["high"], frame["low"]]).ravel(), np.repeat(k, 2)
         ax.plot(at, size, color=style.FAINT, linewidth=0.9, zorder=1)
         ax.hlines(k, frame["low"], frame["high"], color=color, linewidth=2.4, zorder=2)
+        number = path.solutions[frame.index[0]].slice
         sizes = sorted(
-            {s.k for s in path.solutions if s.slice == path.solutions[frame.index[0]].slice}
-            - set(k.tolist())
+            s.k
+            for s in path.solutions
+            if s.slice == number and np.isnan(s.lambda0_low) and k.min() <= s.k <= k.max()
         )
         if sizes:
             text = ", ".join(map(str, sizes[:10])) + (", ..." if len(sizes) > 10 else "")
@@ -369,7 +410,7 @@ def _lambda0(path, ax, frame, x, title, new, standardized):
     style.tidy(ax, XLABEL["lambda0"], _xlabel(path, "k"), title)
 
 
-def _gap(path, ax, frame, x, title, new, standardized):
+def _gap(path, ax, frame, x, title, new, standardized, labels):
     groups = [part for _, part in frame.groupby("slice", sort=True)]
     ends = []
     for part, color in zip(groups, _shades(len(groups)), strict=True):
@@ -425,7 +466,7 @@ def _gap(path, ax, frame, x, title, new, standardized):
     style.end_labels(ax, *([end[i] for end in ends] for i in range(4)), new)
 
 
-def _support(path, ax, frame, x, title, new, standardized):
+def _support(path, ax, frame, x, title, new, standardized, labels):
     frame, b = _split(frame, "k")
     count = (b != 0).sum()
     kept = count.sort_values(ascending=False, kind="stable").index[:ROWS]
@@ -446,7 +487,7 @@ def _support(path, ax, frame, x, title, new, standardized):
     )
     step = max(1, -(-len(b) // 20))
     ax.set_xticks(np.arange(0, len(b), step), frame["k"].to_numpy()[::step])
-    ax.set_yticks(np.arange(b.shape[1]), style.short(list(b)))
+    ax.set_yticks(np.arange(b.shape[1]), style.short([labels[name] for name in b]))
     if len(b) <= 60:
         ax.set_xticks(np.arange(len(b) + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(b.shape[1] + 1) - 0.5, minor=True)
@@ -454,7 +495,7 @@ def _support(path, ax, frame, x, title, new, standardized):
     style.tidy(ax, _xlabel(path, "k"), "", title)
     ax.tick_params(which="minor", length=0)
     if b.shape[1] < count.size:
-        what = "features" if path.meta.groups is None else "groups"
+        what = "predictors" if path.meta.groups is None else "groups"
         ax.text(
             0.01,
             0.01,

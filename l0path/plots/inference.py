@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,19 +15,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | None = None) -> Axes:
+def plot_stability(
+    self,
+    kind: str = "frequency",
+    *,
+    n: int = 20,
+    ax: Axes | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Axes:
     """Plot selection frequencies of a `StabilitySelection` and return the Axes.
 
     kind : "frequency" a bar for each of the n features chosen most often at size k, those at or
         above the threshold (dashed) in colour; "path" the frequency of every feature against the
         size of the model, the selected ones coloured and named, k marked. n : bars, or names, at
-        most. ax : Axes to draw into; None makes a figure.
+        most. ax : Axes to draw into; None makes a figure. labels : {name: text} of features to be
+        renamed in the plot.
 
     The numbers: `frequency` and `by_size`. Raises ValueError for an unknown kind.
     """
     if kind not in ("frequency", "path"):
         raise ValueError(f"kind={kind!r} is not known; choose 'frequency' or 'path'")
-    bars = kind == "frequency"
+    bars, texts = kind == "frequency", dict(labels or {})
     top = self.frequency[self.frequency > 0].sort_values(ascending=False, kind="stable").iloc[:n]
     ax, new = style.new_axes(
         ax, (7.2, min(1.4 + 0.26 * max(len(top), 3), 11.0)) if bars else (7.2, 4.4)
@@ -37,9 +46,9 @@ def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | Non
     if np.isfinite(self.expected_false):
         title += f"; at most {self.expected_false:.2g} false expected at k = {self.k}"
     if bars:
-        _bars(ax, top, set(self.selected), self.threshold)
+        _bars(ax, top, texts, set(self.selected), self.threshold)
         style.tidy(
-            ax, f"share of subsamples whose model of size {self.k} holds the feature", "", title
+            ax, f"share of subsamples whose model of size {self.k} holds the predictor", "", title
         )
         ax.tick_params(axis="y", length=0)
         return ax
@@ -61,12 +70,12 @@ def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | Non
     ax.axhline(self.threshold, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=2)
     ax.set_ylim(-0.03, 1.03)
     style.whole_ticks(ax.xaxis)
-    style.tidy(ax, "features in the model, k", "share of subsamples", title)
+    style.tidy(ax, "predictors in the model, k", "share of subsamples", title)
     style.end_labels(
         ax,
         [sizes[-1]] * len(marked),
         [self.by_size.loc[name].iloc[-1] for name in marked],
-        marked,
+        [texts.get(name, name) for name in marked],
         colors,
         new,
     )
@@ -75,7 +84,7 @@ def plot_stability(self, kind: str = "frequency", *, n: int = 20, ax: Axes | Non
     return ax
 
 
-def _bars(ax, top, selected, threshold):
+def _bars(ax, top, texts, selected, threshold):
     """Horizontal bars, the largest on top, with a line at the threshold."""
     at = np.arange(len(top))
     ax.barh(
@@ -85,20 +94,25 @@ def _bars(ax, top, selected, threshold):
         color=[style.PALETTE[0] if name in selected else style.FAINT for name in top.index],
     )
     ax.axvline(threshold, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)))
-    ax.set_yticks(at, style.short(list(top.index)) if len(top) else [])
+    ax.set_yticks(
+        at, style.short([texts.get(name, name) for name in top.index]) if len(top) else []
+    )
     ax.set_ylim(max(len(top), 1) - 0.4, -0.6)
     ax.set_xlim(0, 1.02)
     if not len(top):
-        style.message(ax, "no feature was ever chosen")
+        style.message(ax, "no predictor was ever chosen")
 
 
-def plot_knockoffs(self, *, n: int = 30, ax: Axes | None = None) -> Axes:
+def plot_knockoffs(
+    self, *, n: int = 30, ax: Axes | None = None, labels: Mapping[str, str] | None = None
+) -> Axes:
     """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes: winners above
     zero, losers below, dashed lines at the threshold and its mirror image, the selected ones
     coloured and named.
 
     The bars beyond the lower line estimate how many of those beyond the upper one are false. n :
-    names, at most. ax : Axes to draw into; None makes a figure. The numbers: `statistic`,
+    names, at most. ax : Axes to draw into; None makes a figure. labels : {name: text} of features to be renamed in the plot.
+    The numbers: `statistic`,
     `threshold`.
     """
     ax, _ = style.new_axes(ax)
@@ -131,7 +145,7 @@ def plot_knockoffs(self, *, n: int = 30, ax: Axes | None = None) -> Axes:
     style.whole_ticks(ax.xaxis)
     style.tidy(
         ax,
-        "features by the size of their statistic",
+        "predictors by the size of their statistic",
         "W: original (up) against knockoff (down)",
         title,
     )
@@ -140,7 +154,9 @@ def plot_knockoffs(self, *, n: int = 30, ax: Axes | None = None) -> Axes:
     if len(W):
         ax.legend(frameon=False, fontsize=style.SMALL, loc="lower right", handlelength=1.2)
     shown = np.flatnonzero(chosen)[:n]
-    for i, name in zip(shown, style.short(list(W.index[shown])), strict=True):
+    for i, name in zip(
+        shown, style.short([(labels or {}).get(name, name) for name in W.index[shown]]), strict=True
+    ):
         ax.annotate(
             name,
             (at[i], W.iloc[i]),

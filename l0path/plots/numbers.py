@@ -101,7 +101,7 @@ def sizes(k):
         (0, np.inf)
         if k is None
         else (0, k)
-        if isinstance(k, (int, np.integer))
+        if isinstance(k, (int, np.integer)) or (isinstance(k, float) and k == np.inf)
         else tuple(k)
         if isinstance(k, (tuple, list, range))
         else ()
@@ -133,6 +133,22 @@ def families(path, names):
     return {name: str(out[at[name]]) for name in names}
 
 
+def ranks(path):
+    """{label of a group, or feature: its place in the order in which they enter the path}: by the
+    smallest size that has it, then by its largest coefficient in a model of that size.
+    """
+    first = {}
+    for s in path.solutions:
+        b = np.abs(s.beta * path.meta.scale[s.support])
+        for j, size in zip(s.support.tolist(), b.tolist(), strict=True):
+            if size > 0:
+                first[j] = min(first.get(j, (s.k, -size)), (s.k, -size))
+    order = sorted(first, key=lambda j: (*first[j], j))
+    names = [path.meta.names[j] for j in order]
+    family = families(path, names)
+    return {label: i for i, label in enumerate(dict.fromkeys(family[name] for name in names))}
+
+
 def _norms(path, coef):
     """A column per group that ever enters: the norm of its coefficients (models by features) where
     it is chosen.
@@ -152,9 +168,11 @@ def _norms(path, coef):
 
 
 def default_slice(path):
-    """The slice with the most solutions, among these the one with the least shrinkage (the
-    last).
+    """The slice that the first cross-validation of the path chose, if there was one; else the
+    slice with the most solutions, among these the one with the least shrinkage (the last).
     """
+    if "slice" in path._source.extra:
+        return path._source.extra["slice"]
     slices = [s.slice for s in path.solutions]
     return max(sorted(set(slices)), key=lambda s: (slices.count(s), s)) if slices else None
 

@@ -124,7 +124,7 @@ def plot_recovery(
         else None
     )
     style.tidy(
-        ax, "features in the model, k", LABELS.get(kind, columns[0].replace("_", " ")), title
+        ax, "predictors in the model, k", LABELS.get(kind, columns[0].replace("_", " ")), title
     )
     if set(columns) <= set(KINDS["rates"]):
         ax.set_ylim(-0.03, 1.05)

@@ -48,7 +48,7 @@ def plot_cv(
     >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
     >>> ax = cv.plot()
     >>> ax.get_xlabel()
-    'features in the model, k'
+    'predictors in the model, k'
     """
     table = cv.table
     path = cv.path
@@ -74,6 +74,8 @@ def plot_cv(
     for other in sorted(set(number.tolist()) - {slice}):
         part = table[(number == other) & inside]
         ax.plot(part[x], part["cv_mean"], color=style.FAINT, linewidth=0.9, zorder=1)
+    if "1se" in chosen:
+        _band(ax, cv, table, chosen.get("min", _index(cv, "min")))
     _main(ax, drawn, x)
     _limits(ax, drawn, log)
     _axis(ax, x)
@@ -105,6 +107,14 @@ def _index(cv, which):
         return cv.index(which) if callable(cv.index) else cv.model(which).index
     except LookupError:
         return None
+
+
+def _band(ax, cv, table, best):
+    """The scores within one standard error of the best."""
+    mean, se = table.loc[best, "cv_mean"], table.loc[best, "cv_se"]
+    edge = mean - se if cv.greater_is_better else mean + se
+    ax.axhspan(*sorted((mean, edge)), color=style.PALETTE[2], alpha=0.12, linewidth=0, zorder=0)
+    ax.axhline(edge, color=style.PALETTE[2], linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
 
 
 def _main(ax, drawn, x):

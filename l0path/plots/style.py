@@ -16,6 +16,12 @@ PALETTE = (
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)))
 GREY, FAINT = "#6b6b6b", "#c9c9c9"
 SMALL = 9  # points
+STEPS = (
+    (1, 2, 5),
+    (1, 1.5, 2, 3, 5, 7),
+    (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
+    tuple(np.arange(1, 10, 0.25).tolist()),
+)  # of the ticks of a logarithmic axis in a decade
 LONGEST = 26  # characters of a label
 
 
@@ -87,8 +93,13 @@ def log_labels(axis, low, high):
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if high / low < 50:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.3g}"))
+        decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+        for steps in STEPS:  # the coarsest that shows at least four
+            ticks = np.outer(decades, steps).ravel()
+            if np.count_nonzero((ticks >= low) & (ticks <= high)) >= 4:
+                break
+        axis.set_major_locator(LogLocator(subs=steps, numticks=99))
+        axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.6g}"))
         axis.set_minor_formatter(NullFormatter())
 
 

@@ -1,0 +1,191 @@
+"""More from one cross-validation: other metrics of the same held-out predictions, and the paired
+difference of two models on the same folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from .._types import Matrix
+from ..paths import Path
+from .result import CVPath, linear_predictor
+from .scoring import USES, Held, Metric, metric_of, score
+from .splits import spread
+
+Which = str | Callable[[Path], int] | None
+
+
+def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
+    """(solutions, folds) scores: fits[f] are the solutions of fold f matched with those of the
+    path; a solution that stands in for several is scored once.
+    """
+    scores = np.empty((len(path), len(splits)))
+    for column, ((_, test), matched) in enumerate(zip(splits, fits, strict=True)):
+        known = {}
+        for i, s in enumerate(matched):
+            if id(s) not in known:
+                eta = linear_predictor(data.design, data.offset, s)[test]
+                known[id(s)] = score(metric, Held(data.y[test], eta, data.weights[test], path))
+            scores[i, column] = known[id(s)]
+    return scores
+
+
+def rescore(
+    self: CVPath,
+    scoring: str | Callable | None = None,
+    *,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+) -> CVPath:
+    """The same cross-validation judged by another metric: a CVPath of the same path, folds and fits
+    whose scores, and so whose choices, are those of `scoring`. Nothing is fitted again.
+
+    scoring : as in `cv_fit`.    X, y : the data of the fit, needed after loading or pickling only.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters()
+    >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+    >>> cv.rescore("mae").model("1se").k
+    2
+    """
+    if self.splits is None:
+        raise ValueError(
+            "rescore belongs to cv_fit; for a validation set call path.validate with another "
+            "scoring="
+        )
+    metric, data = metric_of(scoring, self.path.loss), self.path.data(X, y)
+    scores = fold_scores(self.path, data, self.splits, self._fits, metric)
+    return CVPath(
+        self.path,
+        pd.DataFrame(scores, index=self.folds.index, columns=self.folds.columns),
+        self.repeated,
+        scoring=metric.name,
+        greater_is_better=metric.greater_is_better,
+        splits=self.splits,
+        repeats=self.repeats,
+        fits=self._fits,
+        random_state=self.random_state,
+        status=self.status,
+        notes=self._notes,
+    )
+
+
+def metrics(
+    self: CVPath,
+    scoring: Sequence | None = None,
+    *,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Several metrics of every solution from one cross-validation: a DataFrame with the rows of
+    `table`: k, and for every metric its mean over the folds and its standard error (`auc`,
+    `auc_se`, ...).
+
+    scoring : a list of metrics as in `cv_fit`; None takes all that the loss has by name.    X, y :
+        as in `rescore`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters()
+    >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+    >>> cv.metrics(["mse", "r2"]).columns.tolist()
+    ['k', 'mse', 'mse_se', 'r2', 'r2_se']
+    """
+    if isinstance(scoring, str) or callable(scoring):
+        scoring = [scoring]
+    if scoring is None:
+        scoring = [name for name, losses in USES.items() if self.path.loss in losses]
+    out = self.path.table[["k"]].copy()
+    for one in scoring:
+        again = rescore(self, one, X=X, y=y)
+        out[again.scoring], out[f"{again.scoring}_se"] = (
+            again.table["cv_mean"],
+            again.table["cv_se"],
+        )
+    return out
+
+
+def difference(
+    self: CVPath,
+    other: CVPath,
+    which: Which = "min",
+    other_which: Which = None,
+) -> pd.Series:
+    """The score of one model less that of another on the same folds, fold by fold: what the pairs
+    share (hard and easy folds) drops out, so its standard error is smaller than those of the two.
+
+    Parameters
+    ----------
+    other : CVPath of the same rows, folds and metric: of another loss, formula or penalty, or this
+        one, for two models of one path.
+    which, other_which : choice of the model in this one and in the other, as in `CVPath.model`;
+        other_which None: the same as `which`.
+
+    Returns
+    -------
+    Series: difference (mean over the folds, in units of the metric; negative where this model's
+    score is the smaller one), se (its standard error as `cv_se` is made, optimistic because
+    training sets overlap), se_corrected (that of Nadeau & Bengio, Machine Learning 52, 2003:
+    sqrt((1 / J + n_test / n_train) s^2) with s^2 the variance over the J folds), n_folds. The
+    choices were made by the same scores; `nested_cv` judges procedures.
+
+    Raises
+    ------
+    ValueError where folds or metrics differ: pass both the same cv= and random_state=, or the same
+    fold ids.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters()
+    >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+    >>> cv.difference(cv, "min", "1se").round(0).to_dict()
+    {'difference': -9024.0, 'se': 10063.0, 'se_corrected': 15095.0, 'n_folds': 5.0}
+    """
+    _same_folds(self, other)
+    i = self.index(which)
+    j = other.index(which if other_which is None else other_which)
+    values = self.folds.loc[i].to_numpy() - other.folds.loc[j].to_numpy()
+    count = values.size
+    _, se = spread(values, self.repeats)
+    ratio = np.mean([test.size / train.size for train, test in self.splits])
+    corrected = np.sqrt((1.0 / count + ratio) * values.var(ddof=1)) if count > 1 else np.nan
+    return pd.Series(
+        {
+            "difference": values.mean(),
+            "se": float(se),
+            "se_corrected": corrected,
+            "n_folds": float(count),
+        },
+        name=f"{self.scoring}: k = {self.path.solutions[i].k} less k = {other.path.solutions[j].k}",
+    )
+
+
+def _same_folds(one, other):
+    """Refuse pairs of cross-validations that cannot be compared fold by fold."""
+    if not isinstance(other, CVPath):
+        raise TypeError(f"other is a {type(other).__name__}; pass a CVPath, as cv_fit returns it")
+    if one.splits is None or other.splits is None:
+        raise ValueError("difference needs two cross-validations made by cv_fit")
+    if one.scoring != other.scoring:
+        raise ValueError(
+            f"the scores are {one.scoring!r} and {other.scoring!r}; compare cv.rescore(scoring) of "
+            "both by one metric"
+        )
+    same = len(one.splits) == len(other.splits) and all(
+        np.array_equal(a, b)
+        for pair, twin in zip(one.splits, other.splits, strict=True)
+        for a, b in zip(pair, twin, strict=True)
+    )
+    if not same:
+        raise ValueError(
+            "the folds differ; pass both cv_fit the same cv= and random_state=, or the same fold "
+            "ids"
+        )

@@ -1,0 +1,142 @@
+"""Several metrics from one cross-validation, paired differences of two, ROC and calibration of
+nested cross-validation, and the interval of an area.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mean_absolute_error, roc_auc_score
+
+import l0path
+from l0path import plots
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def sample(classes=False, n=70):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((n, 6))
+    X[:, 5] = X[:, 0]  # a copy
+    eta = X[:, 0] - 0.8 * X[:, 2]
+    if classes:
+        return X, np.where(eta + rng.logistic(size=n) > 0, "sick", "well")
+    return X, eta + rng.standard_normal(n)
+
+
+def test_other_metrics_are_those_of_a_cross_validation_of_their_own():
+    X, y = sample()
+    some = {"cv": 4, "max_k": 4, "random_state": 3, "n_repeats": 2}
+    cv, own = l0path.cv_fit(X, y, **some), l0path.cv_fit(X, y, scoring="mae", **some)
+    again = cv.rescore("mae")
+    pd.testing.assert_frame_equal(again.table, own.table)
+    assert again.index("1se") == own.index("1se") and again.notes == own.notes
+    both = cv.metrics(["mae", "r2"])
+    np.testing.assert_allclose(both["mae_se"], own.table["cv_se"])
+    assert both.columns.tolist() == ["k", "mae", "mae_se", "r2", "r2_se"]
+    assert cv.metrics().columns[1::2].tolist() == ["deviance", "mse", "mae", "r2"]
+    train, test = cv.splits[0]
+    path = l0path.fit(X[train], y[train], max_k=4)
+    assert again.folds.iloc[2, 0] == pytest.approx(
+        mean_absolute_error(y[test], path.predict(X[test], k=2))
+    )
+
+
+def test_areas_by_fold_are_scikit_learns():
+    X, y = sample(classes=True)
+    cv = l0path.cv_fit(X, y, loss="logistic", lambda2=0.01, cv=3, max_k=3, random_state=0)
+    again = cv.rescore("auc")
+    assert again.greater_is_better
+    held = cv.held_out(k=2)
+    for fold, (_, test) in enumerate(cv.splits):
+        assert again.folds.iloc[2, fold] == pytest.approx(
+            roc_auc_score(y[test] == "well", held[test])
+        )
+
+
+def test_a_paired_difference_is_taken_fold_by_fold():
+    X, y = sample()
+    some = {"cv": 5, "max_k": 4, "random_state": 1}
+    a, b = l0path.cv_fit(X, y, **some), l0path.cv_fit(X, y, lambda2=0.3, **some)
+    d = a.folds.loc[a.index("min")] - b.folds.loc[b.index("1se")]
+    out = a.difference(b, "min", "1se")
+    assert out["difference"] == pytest.approx(d.mean()) and out["n_folds"] == 5
+    assert out["se"] == pytest.approx(d.std(ddof=1) / np.sqrt(5))
+    assert out["se_corrected"] == pytest.approx(np.sqrt((1 / 5 + 14 / 56) * d.var(ddof=1)))
+    same = a.difference(a, "min", "min")
+    assert same["difference"] == 0 and same["se"] == 0
+    paired = a.difference(a, lambda path: 2, lambda path: 3)["se"]
+    assert paired < np.hypot(a.table.cv_se[2], a.table.cv_se[3])
+    # repeats cut the same rows anew, and do not shrink the standard error
+    many = l0path.cv_fit(X, y, n_repeats=4, **some)
+    d = (many.folds.loc[1] - many.folds.loc[2]).to_numpy().reshape(4, 5)
+    assert many.difference(many, lambda p: 1, lambda p: 2)["se"] == pytest.approx(
+        np.sqrt(np.mean(d.var(axis=1, ddof=1) / 5))
+    )
+
+
+def test_what_cannot_be_compared_is_refused():
+    X, y = sample()
+    cv = l0path.cv_fit(X, y, cv=4, max_k=2, random_state=0)
+    with pytest.raises(ValueError, match="folds differ; pass both"):
+        cv.difference(l0path.cv_fit(X, y, cv=4, max_k=2, random_state=1))
+    with pytest.raises(ValueError, match="rescore"):
+        cv.difference(cv.rescore("mae"))
+    with pytest.raises(TypeError, match="pass a CVPath"):
+        cv.difference(cv.path)
+    with pytest.raises(ValueError, match=r"path\.validate"):
+        cv.path.validate(X, y).rescore("mae")
+    with pytest.raises(ValueError, match="scoring='auc'"):
+        cv.rescore("auc")
+
+
+def test_curves_of_a_nested_cross_validation():
+    X, y = sample(classes=True)
+    nested = l0path.nested_cv(
+        X, y, loss="logistic", lambda2=0.01, outer=3, cv=3, max_k=3, random_state=0
+    )
+    ax = nested.plot_roc()
+    line = next(line for line in ax.lines if line.get_gid())
+    area = roc_auc_score(y == "well", nested.held_out)
+    assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(area)
+    assert f"AUC = {area:.3f} (95 % CI" in ax.get_legend().get_texts()[0].get_text()
+    line = next(line for line in nested.plot_calibration(bins=4).lines if line.get_gid())
+    np.testing.assert_allclose(
+        line.get_xydata(),
+        plots.calibration(y == "well", nested.held_out, 4)[["probability", "share"]],
+    )
+    X, y = sample()
+    with pytest.raises(ValueError, match="loss='squared'"):
+        l0path.nested_cv(X, y, outer=3, cv=3, max_k=2, random_state=0).plot_roc()
+
+
+def delong(positive, score):
+    """Area and variance from all pairs, as DeLong et al. write them."""
+    a, b = score[positive], score[~positive]
+    psi = (a[:, None] > b) + 0.5 * (a[:, None] == b)
+    return psi.mean(), psi.mean(axis=1).var(ddof=1) / len(a) + psi.mean(axis=0).var(ddof=1) / len(b)
+
+
+def test_the_interval_of_an_area_is_delongs():
+    rng = np.random.default_rng(0)
+    positive = rng.random(60) < 0.4
+    score = np.round(rng.standard_normal(60) + positive, 1)  # with ties
+    area, variance = delong(positive, score)
+    out = plots.auc(positive, score)
+    half = 1.959963984540054 * np.sqrt(variance)
+    np.testing.assert_allclose(out, [area, area - half, min(1, area + half)], rtol=1e-10)
+    pd.testing.assert_series_equal(out, plots.auc(np.where(positive, 1, -1), score, np.full(60, 2)))
+    weight = np.where(np.arange(60) < 5, 0.0, 1.0)
+    np.testing.assert_allclose(
+        plots.auc(positive, score, weight), plots.auc(positive[5:], score[5:])
+    )
+    perfect = plots.auc([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
+    assert perfect.tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ValueError, match="only one class"):
+        plots.auc([1, 1], [0.1, 0.2])
+    with pytest.raises(ValueError, match="level=95"):
+        plots.auc([0, 1], [0.1, 0.2], level=95)
