@@ -538,11 +538,12 @@ def constant_notes(data, problem):
     more = " or products of them" if (problem.square[constant] > 0).any() else ""
     return [
         f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: "
-        + _some(constant, data.names)
+        + some(constant, data.names)
     ]
 
 
-def _some(J, names):
+def some(J, names):
+    """The names of the first columns of J, for a note."""
     return ", ".join(names[j] for j in J[:5]) + (", ..." if len(J) > 5 else "")
 
 

@@ -132,6 +132,32 @@ def solve(
         return path
 
 
+def why_saturated(store, problem):
+    """A note on the size at which a path ends before max_k."""
+    unit = "column" if problem.groups is None else "group"
+    fit = store.fits[store.last]
+    why = (
+        "the fit is perfect"
+        if problem.perfect(fit.value, store.scale)
+        else f"every other {unit} is a linear combination of those chosen"
+        + (" and the intercept" if problem.intercept else "")
+        + " and would change nothing"
+    )
+    return f"sizes end at k = {store.last}, where {why}"
+
+
+def near_notes(model, names, held):
+    """A note on columns that are almost combinations of each other, where it is not there yet."""
+    if model.near is None:
+        return []
+    note = (
+        f"{model.near.size} columns are almost linear combinations of each other, up to less than "
+        "1e-4 of their length: models were compared by refits on the columns themselves: "
+        f"{inputs.some(model.near, names)}"
+    )
+    return [] if note in held else [note]
+
+
 def _with_threshold(data, problem, notes, clock):
     """The data and the problem with the default threshold of the Huber loss."""
     delta, exact = huber_threshold(problem, clock.over)
@@ -430,15 +456,13 @@ class _Run:
             intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
         for i, low, high in intervals:
             points[i] = points[i]._replace(lambda0_low=low, lambda0_high=high)
+        self.notes += near_notes(self.model, self.data.names, self.notes)
         if (
             not self.note_separation(points)
             and engine.store.end == "saturated"
             and engine.store.last < self.max_k
         ):
-            self.notes.append(
-                f"slice {number}: sizes end at k = {engine.store.last}, where the fit is perfect "
-                "or no column is independent of the support"
-            )
+            self.notes.append(f"slice {number}: {why_saturated(engine.store, self.problem)}")
         if self.plan.grid == "lambda0":
             points = self.on_lambda0(engine, points, intervals, x)
         elif self.plan.sizes is not None:

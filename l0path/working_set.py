@@ -7,6 +7,10 @@ exists among all p columns: for the squared loss without lambda1 and box by the 
 steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns are
 screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by
 (`RowModel.violators`).
+
+Numerical limit of both: Gram matrices square the condition of columns, so one that keeps less than
+3e-5 of its length beside a support (`exchange.COLLINEAR`) counts as a combination of it, unless
+`SupportPath._tell_apart` found it.
 """
 
 import math
@@ -232,6 +236,7 @@ class SupportPath:
                     self._glance()
             else:
                 self.scout()
+        self._tell_apart()
         for support in self.supports:
             self.offer_support(support)
         done, escapes = set(), 2 if self.settings.effort == "high" else 0
@@ -297,6 +302,18 @@ class SupportPath:
                 done.clear()
             else:
                 return
+
+    def _tell_apart(self):
+        """Let refits decide every move where near combinations are among the working columns: there
+        the table of exchanges, which is made of Gram matrices, is not exact.
+        """
+        if not self.exact or self.lambda2 or self.model.problem.forced.size:
+            return
+        if self.model.near is not None or self.model.look_for_near():
+            self.exact, self.claim = False, "refit_swap_m"
+            self.mover = ConfirmedMover(
+                self.model, self.lambda1, self.lambda2, self.scale, self.settings
+            )
 
     def _glance(self):
         """Let the columns most correlated with the residuals of a few sizes into W, by a read of X

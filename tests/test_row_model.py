@@ -203,6 +203,7 @@ def test_the_screen_keeps_the_columns_with_the_best_exchanges(lambda1, price):
             paid,
             lambda1,
             lambda2,
+            False,
             bound,
             target,
             1e300,

@@ -178,7 +178,12 @@ class Neighbours:
             b = fit.b[:, None]
             den = A - np.einsum("ij,ij->j", rows, U) + U**2 / pivot
             num = np.maximum(np.abs(c + b / pivot * U) - lambda1, 0.0)
-            ok = (den > COLLINEAR * A) & usable[J] & ~self.locked[:, None]
+            ok = np.broadcast_to(usable[J] & ~self.locked[:, None], den.shape)
+            free = den > COLLINEAR * A
+            if lambda1 or self.problem.boxed:  # combinations of the others count, see `exchange`
+                den = np.where(free, den, A)
+            else:
+                ok = ok & free
             with np.errstate(over="ignore", invalid="ignore"):
                 change = 0.5 * (b**2 / pivot - num**2 / np.where(ok, den, 1.0))
             if self.lambda0:

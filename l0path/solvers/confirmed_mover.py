@@ -68,6 +68,8 @@ class ConfirmedMover:
             if ranked != top or best is None:
                 top, best = ranked, self._lowest(fit, [(-1, j) for _, j in ranked])
             self.additions[key] = (width, top, best)
+        if best is not None and not np.isfinite(best.value):
+            return None  # what is left is a combination of the support
         return self.polish(best) if polish and best is not None else best
 
     def _ranked_additions(self, fit, first, most):
@@ -76,12 +78,14 @@ class ConfirmedMover:
         self.model.tables += 1
         W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
         s = A - np.einsum("ij,ij->j", q.rows, q.B @ q.rows)
-        ok = (
-            (s > exchange.COLLINEAR * A)
-            & (A > 0)
-            & self.model.problem.usable[W]
-            & ~np.isin(W, fit.support)
-        )
+        ok = (A > 0) & self.model.problem.usable[W] & ~np.isin(W, fit.support)
+        free = s > exchange.COLLINEAR * A
+        if (
+            self.lambda1 or self.model.boxed or self.model.near is not None
+        ):  # combinations count too
+            s = np.where(free, s, A)
+        else:
+            ok &= free
         gain = np.maximum(np.abs(q.c[ok]) - self.lambda1, 0.0) ** 2 / (2.0 * s[ok])
         W = W[ok]
         best = np.argpartition(-gain, most)[:most] if W.size > most else range(W.size)

@@ -18,8 +18,9 @@ import numpy as np
 from .._generic import njit
 from .linear_algebra import invert
 
-# a column keeps less than this share of its length outside the support: it counts as a combination
-# of it
+# a column keeps less than this share of its squared length outside the support: it counts as a
+# combination of it. Without lambda1 and box it cannot improve a model with that support; with them
+# it can (`dependent` in kernels), and is ranked by the step of its coefficient alone
 COLLINEAR = 1e-9
 NONE, START = (
     np.int64(-1),
@@ -301,15 +302,18 @@ def share_left(B, g, A, u):
 
 
 @njit
-def swap_change(B, b, u, i, c, s, A, lambda1):
-    """Change of F when position i gives way to a column with u and s (see `share_left`), A = its
-    curvature; inf where it is a combination of the others.
+def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
+    """Change of F when a member with coefficient b, pivot = B_ii, gives way to a column with v =
+    u_i and s (see `share_left`), A = its curvature; where that is a combination of the others inf,
+    or with `dependent` that of a step of its coefficient alone.
     """
-    den = s + u[i] * u[i] / B[i, i]
+    den = s + v * v / pivot
     if den <= COLLINEAR * A:
-        return np.inf
-    num = max(abs(c + b[i] / B[i, i] * u[i]) - lambda1, 0.0)
-    return 0.5 * (b[i] * b[i] / B[i, i] - num * num / den)
+        if not dependent:
+            return np.inf
+        den = A
+    num = max(abs(c + b / pivot * v) - lambda1, 0.0)
+    return 0.5 * (b * b / pivot - num * num / den)
 
 
 @njit
@@ -325,6 +329,7 @@ def scan(
     paid,
     lambda1,
     lambda2,
+    dependent,
     target,
     ceiling,
     change,
@@ -350,15 +355,17 @@ def scan(
             g[i] = rows[i, j]
         s = share_left(B, g, A, u)
         worst = change[room - 1] if kept == room else ceiling
-        if s > COLLINEAR * A:
+        left = s if s > COLLINEAR * A else A if dependent else 0.0
+        if left > 0.0:
             size = max(abs(c[j]) - lambda1, 0.0)
-            d = target + price[j] - 0.5 * size * size / s
+            d = target + price[j] - 0.5 * size * size / left
             if d < min(0.0, worst):
                 kept = _keep(d, j, NONE, change, column, position, kept)
         for i in range(k):
             if locked[i]:
                 continue
-            d = swap_change(B, b, u, i, c[j], s, A, lambda1) + price[j] - paid[i]
+            d = swap_change(B[i, i], b[i], u[i], c[j], s, A, lambda1, dependent)
+            d += price[j] - paid[i]
             if d < worst:
                 kept = _keep(d, j, i, change, column, position, kept)
                 worst = change[room - 1] if kept == room else ceiling

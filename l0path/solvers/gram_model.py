@@ -3,6 +3,7 @@ after it is made.
 """
 
 import numpy as np
+from scipy.linalg import lapack
 
 from ..designs import threads
 from ..problem import Fit
@@ -13,6 +14,10 @@ from .working_columns import Quadratic, WorkingColumns, candidates
 STRIP = 64  # rows of G made at a time
 SLICE = 2048  # columns of a task of `known_slopes`
 LOOK = 1 << 16  # columns of a task of `leading`
+FAINT_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
+APART = 1e-4  # of its length, by which a column differs from another in a near combination
+CONDITION = 1e12  # condition of a few columns beyond which they count as dependent
+NEAR_COLUMNS = 200  # columns that are looked through for near combinations
 PRUNE = 4096  # columns from which on a bound is worth its price
 
 
@@ -31,6 +36,7 @@ class GramModel(WorkingColumns):
         self.q = np.empty(0)
         self.row_of = {}  # index -> its row in self.rows
         self._rows = np.empty((0, p.X.p))
+        self.near = None  # columns of a near combination, once `look_for_near` has found any
         self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
         self._cluster = None
 
@@ -82,6 +88,8 @@ class GramModel(WorkingColumns):
         """Best coefficients on a support of working columns."""
         self.refits += 1
         at = self.where[support]
+        if self.near is not None and not (lambda1 or lambda2 or self.boxed):
+            return self._refit_on_rows(support, at)
         G, q = self.G[np.ix_(at, at)], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
         x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
@@ -107,11 +115,58 @@ class GramModel(WorkingColumns):
             () if violation < 1e-8 else ("not_converged",),
         )
 
+    def _refit_on_rows(self, support, at):
+        """Least squares by an orthogonal factorisation of the columns, whose error grows with their
+        condition and not with its square; infinite value where that is beyond CONDITION.
+        """
+        p, root = self.problem, np.sqrt(self.problem.weights)
+        A = (self.Z[at] * root).T
+        unit = np.sqrt(np.maximum(p.square[support], 1e-300))
+        b, _, rank, _ = np.linalg.lstsq(A / unit, root * p.y, rcond=1.0 / CONDITION)
+        rest = root * p.y - A @ (b / unit)
+        value = 0.5 * float(rest @ rest) if rank == support.size else np.inf
+        return Fit(support, b / unit, p.shift, value)
+
+    def look_for_near(self):
+        """Note the working columns that are combinations of others up to less than APART of their
+        length, but not beyond CONDITION; whether there are any. Gram matrices square a condition,
+        so they cannot tell such columns from true combinations. Pairs are found among all working
+        columns, other combinations where these are at most NEAR_COLUMNS.
+        """
+        unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))
+        G = self.G[: self.width, : self.width] * unit[:, None] * unit
+        pairs = np.abs(G) > 1.0 - 0.5 * APART**2
+        np.fill_diagonal(pairs, False)
+        few = (
+            np.arange(self.width)
+            if self.width <= NEAR_COLUMNS
+            else np.flatnonzero(pairs.any(axis=0))
+        )
+        if not 1 < few.size <= NEAR_COLUMNS:
+            return False
+        H = G[np.ix_(few, few)]
+        L, weak = lapack.dpotrf(H, lower=1)
+        if not weak and np.diagonal(L).min() > APART:
+            return False
+        _, order, rank, _ = lapack.dpstrf(H, tol=APART**2, lower=1)
+        order = few[order - 1]
+        A = (self.Z[order] * np.sqrt(self.problem.weights)).T * unit[order]
+        c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
+        gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
+        near = gap > 2.0 * (1.0 + np.abs(c).sum(axis=0)) / CONDITION
+        if near.any():
+            members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
+            self.near = np.sort(self.W[np.append(order[:rank][members], order[rank:][near])])
+        return bool(near.any())
+
     def inverse(self, fit, lambda2):
         """B of a fit."""
         at = self.where[fit.support]
-        B = np.empty((at.size, at.size))
-        invert(self.G[np.ix_(at, at)] + 2.0 * lambda2 * np.eye(at.size), at.size, B)
+        B, H = np.empty((at.size, at.size)), self.G[np.ix_(at, at)]
+        H[np.diag_indices_from(H)] += 2.0 * lambda2
+        if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
+            H[np.diag_indices_from(H)] += FAINT_RIDGE * np.trace(H) / at.size
+            invert(H, at.size, B)
         return B
 
     def quadratic(self, fit, lambda2, first=0):
@@ -226,11 +281,13 @@ class GramModel(WorkingColumns):
         p, room = self.problem, max(keep)
         self.read([fit.support for fit in fits])
         members = np.unique(np.concatenate([fit.support for fit in fits]))
-        at = self.where[members]
+        at, dependent = self.where[members], bool(lambda1 or self.boxed or self.near is not None)
+        # members may depend on each other there: a trace of a ridge lets the table tell them apart
+        trace = FAINT_RIDGE * float(p.square[members].mean()) if dependent and members.size else 0.0
         columns = exchange.Columns(
             np.ascontiguousarray(self.G[np.ix_(at, at)]),
             self.q[at],
-            2.0 * float(lambda2),
+            2.0 * float(lambda2) + trace,
             members.size,
             np.isin(members, p.forced),
             np.zeros(members.size),
@@ -244,13 +301,14 @@ class GramModel(WorkingColumns):
             ceilings,
             np.where(columns.locked, 0.0, price[members]),
             price,
+            dependent,
         )
         tape = replay.new_tape(supports)
         steps = replay.record(
             exchange.new_state(members.size, supports.S.shape[1]),
             columns,
             supports,
-            not (lambda1 or p.boxed),
+            not dependent,
             tape,
         )
         if self.cluster is not None:
@@ -319,7 +377,7 @@ class GramModel(WorkingColumns):
         threads.run(look, cuts)
         return list(range_checks.leading(parts, most))
 
-    def _supports(self, fits, members, columns, targets, ceilings, paid, price):
+    def _supports(self, fits, members, columns, targets, ceilings, paid, price, dependent):
         """The fits as `replay.Supports`; pruned where all p columns are many and no price is below
         a member's.
         """
@@ -358,4 +416,5 @@ class GramModel(WorkingColumns):
             row,
             columns.locked,
             paid,
+            dependent,
         )

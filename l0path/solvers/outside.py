@@ -22,6 +22,7 @@ def foretold(
     paid,
     lambda1,
     lambda2,
+    dependent,
     bound,
     target,
     ceiling,
@@ -67,27 +68,30 @@ def foretold(
             N = t * t * s - 2.0 * size * root * t - size * size
             if N >= 0.0 and t * s >= size * root and 0.5 * N / A + price[j] - dearest >= worst:
                 continue
-        best, best_i = _best_exchange(B, b, c[j], A, g, u, locked, paid, lambda1, target, price[j])
+        best, best_i = _best_exchange(
+            B, b, c[j], A, g, u, locked, paid, lambda1, dependent, target, price[j]
+        )
         if best < worst:
             kept = _keep(best, j, best_i, change, column, position, kept)
     return kept
 
 
 @njit
-def _best_exchange(B, b, c, A, g, u, locked, paid, lambda1, target, price):
+def _best_exchange(B, b, c, A, g, u, locked, paid, lambda1, dependent, target, price):
     """(change, position) of the best exchange with one column: its addition (position -1) where
     that lowers F by more than target + price, or a swap.
     """
     s = share_left(B, g, A, u)
     best, best_i = np.inf, -2
-    if s > COLLINEAR * A:
+    left = s if s > COLLINEAR * A else A if dependent else 0.0
+    if left > 0.0:
         size = max(abs(c) - lambda1, 0.0)
-        d = target + price - 0.5 * size * size / s
+        d = target + price - 0.5 * size * size / left
         if d < 0.0:
             best, best_i = d, -1
     for i in range(b.size):
         if not locked[i]:
-            d = swap_change(B, b, u, i, c, s, A, lambda1) + price - paid[i]
+            d = swap_change(B[i, i], b[i], u[i], c, s, A, lambda1, dependent) + price - paid[i]
             if d < best:
                 best, best_i = d, i
     return best, best_i

@@ -179,7 +179,7 @@ class ClusterRows:
         """
         walk = self.design.share(
             (supports, tape, steps, twice, lambda1, lambda0, keep),
-            sum(a.nbytes for a in (*supports, *tape)),
+            sum(np.asarray(a).nbytes for a in (*supports, *tape)),
         )
         parts = self.design.gather(
             self._each(
@@ -204,14 +204,14 @@ class ClusterRows:
             most,
         )
 
-    def foretell(self, R, sides, lambda1, lambda2):
+    def foretell(self, R, sides, lambda1, lambda2, dependent):
         """For each fit the best exchanges (change, column) by `foretold`, no column having a price;
         R (n, m) negative slopes.
 
         sides[i] = (total, B, bound, rows, most, target, ceiling, support, b, locked, paid).
         """
         side = self.design.share(
-            (R, sides, lambda1, lambda2), R.nbytes + sum(s[1].nbytes for s in sides)
+            (R, sides, lambda1, lambda2, dependent), R.nbytes + sum(s[1].nbytes for s in sides)
         )
         self.design.passes += 1
         parts = self.design.gather(
@@ -302,7 +302,7 @@ def _leading(shard, static, common, R, most, first):
 
 
 def _foretell(shard, static, common, side, first, batches):
-    R, sides, lambda1, lambda2 = side
+    R, sides, lambda1, lambda2, dependent = side
     square, usable = map(_own, static[2:4])
     rows = (
         _own(batches[0])
@@ -340,6 +340,7 @@ def _foretell(shard, static, common, side, first, batches):
                 _own(paid),
                 lambda1 / total,
                 lambda2 / total,
+                dependent,
                 bound,
                 target,
                 ceiling,

@@ -26,7 +26,7 @@ class Supports(NamedTuple):
     sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap
     must reach (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be
     pruned; index, row, locked, paid (r,): columns of the members, where their Gram rows stand, who
-    stays, prices.
+    stays, prices; dependent: combinations of a support count too.
     """
 
     S: np.ndarray
@@ -39,6 +39,7 @@ class Supports(NamedTuple):
     row: np.ndarray
     locked: np.ndarray
     paid: np.ndarray
+    dependent: bool
 
 
 class Tape(NamedTuple):
@@ -396,9 +397,10 @@ def _best(
             continue
         best, best_i, price = np.inf, -2, 0.5 * extra[j]
         worst = change[room - 1] if kept == room else np.inf
-        if s[j] > COLLINEAR * A[j]:
+        left = s[j] if s[j] > COLLINEAR * A[j] else A[j] if supports.dependent else 0.0
+        if left > 0.0:
             size = max(abs(c[j]) - lambda1, 0.0)
-            d = target + price - 0.5 * size * size / s[j]
+            d = target + price - 0.5 * size * size / left
             if d < (0.0 if ranking else ceiling) and d < worst:
                 best, best_i = d, -1
         for i in range(k):
@@ -407,7 +409,9 @@ def _best(
             v = V[i, j]
             den = s[j] + v * v * inverse[i]
             if den <= COLLINEAR * A[j]:
-                continue
+                if not supports.dependent:
+                    continue
+                den = A[j]
             num = max(abs(c[j] + theta[i] * v) - lambda1, 0.0)
             d = 0.5 * (limit[i] - num * num / den) + price
             if d < ceiling and d < worst:

@@ -291,6 +291,7 @@ class RowModel(WorkingColumns):
             np.zeros(fit.support.size),
             0.0,
             float(lambda2),
+            self.boxed,
             1e300,
             1e300,
             change,
@@ -432,6 +433,7 @@ class RowModel(WorkingColumns):
                 ],
                 float(lambda1),
                 float(lambda2),
+                bool(lambda1 or self.boxed),
             )
         for left in () if elsewhere else range(0, p.X.p, step):
             block = slice(left, min(left + step, p.X.p))
@@ -496,6 +498,7 @@ class RowModel(WorkingColumns):
             paid,
             lambda1 / total,
             lambda2 / total,
+            bool(lambda1 or self.boxed),
             bound,
             target,
             ceiling,

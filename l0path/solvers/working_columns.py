@@ -47,6 +47,7 @@ class WorkingColumns:
         self.Z = np.empty((0, problem.X.n))
         self.refits = self.tables = self.reads = 0
         self.max_iter = 1000
+        self.boxed, self.near = problem.boxed, None
 
     @property
     def room(self):
@@ -142,6 +143,7 @@ class WorkingColumns:
             paid,
             lambda1,
             lambda2,
+            bool(lambda1 or self.boxed or self.near is not None),
             target,
             ceiling,
             change,
