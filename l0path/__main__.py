@@ -1,16 +1,20 @@
 """Command line: `python -m l0path fit FILE --response NAME` fits the path on a CSV or Parquet file,
-chooses a model, prints it and writes coefficients, table, path file, plots and a page.
+chooses a model, prints it and writes coefficients, table, path file, plots and a page; `python -m
+l0path predict PATH FILE` predicts new rows by it.
 """
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path as FilePath
 
 import numpy as np
 import pandas as pd
 
+from .command_line import COMMON, check_out, read, ready, row_numbers, run_predict
+from .command_line.predicting import remember
+from .command_line.reading import complete_rows
 from .formula import opened
+from .formula.frames import counted
 from .losses import ALIASES, CLASSIFICATION, NAMES, canonical_name
 
 # without a little shrinkage a classification path ends at the first size that separates the classes
@@ -87,6 +91,23 @@ def parser():
     )
     fit.add_argument("--include", default="", help="columns in every model, separated by commas")
     fit.add_argument("--weights", help="column of sample weights")
+    fit.add_argument("--offset", help="column of offsets (log exposure of rates, say)")
+    fit.add_argument(
+        "--groups-cv", help="column of labels of rows that stay in one fold (patients, say)"
+    )
+    fit.add_argument(
+        "--scoring", help="with --cv: the metric, such as mse, mae, auc (default: the deviance)"
+    )
+    fit.add_argument(
+        "--certify",
+        type=float,
+        nargs="?",
+        const=30.0,
+        metavar="SECONDS",
+        help="prove how good the chosen model is, for so many seconds (default 30)",
+    )
+    for name, about in COMMON:
+        fit.add_argument(name, **about)
     fit.add_argument("--seed", type=int, default=0, help="seed of the folds (default 0)")
     fit.add_argument("--jobs", type=int, default=None, help="processes for cross-validation")
     fit.add_argument(
@@ -97,22 +118,30 @@ def parser():
     )
     fit.add_argument("--no-plots", action="store_true", help="write no plots and no page")
     fit.add_argument("--progress", action="store_true", help="show progress bars on stderr")
+    add_predict(commands)
     return main
 
 
-def read(file):
-    """A data file as a DataFrame."""
-    if not file.exists():
-        raise ValueError(f"there is no file {file}")
-    if file.suffix in (".parquet", ".pq"):
-        return pd.read_parquet(file)
-    try:
-        return pd.read_csv(file)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{file} is not a readable CSV file ({error}); pass a CSV with a header, or a .parquet "
-            "file"
-        ) from error
+def add_predict(commands):
+    """The arguments of `predict`."""
+    predict = commands.add_parser(
+        "predict",
+        help="predict new rows by a saved path",
+        description="Predict the rows of a data file by a path that `fit` saved.",
+    )
+    predict.add_argument("path", type=FilePath, help="path file (path.npz of the folder of fit)")
+    predict.add_argument("file", type=FilePath, help="CSV or Parquet file of the new rows")
+    predict.add_argument("--k", type=int, help="size of the model (default: the one fit chose)")
+    predict.add_argument("--rule", help="criterion that chooses the model, such as bic")
+    predict.add_argument("--offset", help="column of offsets (default: that of the fit)")
+    predict.add_argument(
+        "--out",
+        type=FilePath,
+        default=FilePath("predictions.csv"),
+        help="CSV file for the predictions (default predictions.csv)",
+    )
+    for name, about in COMMON:
+        predict.add_argument(name, **about)
 
 
 def listed(text):
@@ -131,34 +160,36 @@ def columns(frame, text, option):
     return listed(text)
 
 
+def roles(frame, options):
+    """{argument of `fit`: column} of the columns that are no predictors: weights, offset, groups
+    of the folds; checked.
+    """
+    given = {
+        "sample_weight": ("--weights", options.weights),
+        "offset": ("--offset", options.offset),
+        "groups_cv": ("--groups-cv", options.groups_cv),
+    }
+    for option, name in given.values():
+        if name:
+            columns(frame, name, option)
+    return {argument: name for argument, (_, name) in given.items() if name}
+
+
 def prepare(frame, options, say):
     """(X, y, arguments of `fit`) from the file: named columns removed, incomplete rows dropped,
     text columns coded 0/1 against their first level; each step is said.
     """
     columns(frame, options.response, "--response")
-    drop = columns(frame, options.drop, "--drop") + (
-        columns(frame, options.weights, "--weights") if options.weights else []
-    )
-    if options.response in drop:
+    by_row, drop = roles(frame, options), columns(frame, options.drop, "--drop")
+    if options.response in [*drop, *by_row.values()]:
         raise ValueError(
-            f"--response {options.response} is named by --drop or --weights too; leave it out there"
+            f"--response {options.response} is named by --drop, --weights, --offset or "
+            "--groups-cv too; leave it out there"
         )
-    if not len(frame):
-        raise ValueError(f"{options.file} has no rows, only a header")
-    complete = frame.drop(columns=[c for c in drop if c != options.weights]).dropna()
-    if len(complete) < len(frame):
-        say(
-            f"{len(frame) - len(complete)} of {len(frame)} rows have missing values and are left "
-            "out"
-        )
-    if not len(complete):
-        raise ValueError(
-            "every row has a missing value; leave out the columns that are mostly empty with --drop"
-        )
-    y, X = (
-        complete[options.response],
-        complete.drop(columns=[options.response, *([options.weights] if options.weights else [])]),
-    )
+    frame = frame.drop(columns=[c for c in drop if c not in by_row.values()])
+    frame = frame.drop(columns=row_numbers(frame, say, {options.response, *by_row.values()}))
+    complete = complete_rows(frame, say)
+    y, X = complete[options.response], complete.drop(columns=[options.response, *by_row.values()])
     text = [
         c
         for c in X.columns
@@ -170,6 +201,7 @@ def prepare(frame, options, say):
             f"column {wide[0]!r} is text with {X[wide[0]].nunique()} different values; leave it "
             f"out with --drop {wide[0]}"
         )
+    levels = {c: pd.Categorical(X[c]).categories.tolist() for c in text}
     if text:
         X = pd.get_dummies(X, columns=text, drop_first=True, dtype=float)
         say(f"text columns coded 0/1 against their first level: {', '.join(text)}")
@@ -177,23 +209,27 @@ def prepare(frame, options, say):
         X,
         y,
         {
-            "sample_weight": complete[options.weights].to_numpy() if options.weights else None,
+            **{argument: complete[name].to_numpy() for argument, name in by_row.items()},
             "always_include": listed(options.include) or None,
         },
+        levels,
     )
 
 
 def from_formula(frame, options, say):
-    """(X, y, arguments of `fit`) by the formula; incomplete rows are dropped, which is said."""
+    """(X, y, arguments of `fit`, {}) by the formula; incomplete rows are dropped, which is said."""
     frame = frame.drop(columns=columns(frame, options.drop, "--drop"))
     X, y, encoded = opened(
         options.formula,
         frame,
-        {"sample_weight": options.weights, "always_include": listed(options.include) or None},
+        {**roles(frame, options), "always_include": listed(options.include) or None},
     )
     if X.formula.n_dropped:
-        say(f"{X.formula.n_dropped} of {len(frame)} rows have missing values and are left out")
-    return X, y, encoded
+        say(
+            f"{X.formula.n_dropped} of {len(frame)} rows have missing values and are left out "
+            f"({counted(X.formula.missing)})"
+        )
+    return X, y, encoded, {}
 
 
 def choose_loss(options, y, say):
@@ -208,18 +244,6 @@ def choose_loss(options, y, say):
         )
     say(f"loss: {'logistic' if classes else 'squared'}")
     return "logistic" if classes else "squared"
-
-
-def check_out(folder):
-    """Refuse a folder that cannot be made or written into, before the work begins."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"--out {folder} is no folder that can be written to ({error.strerror}); name another"
-        ) from error
 
 
 def positive(text, y, loss):
@@ -240,8 +264,12 @@ def run_fit(options, say=print):
     """Fit, choose, print and write; returns (path, index of the chosen model)."""
     import l0path
 
+    for option, value in (("--groups-cv", options.groups_cv), ("--scoring", options.scoring)):
+        if value and not options.cv:
+            raise ValueError(f"{option} belongs to cross-validation: pass --cv too")
     check_out(options.out)
-    X, y, encoded = (from_formula if options.formula else prepare)(read(options.file), options, say)
+    frame = ready(read(options.file, options), say)
+    X, y, encoded, levels = (from_formula if options.formula else prepare)(frame, options, say)
     loss = choose_loss(options, y, say)
     lambda2 = options.lambda2
     if lambda2 is None and loss in CLASSIFICATION:
@@ -263,7 +291,13 @@ def run_fit(options, say=print):
     cv = None
     if options.cv:
         cv = l0path.cv_fit(
-            X, y, cv=options.cv, random_state=options.seed, n_jobs=options.jobs, **arguments
+            X,
+            y,
+            cv=options.cv,
+            scoring=options.scoring,
+            random_state=options.seed,
+            n_jobs=options.jobs,
+            **arguments,
         )
         path = cv.path
     else:
@@ -272,17 +306,21 @@ def run_fit(options, say=print):
     for note in path.notes:
         say(f"note: {note}")
     if options.k is not None:
-        index, why = path.index(k=options.k), f"k = {options.k}, as asked"
+        index, why = path.index(k=options.k), "the size asked for"
     elif cv is not None:
         index, why = (
             cv.index(options.which),
             f"{options.cv}-fold cross-validation, "
-            f"{'least mean loss' if options.which == 'min' else 'smallest within one standard error'}",
+            f"{'best mean score' if options.which == 'min' else 'smallest within one standard error'}",
         )
     else:
         index, why = path.select(options.rule), options.rule
     show(path, cv, index, why, say)
+    if options.certify is not None:
+        certificate = path.certify(index=index, time_limit=options.certify)
+        say(f"\n{certificate!r}")
     write(path, cv, index, options, say)
+    remember(options.out, path, index, levels, options.offset)
     return path, index
 
 
@@ -333,7 +371,7 @@ def write(path, cv, index, options, say):
             time_limit=10,
         )
         files.append("explore.html")
-    say(f"\nwritten to {options.out}: {', '.join(files)}")
+    say(f"\nwritten to {options.out}: {', '.join([*files, 'model.json'])}")
 
 
 def main(argv=None):
@@ -341,7 +379,7 @@ def main(argv=None):
     options = parser().parse_args(argv)
     np.set_printoptions(linewidth=160)
     try:
-        run_fit(options)
+        (run_predict if options.command == "predict" else run_fit)(options)
     except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
         print(f"l0path: {error}", file=sys.stderr)
         return 2

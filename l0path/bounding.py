@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from . import duality
+from .exact.dependence import dependent, described
 
 CLOSED = 1e-6  # relative gap up to which a solution is called global
 # batched reads of X after that of the fits; at n = 1000, p = 10000 a third one lowers the median
@@ -59,11 +60,12 @@ def bounded(problem, solution, bound):
     )
 
 
-def bound_solutions(problem, solutions, *, steps=READS, poll=None, model=None):
+def bound_solutions(problem, solutions, *, steps=READS, poll=None, model=None, names=None):
     """Give the solutions of a path lower bounds, in place in the list; returns notes. poll(): asked
     before every read of X, True ends it, and what is not bounded then stays as it is.
 
-    model: that of the fits, whose `known_slopes` save a read of X.
+    model: that of the fits, whose `known_slopes` save a read of X. names: of the columns, for the
+        notes; None for their numbers.
     The bounds of a size are those of the best model of at most k unforced columns, those of a
     lambda0 of (P) itself. Separated solutions have no optimum and get none.
     """
@@ -88,7 +90,7 @@ def bound_solutions(problem, solutions, *, steps=READS, poll=None, model=None):
                 part, _bounds(dual, [solutions[i] for i in part], steps, poll, model), strict=True
             ):
                 solutions[i] = bounded(problem, solutions[i], bound)
-    return _notes(problem, unbounded, len({s.slice for s in solutions}))
+    return _notes(problem, unbounded, len({s.slice for s in solutions}), names)
 
 
 def bound_by_slopes(problem, solutions, a, model=None):
@@ -191,19 +193,35 @@ def targets(solutions):
     return {"sizes": np.array([s.k for s in solutions])}
 
 
-def why_unbounded(problem):
-    """Why a problem without ridge has no bounds."""
+def why_unbounded(problem, names=None):
+    """Why a problem without ridge has no bounds; names: of the columns, None for their numbers."""
     if not problem.quadratic:
         return "with lambda2 = 0 and no finite box on every column nothing bounds the coefficients"
-    if problem.X.n * int(problem.usable.sum()) > DENSE or (
-        problem.X.n > problem.usable.sum() > duality.splitting.LARGEST
-    ):
-        return "with lambda2 = 0 bounds need the eigenvalues of the Gram matrix, and X has too many entries or columns for that"
-    return "with lambda2 = 0 and no finite box on every column a squared loss has bounds only for more rows than columns, linearly independent"
+    rows, columns = problem.X.n, int(problem.usable.sum())
+    if rows * columns > DENSE or rows > columns > duality.splitting.LARGEST:
+        return (
+            "with lambda2 = 0 bounds need the eigenvalues of the Gram matrix, and X has too many "
+            "entries or columns for that"
+        )
+    start = "with lambda2 = 0 and no finite box on every column the bounds of a squared loss need"
+    if columns >= rows:
+        return f"{start} more rows than columns, and X has {rows} rows and {columns} columns"
+    found = dependent(problem)
+    which = described(found, range_names(problem) if names is None else names)
+    return f"{start} linearly independent columns; " + (
+        f"linear combinations of earlier columns (or nearly so): {which}"
+        if found
+        else "those of X are nearly dependent"
+    )
 
 
-def _notes(problem, unbounded, slices):
+def range_names(problem):
+    """Names "column 0", "column 1", ... of the columns of a problem."""
+    return [f"column {j}" for j in range(problem.X.p)]
+
+
+def _notes(problem, unbounded, slices, names):
     if not unbounded:
         return []
     which = f" in slice {', '.join(map(str, sorted(unbounded)))}" if len(unbounded) < slices else ""
-    return [f"no lower bounds{which}: {why_unbounded(problem)}; {REMEDY}"]
+    return [f"no lower bounds{which}: {why_unbounded(problem, names)}; {REMEDY}"]

@@ -137,7 +137,8 @@ def fit(
         groups, default min(groups, 100, n_eff / 2 over their mean size). always_include, exclude :
         also labels of groups, if they are text (a number is a column); a column that is included
         brings in its groups. penalty_factor : one per group, {label: factor}, or (p,) with equal
-        values within a group. algorithm="swap" or "feature_generating"; certify=True then needs
+        values within a group. algorithm="swap", "feature_generating", or "exact"
+        for at most 12 groups that may be chosen, whose sets are all refitted; certify=True needs
         lambda2 > 0.
     feature_names : p names, of an array or sparse X; a DataFrame brings its own. Default x0, x1,
         ...

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import check_tol, refuse_masked
+from .exact.group_enumeration import refuse_groups
 from .solvers.branch_and_bound import BranchAndBound
 from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.dual_iht import DualIHT
@@ -211,12 +212,15 @@ def refuse(plan, data):
         and plan.settings.refit
         and plan.settings.swap_size == 1
     )
-    if data.groups is not None and not (swaps or isinstance(plan.settings, FeatureGenerating)):
+    exact = isinstance(plan.settings, BranchAndBound | IntegralityGeneration)
+    if data.groups is not None and exact:
+        refuse_groups(data, plan.settings)
+    elif data.groups is not None and not (swaps or isinstance(plan.settings, FeatureGenerating)):
         raise ValueError(
-            "groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1) or "
-            f"'feature_generating': {plan.settings!r} chooses single columns; leave groups=None "
-            "(with a formula, where terms of several columns are groups: groups=False), or change "
-            "algorithm="
+            "groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1), "
+            f"'feature_generating' or 'exact': {plan.settings!r} chooses single columns; leave "
+            "groups=None (with a formula, where terms of several columns are groups: "
+            "groups=False), or change algorithm="
         )
     if hasattr(plan.settings, "check"):
         named = PENALTIES[plan.penalty]

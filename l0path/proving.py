@@ -1,5 +1,6 @@
-"""How far one solution is from optimal: rounds of better dual points and of safe rules, then a
-branch-and-bound search of what they leave. `Path.certify` and algorithm="exact" are made of it.
+"""How far one solution is from optimal: all models of its size where they are few, else rounds of
+better dual points and of safe rules, then a branch-and-bound search of what they leave.
+`Path.certify` and algorithm="exact" are made of it.
 """
 
 import math
@@ -22,6 +23,9 @@ from .bounding import (
     why_unbounded,
 )
 from .designs import Dense, Standardized
+from .exact.dependence import dependent, described, from_rows
+from .exact.group_enumeration import GroupEnumeration
+from .exact.pair_scan import PairScan, scannable
 from .losses import Hinge
 from .paths.records import in_user_units
 from .progress import Bar
@@ -87,6 +91,7 @@ class Proof:
         settings=None,
         n_best=1,
         bar=None,
+        known=None,
     ):
         self.whole = self.problem = problem
         self.data, self.weights, self.solution, self.clock = data, weights, solution, clock
@@ -96,7 +101,9 @@ class Proof:
             Bar(False, "") if bar is None else bar,
         )
         self.penalised = not math.isnan(solution.lambda0)
-        self.into, self.out = np.zeros(problem.X.p, dtype=bool), np.zeros(problem.X.p, dtype=bool)
+        self.known = known
+        units = problem.X.p if problem.groups is None else len(problem.groups.labels)
+        self.into, self.out = np.zeros(units, dtype=bool), np.zeros(units, dtype=bool)
         self.given, self.box, self.conditional = box, self.checked(box), False
         self.lower = (
             solution.lower_bound
@@ -104,7 +111,9 @@ class Proof:
             else -math.inf
         )
         self.loss, self.paid, self.reason, self.last = problem.floor - problem.noise, 0.0, "", None
+        self.obstacle = ""  # what kept a search from a proof, beside missing bounds
         self.nodes, self.ended, self.best, self.models = 0, "", [], []
+        self.values, self.others, self.unique, self.searched = [], -math.inf, False, ""
 
     def checked(self, box):
         """The box as a number, "auto" filled in."""
@@ -133,12 +142,103 @@ class Proof:
         return relative_gap(self.solution.objective, self.lower)
 
     def run(self):
-        """Bound and fix in turn until the gap is closed, nothing is fixed any more or the time is
-        up.
+        """Compute all models where they are few; else bound and fix in turn until the gap is
+        closed, nothing is fixed any more or the time is up, and search what is left.
         """
         if self.solution.status == "separated":
-            self.reason = "the columns separate the classes, so the model has no finite optimum; add a little shrinkage, lambda2=1e-3"
+            self.reason = (
+                "the columns separate the classes, so the model has no finite optimum; add a "
+                "little shrinkage, lambda2=1e-3"
+            )
             return
+        every = self.every_model()
+        if every is None:
+            self.bound_and_search()
+        else:
+            self.compare(every)
+        self.conclude()
+
+    def every_model(self):
+        """A search that computes every model of the size, or None where they are too many."""
+        s, problem = self.solution, self.problem
+        model = make_model(problem)
+        target = {"lambda0": s.lambda0} if self.penalised else {"size": s.k}
+        if problem.groups is not None:
+
+            def refit(support):
+                model.grow(support)
+                return model.refit(support, s.lambda1, s.lambda2)
+
+            return GroupEnumeration(
+                problem, refit=refit, n_best=self.n_best, known=self.known, **target
+            )
+        if (
+            self.penalised
+            or isinstance(self.settings, IntegralityGeneration)
+            or not scannable(problem, size=s.k, lambda1=s.lambda1)
+        ):
+            return None
+        return PairScan(
+            problem,
+            size=s.k,
+            lambda2=s.lambda2,
+            refit=lambda support: self.value(model, support),
+            n_best=self.n_best,
+        )
+
+    def compare(self, search):
+        """Let a search compute every model."""
+        self.ended = search.run(self.poll([search]))
+        self.searched = f"all {search.nodes} models compared"
+        if self.ended == "stopped":
+            self.searched = f"{search.nodes} models compared"
+        elif self.ended == "too_close":
+            names = ", ".join(self.data.names[j] for j in search.close)
+            self.obstacle = (
+                f"{names} are so close to each other that their fit is not accurate enough; "
+                "nothing is called proven"
+            )
+        elif self.ended == "no_optimum":
+            labels = self.whole.groups.labels
+            names = ", ".join(str(labels[g]) for g in search.open_groups)
+            self.obstacle = (
+                f"the model of {names} has no finite optimum, or none that was reached, so the "
+                "others cannot be compared with it; add a little shrinkage, lambda2=1e-3"
+            )
+        best = [(value, fit) for value, fit in search.best if fit is not None]
+        self.take_over(np.arange(self.whole.X.p), search.nodes, search.lower, best)
+
+    def conclude(self):
+        """Fix every column where one best model is proved to be the only one: all other models are
+        worse by more than what a gap counts as closed.
+        """
+        grouped = self.whole.groups
+        if grouped is None:
+            counted = self.whole.usable.copy()
+            counted[self.whole.forced] = False
+            member = np.isin(np.arange(counted.size), self.solution.support) & counted
+        else:
+            counted = grouped.choosable(self.whole.usable)
+            member = np.isin(np.arange(counted.size), self.solution.groups) & counted
+        copied = [] if self.data.copies is None else self.data.copies[:, 1]
+        if member[copied].any():
+            return  # a copy in the place of its column is as good
+        if not self.penalised and self.into.sum() == self.solution.k:
+            self.unique = self.status() == "optimal"
+            self.out = counted & ~self.into  # no room for another column beside those
+        if self.status() != "optimal" or not self.values or self.conditional:
+            return
+        best, p = self.values[0], self.whole
+        null = 0.5 * float(p.weights @ p.y**2) if p.quadratic else abs(best)
+        slack = CLOSED * abs(best) + 1e-13 * null + p.noise
+        if member.sum() == counted.sum() or not self.others > best + slack:
+            return  # a set of all columns can hold some that nothing needs
+        if self.penalised and self.solution.lambda0 == 0:
+            return
+        self.into, self.out, self.unique = member, counted & ~member, True
+
+    def bound_and_search(self):
+        """Rounds of bounds and of safe rules, then a search of what they leave."""
         for _ in range(ROUNDS):
             if self.clock.over() or not self.round() or self.gap() <= self.settings.gap:
                 break
@@ -158,7 +258,7 @@ class Proof:
         s, dual = self.solution, self.dual()
         self.conditional |= dual.conditional
         if not dual.bounded:
-            self.reason = f"{why_unbounded(self.problem)}; {REMEDY}"
+            self.reason = f"{why_unbounded(self.problem, self.data.names)}; {REMEDY}"
             return False
         fit, goal = standardized(self.problem, s), np.array([s.objective - self.paid])
         reads, patience = (
@@ -272,11 +372,9 @@ class Proof:
         if isinstance(self.settings, IntegralityGeneration):
             self.generate(problem, J, box, target)
             return
-        searches = self.searches(dual, model, np.flatnonzero(np.isin(J, s.support)), target)
+        searches = self.searches(dual, model, np.flatnonzero(np.isin(J, s.support)), target, J)
         if not searches:
-            self.ended = (
-                "without a ridge or a box, and with so many collinear columns, no search has bounds"
-            )
+            self.reason = self.reason or self.obstacle
             return
         for one in searches:
             if self.n_best == 1:
@@ -285,18 +383,25 @@ class Proof:
                 for support in self.models:
                     one.offer(np.searchsorted(J, support))
         self.ended, one = self.take_turns(searches)
+        if self.ended == "too_many":
+            self.obstacle = self.too_dependent(problem, J)
+        what = "leaps and bounds" if isinstance(one, Leaps) else "branch and bound"
+        count = sum(other.nodes for other in searches)
+        self.searched = f"{what}: {count} node{'' if count == 1 else 's'}"
         self.take_over(
             J,
             sum(other.nodes for other in searches),
             max(other.lower for other in searches),
-            [fit for _, fit in one.best if fit is not None],
+            [(value, fit) for value, fit in one.best if fit is not None],
+            one.cutoff if self.n_best > 1 else -math.inf,
         )
 
-    def searches(self, dual, model, start, target):
+    def searches(self, dual, model, start, target, J):
         """The searches that can serve the dual: the tree, and for a squared loss with few columns
         leaps and bounds, which needs no ridge and is the faster the smaller it is.
         """
-        out, options = (
+        problem, out, options = (
+            dual.problem,
             [],
             {
                 "settings": self.settings,
@@ -309,13 +414,22 @@ class Proof:
         if not searchable(dual):
             try:
                 out.append(Leaps(dual, **options))
-            except ValueError:  # too many collinear columns
-                pass
+            except ValueError:
+                self.obstacle = self.too_dependent(problem, J)
         if not dual.open.any():
             out.append(
                 (HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options)
             )
         return out
+
+    def too_dependent(self, problem, J):
+        """Why leaps and bounds do not end: dependent columns of the problem of columns J."""
+        found = dependent(problem)
+        return (
+            f"{len(found)} columns are linear combinations of earlier ones (or nearly so), too "
+            "many for leaps and bounds; leave some out with exclude=, or fit with a ridge, "
+            f"lambda2=1e-3: {described(found, [self.data.names[j] for j in J])}"
+        )
 
     def take_turns(self, searches):
         """(how they ended, the one with the best models): searches have the word in turn, each time
@@ -335,7 +449,7 @@ class Proof:
                 if self.n_best == 1:
                     for other in searches:
                         other.accept(*one.best[0])
-                if ended == "node_limit":
+                if ended in ("node_limit", "too_many"):
                     live.remove(one)
                 if self.clock.over():
                     break
@@ -357,12 +471,17 @@ class Proof:
             **target,
         )
         self.ended = found.status
-        self.take_over(J, found.nodes, found.lower, [found.fit] if found.fit is not None else [])
+        self.searched = f"integrality generation: {found.nodes} nodes"
+        fits = [(math.nan, found.fit)] if found.fit is not None else []
+        self.take_over(J, found.nodes, found.lower, fits, -math.inf)
 
-    def take_over(self, J, nodes, lower, fits):
-        """What a search of the compact problem with columns J has found."""
-        self.nodes = nodes
-        self.best = [fit._replace(support=J[fit.support]) for fit in fits]
+    def take_over(self, J, nodes, lower, best, others=math.inf):
+        """What a search of the compact problem with columns J has found: best [(value, fit)],
+        ascending; others: no model that is not among them is below it.
+        """
+        self.nodes, self.values = nodes, [value + self.paid for value, _ in best]
+        self.others = min([others + self.paid, *self.values[1:]])
+        self.best = [fit._replace(support=J[fit.support]) for _, fit in best[: self.n_best]]
         self.lower = max(self.lower, lower + self.paid)
         if not (
             self.penalised or self.solution.lambda1 or self.solution.lambda2 or self.conditional
@@ -373,13 +492,12 @@ class Proof:
     def value(self, model, support):
         """(what the search compares, the fit) of a support of the compact problem."""
         model.grow(support)
-        fit, problem = (
-            model.refit(support, self.solution.lambda1, self.solution.lambda2),
-            model.problem,
-        )
+        s, problem = self.solution, model.problem
+        fit = model.refit(support, s.lambda1, s.lambda2)
+        if problem.quadratic and not s.lambda1 and not problem.boxed:
+            fit = from_rows(model, fit, s.lambda2)
         price = (
-            self.solution.lambda0
-            * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
+            s.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
             if self.penalised
             else 0.0
         )
@@ -407,15 +525,20 @@ class Proof:
         """Take over the best model of the search, if it is better."""
         if self.best:
             fit = self.best[0]
-            if self.box is not None:  # a box that is assumed bounds what is proved, not the model
+            if self.conditional:  # a box that is assumed bounds what is proved, not the model
                 model = make_model(self.whole)
                 model.grow(fit.support)
                 fit = model.refit(fit.support, self.solution.lambda1, self.solution.lambda2)
-            k = fit.support.size - self.whole.forced.size
-            s = self.in_units(fit, k)
+            s = self.in_units(fit, self.size(fit))
             if s.objective < self.solution.objective:
                 self.solution = s._replace(lambda0_low=math.nan, lambda0_high=math.nan)
         self.lower = min(self.lower, self.solution.objective)
+
+    def size(self, fit):
+        """How many columns, or groups, of a fit are chosen."""
+        if self.whole.groups is not None:
+            return int((self.whole.groups.factor[fit.groups] > 0).sum())
+        return fit.support.size - self.whole.forced.size
 
     def in_units(self, fit, k):
         """A fit of the search as a `Solution` in the place of the one that is proved."""
@@ -468,7 +591,7 @@ class Proof:
             "node_limit"
             if self.ended == "node_limit"
             else "time_limit"
-            if self.clock.over() and not self.reason
+            if self.clock.over() and (self.searched or not self.reason)
             else "gap_not_closed"
         )
 
@@ -493,13 +616,17 @@ class Proof:
                 f"{copies} columns equal to another one are left out, which changes no optimum; "
                 "each can stand in for the one it equals"
             )
-        if not self.reason and self.ended not in ("", "closed", "stopped", "stalled", "node_limit"):
+        if (
+            not self.reason
+            and not self.obstacle
+            and self.ended not in ("", "closed", "stopped", "stalled", "node_limit")
+        ):
             out.append(f"nothing was branched on: {self.ended}")
-        return out + (
-            [f"no lower bound: {self.reason}"]
-            if self.reason and not math.isfinite(self.lower)
-            else []
-        )
+        if self.reason and not math.isfinite(self.lower):
+            out.append(f"no lower bound: {self.reason}")
+        if self.obstacle and not self.reason and self.status() != "optimal":
+            out.append(f"no proof: {self.obstacle}")
+        return out
 
     def row(self):
         """The solution with its bound; one that rests on an assumed box is flagged, and closes

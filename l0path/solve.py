@@ -25,6 +25,7 @@ from .problem import Fit, effective_rows, pose, row_weights
 from .progress import Bar
 from .proving import Proof
 from .solvers.feature_generating import FeatureGenerating
+from .solvers.group_model import GroupFit
 from .solvers.group_mover import groups_tried
 from .solvers.local_search import LocalSearch, pairs_tried
 from .working_set import Clock, Stop, deferred_interrupts, make_model, null_gradient
@@ -123,10 +124,12 @@ def solve(
             run.model.seen = {}
         run.all_slices()
         exact = hasattr(plan.settings, "start")
-        if certify or exact:
+        if certify or (exact and problem.groups is None):
             run.bounds()
         if exact:
             run.proofs()
+        if not exact or not all(math.isfinite(s.lower_bound) for s in run.solutions):
+            run.notes += run.unbounded
         path = run.path(by_name, response)
         path._source.extra["model"] = run.model
         return path
@@ -195,7 +198,7 @@ class _Run:
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
         self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
-        self.formula = None
+        self.formula, self.unbounded = None, []  # notes on bounds that there are none
         self.weights = row_weights(data, keep)
 
     def prepare(self, slices):
@@ -234,14 +237,15 @@ class _Run:
         try:
             with Bar(self.progress, "l0path lower bounds") as bar:
                 if self.problem.groups is not None:
-                    self.notes += self.group_bounds()
+                    self.unbounded = self.group_bounds()
                 else:
                     model = None if self.keep is not None or self.torn else self.model
-                    self.notes += bound_solutions(
+                    self.unbounded = bound_solutions(
                         self.problem,
                         self.solutions,
                         poll=lambda: bar.say("") or self.clock.over(),
                         model=model,
+                        names=self.data.names,
                     )
             self.clock.poll()
         except Stop as stop:
@@ -313,6 +317,7 @@ class _Run:
         """
         if self.end:
             return
+        known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
         try:
             with Bar(self.progress, "l0path proofs", len(self.solutions), "model") as bar:
                 for i, s in enumerate(self.solutions):
@@ -329,6 +334,7 @@ class _Run:
                         clock=self.clock.within(left),
                         settings=self.plan.settings,
                         bar=bar,
+                        known=known.setdefault((s.lambda1, s.lambda2), {}),
                     )
                     proof.run()
                     self.solutions[i] = proof.row()
@@ -636,10 +642,9 @@ class _Run:
         """
         if self.hinge is not None:
             self.hinge.grow(fit.support)
-            fit, optimality = (
-                self.hinge.refit(fit.support, lambda1, lambda2),
-                "unverified" if optimality == "unverified" else "stationary",
-            )
+            own = self.hinge.refit(fit.support, lambda1, lambda2)
+            fit = own if self.problem.groups is None else GroupFit(*own, fit.groups)
+            optimality = "unverified" if optimality == "unverified" else "stationary"
         found = in_user_units(
             self.problem,
             self.data,

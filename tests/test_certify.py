@@ -214,7 +214,7 @@ def test_without_ridge_a_tall_squared_loss_has_bounds_and_others_say_why_not():
         assert path.table.gap.notna().tolist() == [True, False, False, False] and any(
             "lambda2=1e-3" in note and "box=" in note for note in path.notes
         )
-        c = path.certify(k=2)
+        c = path.certify(k=3)
         assert (
             c.gap == math.inf
             and c.status == "gap_not_closed"
@@ -344,7 +344,7 @@ def test_an_interrupt_loses_nothing(monkeypatch, after):
     )
     calls.clear()
     if after == 0:
-        c = l0path.fit(X, y, lambda2=0.01, max_k=4).certify(k=2)
+        c = l0path.fit(X, y, lambda2=0.01, max_k=4).certify(k=3)
         assert c.status == "interrupted" and isinstance(c.gap, float)
 
 

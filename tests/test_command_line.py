@@ -69,6 +69,7 @@ def test_hitters_end_to_end_as_a_module(tmp_path):
         "loss.png",
         "cv.png",
         "explore.html",
+        "model.json",
     }
     assert "l0path folds: 100%" in done.stderr and "Salary: hitters.csv" in (
         tmp_path / "out" / "explore.html"
@@ -239,3 +240,167 @@ def test_formulas_choose_whole_terms(table, tmp_path, capsys):
     )
     assert code == 0 and "loss: logistic" in out
     assert "no column 'zz'" in run(capsys, "fit", table, "--formula", "y ~ zz")[2]
+
+
+# -------------------- files as they come
+
+
+def european(table, file):
+    frame = pd.read_csv(table)
+    frame["mères"] = np.where(frame.a > 0, " oui", "non")
+    frame.loc[[2, 5, 9], "b"] = np.nan
+    frame.loc[5, "d"] = np.nan
+    frame.to_csv(file, sep=";", decimal=",", encoding="cp1252", index=True, na_rep="k.A.")
+    return frame
+
+
+def test_a_european_file_with_row_numbers_blanks_and_missing_words(table, tmp_path, capsys):
+    frame = european(table, tmp_path / "eu.csv")
+    some = ["--response", "y", "--no-plots", "--out", tmp_path / "o", "--drop", "sick"]
+    code, _, err = run(capsys, "fit", tmp_path / "eu.csv", *some)
+    assert code == 2 and "--encoding" in err
+    code, _, err = run(capsys, "fit", tmp_path / "eu.csv", *some, "--encoding", "cp1252")
+    assert code == 2 and "pass --sep ';'" in err
+    how = ["--sep", ";", "--decimal", ",", "--encoding", "cp1252", "--na-values", "k.A."]
+    code, out, _ = run(capsys, "fit", tmp_path / "eu.csv", *some, *how, "--k", 3)
+    assert code == 0
+    assert "row numbers are left out: 'Unnamed: 0'" in out
+    assert "3 of 80 rows have missing values and are left out (b 3, d 1)" in out
+    path = l0path.load(tmp_path / "o" / "path.npz")
+    assert "Unnamed: 0" not in path.names and "mères_oui" in path.names
+    assert path.n == 77 and path.p == 5 + 2 + 1
+    clean = frame.dropna()
+    X = pd.get_dummies(
+        clean.drop(columns=["y", "sick"]).assign(mères=clean["mères"].str.strip()),
+        columns=["colour", "mères"],
+        drop_first=True,
+        dtype=float,
+    )
+    own = l0path.fit(X, clean["y"])
+    np.testing.assert_allclose(path.table.objective, own.table.objective, rtol=1e-9)
+
+
+def test_identifiers_are_told_and_stay(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    frame.insert(0, "id", np.arange(100, 180) * 2)
+    frame.to_csv(tmp_path / "ids.csv", index=False)
+    some = ["--response", "y", "--no-plots", "--out", tmp_path / "o", "--drop"]
+    code, out, _ = run(capsys, "fit", tmp_path / "ids.csv", *some, "sick")
+    assert code == 0 and "note: id rises from row to row" in out and "--drop id leaves" in out
+    assert "id" in l0path.load(tmp_path / "o" / "path.npz").names
+    code, out, _ = run(capsys, "fit", tmp_path / "ids.csv", *some, "sick,id")
+    assert code == 0 and "rises" not in out
+
+
+def test_rows_that_are_all_incomplete_name_the_columns(table, tmp_path, capsys):
+    pd.read_csv(table).assign(empty=np.nan).to_csv(tmp_path / "e.csv", index=False)
+    code, _, err = run(capsys, "fit", tmp_path / "e.csv", "--response", "y")
+    assert code == 2 and "every row has a missing value (empty 80 of 80)" in err
+
+
+@pytest.mark.parametrize("out", ["file.txt", "file.txt/deeper"])
+def test_a_bad_output_folder_is_refused_before_the_work(table, tmp_path, capsys, monkeypatch, out):
+    (tmp_path / "file.txt").write_text("kept")
+    monkeypatch.setattr(l0path, "fit", lambda *a, **k: pytest.fail("the fit was made"))
+    code, _, err = run(capsys, "fit", table, "--response", "y", "--out", tmp_path / out)
+    assert code == 2 and "is a file; name a folder" in err
+    assert (tmp_path / "file.txt").read_text() == "kept"
+
+
+def test_offset_groups_and_scoring_reach_the_cross_validation(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((90, 3)), columns=list("abc"))
+    frame["exposure"] = np.log(rng.uniform(1, 5, 90))
+    frame["patient"] = np.repeat(np.arange(30), 3)
+    frame["count"] = rng.poisson(np.exp(frame.exposure + 0.5 * frame.a))
+    frame.to_csv(tmp_path / "counts.csv", index=False)
+    code, _, err = run(
+        capsys, "fit", tmp_path / "counts.csv", "--response", "count", "--scoring", "mae"
+    )
+    assert code == 2 and "pass --cv" in err
+    code, _, _ = run(
+        capsys,
+        *("fit", tmp_path / "counts.csv", "--response", "count", "--loss", "poisson"),
+        *("--offset", "exposure", "--groups-cv", "patient", "--scoring", "mae", "--cv", 5),
+        *("--no-plots", "--out", tmp_path / "o", "--seed", 3),
+    )
+    cv = l0path.cv_fit(
+        frame[list("abc")],
+        frame["count"],
+        loss="poisson",
+        offset=frame["exposure"],
+        groups_cv=frame["patient"],
+        scoring="mae",
+        cv=5,
+        random_state=3,
+    )
+    assert code == 0
+    written = pd.read_csv(tmp_path / "o" / "table.csv", index_col="index")
+    np.testing.assert_allclose(written["cv_mean"], cv.table["cv_mean"])
+
+
+def test_a_certificate_of_the_chosen_model(table, tmp_path, capsys):
+    code, out, _ = run(
+        capsys,
+        *("fit", table, "--response", "y", "--drop", "sick", "--k", 3, "--certify", "--no-plots"),
+        *("--out", tmp_path / "o"),
+    )
+    assert code == 0 and "l0path.Certificate: k = 3, proven optimal" in out
+
+
+# -------------------- predict
+
+
+def test_new_rows_are_predicted_as_by_the_path(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    run(
+        capsys,
+        *("fit", table, "--response", "y", "--drop", "sick", "--k", 3, "--no-plots"),
+        *("--out", tmp_path / "o"),
+    )
+    chosen = pd.read_csv(tmp_path / "o" / "chosen.csv", index_col=0).iloc[:, 0]
+    assert set(chosen.index) == {"(Intercept)", "a", "c", "colour_red"}
+    new = frame.iloc[:20][["colour", "c", "a"]].copy()  # what the model uses, in another order
+    new.loc[4, "c"] = np.nan
+    new.to_csv(tmp_path / "new.csv", index=False)
+    where = ["predict", tmp_path / "o" / "path.npz", tmp_path / "new.csv"]
+    code, out, _ = run(capsys, *where, "--out", tmp_path / "p.csv")
+    assert code == 0 and "1 of 20 rows lack a value and get no prediction (c 1)" in out
+    made = pd.read_csv(tmp_path / "p.csv", index_col="row")["prediction"]
+    own = (
+        chosen["(Intercept)"]
+        + chosen["a"] * new.a
+        + chosen["c"] * new.c
+        + chosen["colour_red"] * (new.colour == "red")
+    )
+    np.testing.assert_allclose(made, own, rtol=1e-8)
+    new.assign(colour="violet").to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
+    assert code == 2 and "level 'violet', which the fit did not have" in err
+    new.drop(columns="a").to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
+    assert code == 2 and "lacks 1 of the columns that the model uses: a" in err
+    (tmp_path / "o" / "model.json").unlink()
+    code, _, err = run(capsys, *where, "--out", tmp_path / "p.csv")
+    assert code == 2 and "pass --k or --rule" in err
+
+
+def test_classes_and_formulas_are_predicted(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    for formula, name in (("sick ~ a + colour", "probability of yes"), ("y ~ a * c", "prediction")):
+        run(
+            capsys,
+            *("fit", table, "--formula", formula, "--rule", "bic", "--no-plots"),
+            *("--out", tmp_path / "o"),
+        )
+        code, _, _ = run(
+            capsys,
+            *("predict", tmp_path / "o" / "path.npz", table, "--rule", "bic"),
+            *("--out", tmp_path / "p.csv"),
+        )
+        made = pd.read_csv(tmp_path / "p.csv", index_col="row")
+        path = l0path.load(tmp_path / "o" / "path.npz")
+        assert code == 0
+        np.testing.assert_allclose(made[name], path.predict(frame, "bic"))
+        if "class" in made:
+            assert made["class"].tolist() == list(path.predict(frame, "bic", type="class"))

@@ -14,7 +14,7 @@ LAYERS = [
     {"_generic", "compiled", "_types", "_warnings", "errors", "progress"},
     {"losses", "penalties", "designs", "formula", "groups"},
     {"problem", "screening", "duality"},
-    {"solvers"},
+    {"solvers", "exact"},
     {
         "bounding",
         "proving",
@@ -31,7 +31,7 @@ LAYERS = [
         "fit",
     },
     {"inspection", "selection", "cross_validation", "diagnostics", "selection_inference"},
-    {"plots", "simulate", "datasets", "estimators", "report", "warm", "__main__"},
+    {"plots", "simulate", "datasets", "estimators", "report", "warm", "command_line", "__main__"},
 ]
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
 HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic")

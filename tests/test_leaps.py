@@ -258,8 +258,8 @@ def test_too_many_dependent_columns_are_refused():
     X, y = data(1, 20, 60)
     with pytest.raises(
         ValueError,
-        match="too many of 60 columns are combinations of others for leaps and bounds; search with "
-        "Tree",
+        match="too many of 60 columns are linear combinations of others for leaps and bounds; "
+        "search with Tree",
     ):
         leaps_of(posed(X, y), size=8)
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Selector, Settings
 from ..bounding import CLOSED, relative_gap
 from ..designs.copies import without_copies
+from ..exact.group_enumeration import refuse_groups
 from ..paths import Model, Path
 from ..problem import pose, row_weights
 from ..progress import Bar
@@ -37,12 +38,18 @@ class Certificate:
         the gap is at most 1e-6 (of n_best models: each) and no box was assumed. Columns that keep
         less than 3e-5 of their length beside others count as linear combinations of these
     deviance_ratio_bound: no best model has a larger deviance ratio; best: the n_best best models,
-        [model] for one; nodes: of the search, 0 where none was needed; seconds
+        [model] for one; nodes: of the search, 0 where none was needed (models compared, where all
+        were computed); seconds
     status: "optimal" (to the gap asked for, 1e-6), "time_limit", "node_limit", "interrupted",
         "gap_not_closed" (where nothing can be branched on)
     assumptions: what holds only under an assumption, and what the statement is about, as text
-    fixed_in, fixed_out: indices of the unforced columns that every best model has, and that none
-        has; path: a new path with the row bounded
+    fixed_in, fixed_out: indices of the unforced columns (with groups= numbers of the unforced
+        groups) that every best model is known to have, and that none has: all columns where
+        `unique`; path: a new path with the row bounded
+    unique: this model is proven to be the only best one: every other is worse by more than 1e-6 of
+        the objective. It is known where n_best is 2 or more, where all models were computed (one or
+        two columns under a squared loss, groups), or where the bound excludes all others
+    search: what the search did, as text; "" where the bound alone decided
     """
 
     model: Model
@@ -59,6 +66,8 @@ class Certificate:
     fixed_in: np.ndarray
     fixed_out: np.ndarray
     path: Path = field(repr=False)
+    unique: bool = False
+    search: str = ""
 
     def _verdict(self):
         return (
@@ -69,6 +78,37 @@ class Certificate:
             else self.status.replace("_", " ")
         )
 
+    @property
+    def _bounded(self):
+        """Whether `deviance_ratio_bound` says something that the verdict does not."""
+        return not self.proven and self.deviance_ratio_bound < 1.0
+
+    def _ratio(self):
+        """The deviance ratio, with its bound where that says something."""
+        limit = f", at most {self.deviance_ratio_bound:.4f} for a best model"
+        return f"{self.model.deviance_ratio:.4f}" + (limit if self._bounded else "")
+
+    def _names(self, fixed):
+        """Names of fixed columns, or labels of fixed groups."""
+        meta = self.model.path.meta
+        return [str((meta.names if meta.groups is None else meta.groups.labels)[j]) for j in fixed]
+
+    def _fixed(self):
+        """What is known about the columns of the best models, as a sentence."""
+        unit = "columns" if self.model.path.meta.groups is None else "groups"
+        if self.unique:
+            return "the only best model: every other one has a larger objective"
+        names = self._names(self.fixed_in)
+        inside = f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}"
+        known = f"{unit} in every best model: {inside}" if names else ""
+        none = f"{len(self.fixed_out)} {unit} are in no best model" if self.fixed_out.size else ""
+        open_ = "" if self.proven and len(self.best) > 1 else "; n_best=2 would tell more"
+        return "; ".join(
+            filter(None, [known, none])
+        ) or f"the bound alone does not say which {unit} every best model has" + (
+            open_ if self.proven else ""
+        )
+
     def __repr__(self):
         m = self.model
         what = f"lambda0 = {m.lambda0:.4g}, k = {m.k}" if math.isfinite(m.lambda0) else f"k = {m.k}"
@@ -77,14 +117,11 @@ class Certificate:
             if math.isfinite(self.gap)
             else "no bound"
         )
-        names = [self.model.path.meta.names[j] for j in self.fixed_in]
-        inside = f": {', '.join(names[:6])}{', ...' if len(names) > 6 else ''}" if names else ""
         lines = [
             f"<l0path.Certificate: {what}, {self._verdict()}",
-            f"  objective {self.incumbent:.6g}, {bound}; deviance ratio {m.deviance_ratio:.4f}, no "
-            f"best model above {self.deviance_ratio_bound:.4f}",
-            f"  {len(names)} columns in every best model{inside}; {len(self.fixed_out)} in none; "
-            f"{self.nodes} nodes, {self.seconds:.2g} s",
+            f"  objective {self.incumbent:.6g}, {bound}; deviance ratio {self._ratio()}",
+            f"  {self._fixed()}",
+            f"  {self.search + ', ' if self.search else ''}{self.seconds:.2g} s",
             *(f"  {text}" for text in self.assumptions),
         ]
         return "\n".join(lines) + ">"
@@ -157,12 +194,6 @@ def certify(
         or not time_limit > 0
     ):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
-    if self.meta.groups is not None:
-        raise ValueError(
-            "certify searches among models of k columns, but the path has groups=: "
-            "fit(certify=True, lambda2=...) gives bounds for numbers of groups; "
-            "fit without groups (with a formula: groups=False) to search"
-        )
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
         raise TypeError(
@@ -176,7 +207,10 @@ def certify(
         )
     index, clock = self.index(rule, **selector), Clock(time_limit)
     with deferred_interrupts(clock):
-        data = _left(self, fit_data(self, X, y), self.solutions[index], n_best == 1 and box is None)
+        data = fit_data(self, X, y)
+        if data.groups is not None:
+            refuse_groups(data, settings)
+        data = _left(self, data, self.solutions[index], n_best == 1 and box is None)
         with Bar(progress, "l0path certify") as bar:
             proof = Proof(
                 pose(data),
@@ -225,9 +259,7 @@ def _certificate(proof, path, index, seconds):
     )
     best = [model]
     if proof.n_best > 1:
-        rows = [
-            proof.in_units(fit, fit.support.size - proof.whole.forced.size) for fit in proof.best
-        ]
+        rows = [proof.in_units(fit, proof.size(fit)) for fit in proof.best]
         ranked = Path(
             path.meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
         )
@@ -245,7 +277,9 @@ def _certificate(proof, path, index, seconds):
         lower_bound=s.lower_bound,
         gap=gap,
         proven=proven,
-        deviance_ratio_bound=path.meta.deviance_ratio(min(proof.loss, s.loss)),
+        deviance_ratio_bound=path.meta.deviance_ratio(
+            s.loss if proof.unique and proven else min(proof.loss, s.loss)
+        ),
         best=best,
         nodes=proof.nodes,
         seconds=seconds,
@@ -254,4 +288,6 @@ def _certificate(proof, path, index, seconds):
         fixed_in=np.flatnonzero(proof.into),
         fixed_out=np.flatnonzero(proof.out),
         path=model.path,
+        unique=proof.unique and proven,
+        search=proof.searched,
     )

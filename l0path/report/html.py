@@ -282,21 +282,22 @@ def certificate_html(certificate):
     bound lie.
     """
     c, m = certificate, certificate.model
-    names = [m.path.meta.names[j] for j in c.fixed_in]
+    names, unit = c._names(c.fixed_in), "columns" if m.path.meta.groups is None else "groups"
     rows = [
         ("objective", c.incumbent),
         ("lower bound", c.lower_bound),
         ("gap", c.gap),
         ("deviance ratio", m.deviance_ratio),
-        ("of no best model above", c.deviance_ratio_bound),
+        *([("its bound for a best model", c.deviance_ratio_bound)] if c._bounded else []),
         ("status", c.status),
-        ("nodes", c.nodes),
+        ("search", c.search or "none: the bound decides"),
         ("seconds", c.seconds),
+        ("only best model", "yes" if c.unique else "not known"),
         (
             "in every best model",
-            ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") or "no column known",
+            ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") or "not known",
         ),
-        ("in no best model", f"{len(c.fixed_out)} columns"),
+        ("in no best model", f"{len(c.fixed_out)} {unit}" if c.fixed_out.size else "not known"),
     ]
     body = _table(
         pd.DataFrame(

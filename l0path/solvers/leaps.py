@@ -20,6 +20,7 @@ time, from the best model known.
 
 import math
 from collections import deque
+from itertools import islice
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
@@ -37,7 +38,9 @@ DEPENDENT = (
     1e-8  # pivot of a unit column given others, below which it counts as a combination of them
 )
 NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
-TASKS = 512  # searches at most into which dependent columns may split one
+TASKS = 512  # searches that are made ready at a time, where dependent columns split one
+MOST_SEARCHES = 1 << 16  # of them at most
+DEALS_BETWEEN_POLLS = 64  # of them that are looked at between polls
 LARGEST = 200  # columns at most: every open level holds two matrices
 
 
@@ -213,10 +216,18 @@ class Leaps(Contest):
             S, c, value = self._hold(S, c, value)
             m = self.J.size
             self.most = m if size is None else min(size, m)
-            self.tasks = deque(self._tasks(S, c, value))
-        spread = max(len(self.held) + task.spread for task in self.tasks)
-        self.margin = (m + len(self.held) + 16) * EPS * self.half * spread**2
-        levels = max(self.most - 2, 1 + max(len(task.into) for task in self.tasks))
+            spare = m - _rank(S)[0]
+            if (
+                sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1))
+                > MOST_SEARCHES
+            ):
+                raise ValueError(
+                    f"too many of {m} columns are linear combinations of others for leaps and "
+                    "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
+                )
+            self.margin, self.made, self.more = 0.0, 0, self._tasks(S, c, value)
+            self.tasks = deque(islice(self.more, TASKS))
+        levels = max(self.most + 1 if spare else self.most - 2, 1)
         self.workers = [
             Worker(max(m, 1), max(self.most, 1), levels, self.delta) for _ in range(WORKERS)
         ]
@@ -253,12 +264,9 @@ class Leaps(Contest):
 
     def _tasks(self, S, c, value):
         """The search, split at candidates that are combinations of others, until none is left:
-        those that are in make others add nothing.
+        those that are in make others add nothing. One after another, as they are asked for.
         """
-        done, todo = [], [((), np.arange(self.J.size), S, c, value)]
-        spare = self.J.size - _rank(S)[0]
-        if sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1)) > TASKS:
-            self._refuse()
+        todo = [((), np.arange(self.J.size), S, c, value)]
         while todo:
             into, at, S, c, value = todo.pop()
             nothing = np.diag(S) <= NOTHING
@@ -266,29 +274,26 @@ class Leaps(Contest):
                 at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
             rank, order = _rank(S)
             if rank == at.size:
-                done.append(
-                    Task(into, at, S, c, self.price[at], value, float(self.price[list(into)].sum()))
-                )
+                paid = float(self.price[list(into)].sum())
+                task = Task(into, at, S, c, self.price[at], value, paid)
+                spread = len(self.held) + task.spread
+                rounding = (self.J.size + len(self.held) + 16) * EPS * self.half * spread**2
+                self.margin, self.made = max(self.margin, rounding), self.made + 1
+                yield task
                 continue
             d = order[rank]
             rest = np.arange(at.size) != d
-            todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value))
             if len(into) < self.most:
                 T, x, v = _swept(S, c, value, d)
                 todo.append(((*into, int(at[d])), at[rest], T[np.ix_(rest, rest)], x[rest], v))
-            if len(todo) + len(done) > TASKS:
-                self._refuse()
-        return done[::-1]
-
-    def _refuse(self):
-        raise ValueError(
-            f"too many of {self.J.size} columns are combinations of others for leaps and bounds; "
-            "search with Tree, or use a ridge (lambda2=1e-3)"
-        )
+            todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value))
+        self.more = None
 
     @property
     def lower(self):
         """What nothing outside `best` is below."""
+        if self.more is not None:  # no value of searches that are still to be made is negative
+            return min(0.0, self.cutoff)
         least = min(
             [task.least for task in self.tasks]
             + [worker.least for worker in self.workers if worker.open],
@@ -297,20 +302,22 @@ class Leaps(Contest):
         return min(least - self.margin, self.cutoff)
 
     def run(self, poll=None):
-        """Search until nothing is open ("closed"), node_limit is met ("node_limit"), or poll() is
-        True ("stopped").
+        """Search until nothing is open ("closed"), node_limit is met ("node_limit"), dependent
+        columns split it into too many searches ("too_many"), or poll() is True ("stopped").
         """
         limit = 1 << 62 if self.settings.node_limit is None else int(self.settings.node_limit)
         shrink = 1.0 - 0.5 * self.settings.gap if self.n_best == 1 else math.inf
         while True:
             self._deal()
             active = [worker for worker in self.workers if worker.open]
-            if not active:
-                return "closed"
+            if not active and not self.tasks and (self.more is None or self.made >= MOST_SEARCHES):
+                return "closed" if self.more is None else "too_many"
             if poll is not None and poll():
                 return "stopped"
             if self.nodes >= limit:
                 return "node_limit"
+            if not active:
+                continue
             threshold, rest, found = (
                 self.cutoff + self.margin,
                 min(limit - self.nodes, 1 << 60),
@@ -341,11 +348,17 @@ class Leaps(Contest):
         """Give workers without work a task, or the uppermost open level of the worker with the
         most.
         """
+        deals = DEALS_BETWEEN_POLLS
         for worker in self.workers:
             if worker.open:
                 continue
-            while self.tasks and not worker.open:
-                task = self.tasks.popleft()
+            while not worker.open and deals:
+                if not self.tasks and self.more is not None and self.made < MOST_SEARCHES:
+                    with one_blas_thread():
+                        self.tasks.extend(islice(self.more, 1))
+                if not self.tasks:
+                    break
+                task, deals = self.tasks.popleft(), deals - 1
                 if task.least < self.cutoff + self.margin:
                     self._look(task.value + task.paid, task.into)
                     worker.load(task)

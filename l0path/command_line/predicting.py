@@ -1,0 +1,115 @@
+"""`python -m l0path predict PATH FILE`: predictions of a saved path for the rows of a data file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from ..formula.frames import counted, missing
+from ..losses import CLASSIFICATION
+from ..paths import load
+from .reading import read, ready
+
+BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset
+
+
+def remember(folder, path, index, levels, offset):
+    """Write what a path file does not hold: the chosen model, and how text was coded."""
+    facts = {
+        "index": int(index),
+        "k": int(path.solutions[index].k),
+        "levels": {str(name): [str(level) for level in known] for name, known in levels.items()},
+        "offset": offset,
+    }
+    (folder / BESIDE).write_text(json.dumps(facts, indent=1), encoding="utf-8")
+
+
+def run_predict(options, say=print):
+    """Predict, write and say; the table of predictions."""
+    path = load(options.path)
+    beside = options.path.with_name(BESIDE)
+    facts = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
+    index = _index(path, options, facts)
+    frame = ready(read(options.file, options), say)
+    name = options.offset or facts.get("offset")
+    X, usable = _columns(path, index, frame, facts.get("levels", {}), name)
+    if not usable.all():
+        lacking = counted(missing(frame, _needed(path, index, frame, facts, name)))
+        say(
+            f"{(~usable).sum()} of {len(frame)} rows lack a value and get no prediction ({lacking})"
+        )
+    offset = None if name is None else frame.loc[usable, name].to_numpy(dtype=float)
+    out = pd.DataFrame(index=pd.RangeIndex(len(frame), name="row"))
+    if usable.any():
+        value = np.asarray(path.predict(X[usable], index=index, offset=offset))
+        out["prediction"] = np.nan
+        out.loc[usable, "prediction"] = value
+        if path.loss in CLASSIFICATION:
+            labels = path.predict(X[usable], index=index, offset=offset, type="class")
+            out["class"] = pd.Series(np.asarray(labels, dtype=object), index=out.index[usable])
+    if path.loss == "logistic":
+        out = out.rename(columns={"prediction": f"probability of {path.classes[1]}"})
+    out.to_csv(options.out)
+    say(f"k = {path.solutions[index].k}: {usable.sum()} predictions written to {options.out}")
+    return out
+
+
+def _index(path, options, facts):
+    """The model asked for, or the one that `fit` chose."""
+    if options.k is not None:
+        return path.index(k=options.k)
+    if options.rule is not None:
+        return path.index(options.rule)
+    if "index" in facts:
+        return path.index(index=int(facts["index"]))
+    raise ValueError(
+        f"{options.path} has no {BESIDE} beside it that says which model was chosen; pass --k or "
+        "--rule"
+    )
+
+
+def _needed(path, index, frame, facts, offset):
+    """Columns of the file that the model uses."""
+    if path.meta.formula is not None:
+        used = path.meta.formula.used()
+    else:
+        coded = {f"{c}_{v}": c for c, known in facts.get("levels", {}).items() for v in known}
+        used = [coded.get(name, name) for name in path.model(index=index).features]
+    return list(dict.fromkeys([*used, *([offset] if offset else [])]))
+
+
+def _columns(path, index, frame, levels, offset):
+    """(X for `Path.predict`, rows (n,) that have all values): text coded as in the fit; columns
+    that the model does not use are zeros.
+    """
+    needed = _needed(path, index, frame, {"levels": levels}, offset)
+    absent = [name for name in needed if name not in frame.columns]
+    if absent:
+        raise ValueError(
+            f"the file lacks {len(absent)} of the columns that the model uses: "
+            f"{', '.join(absent[:6])}"
+        )
+    usable = ~frame[needed].isna().any(axis=1).to_numpy()
+    if path.meta.formula is not None:
+        return frame, usable
+    X = {}
+    for name in path.model(index=index).features:
+        origin = next((c for c, known in levels.items() if name in _dummies(c, known)), None)
+        if origin is None:
+            X[name] = frame[name]
+            continue
+        text, known = frame[origin].astype(str), levels[origin]
+        new = sorted(set(text[usable]) - set(known))
+        if new:
+            raise ValueError(
+                f"column {origin} has the level {new[0]!r}, which the fit did not have (it had "
+                f"{', '.join(known[:8])}); leave those rows out"
+            )
+        X[name] = (text == _dummies(origin, known)[name]).astype(float)
+    zeros = {name: 0.0 for name in path.names if name not in X}
+    return pd.DataFrame({**X, **zeros}, index=frame.index)[path.names], usable
+
+
+def _dummies(column, known):
+    """{name of a 0/1 column: its level}, the first level left out."""
+    return {f"{column}_{level}": level for level in known[1:]}

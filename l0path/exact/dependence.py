@@ -1,0 +1,71 @@
+"""Columns that are linear combinations of others, exactly or nearly: their names for messages (as
+R's `alias` and leaps' "linear dependencies found" give them), and fits that rounding of Gram
+matrices would spoil.
+"""
+
+import numpy as np
+
+NEARLY_DEPENDENT = (
+    1e-4  # length of what earlier columns leave of a unit column, below which it is named
+)
+LEAST_SHARE = 1e-6  # of the largest coefficient: columns below it take no part in a combination
+# least eigenvalue of a correlation matrix below which a fit is made from the rows: the rounding of
+# normal equations is multiplied by its inverse
+LEAST_EIGENVALUE = 1e-5
+LOOKING = 2e10  # n p^2 up to which combinations are looked for
+
+
+def dependent(problem):
+    """[(column, [earlier columns that it is a combination of])] of the usable columns of a problem,
+    in the order of the columns; [] where X is too large to look.
+    """
+    J = np.flatnonzero(problem.usable)
+    n = problem.X.n
+    if n * float(J.size) ** 2 > LOOKING:
+        return []
+    Q, kept, out = np.empty((n, min(n, J.size)), order="F"), [], []
+    A = np.sqrt(problem.weights)[:, None] * problem.X.columns(J)
+    A /= np.sqrt((A**2).sum(axis=0))
+    for i in range(J.size):
+        basis = Q[:, : len(kept)]
+        rest = A[:, i] - basis @ (basis.T @ A[:, i])
+        rest -= basis @ (basis.T @ rest)
+        length = float(np.sqrt(rest @ rest))
+        if length <= NEARLY_DEPENDENT or len(kept) == Q.shape[1]:
+            b = np.linalg.lstsq(A[:, kept], A[:, i], rcond=None)[0]
+            part = np.abs(b) > LEAST_SHARE * np.abs(b).max(initial=0.0)
+            out.append((int(J[i]), [int(J[kept[t]]) for t in np.flatnonzero(part)]))
+        else:
+            Q[:, len(kept)] = rest / length
+            kept.append(i)
+    return out
+
+
+def described(found, names, most=5):
+    """What `dependent` found, as text with the names of the columns."""
+    texts = []
+    for j, of in found[:most]:
+        shown = ", ".join(names[i] for i in of[:6]) + (", ..." if len(of) > 6 else "")
+        texts.append(f"{names[j]} (of {shown})")
+    return "; ".join(texts) + ("; ..." if len(found) > most else "")
+
+
+def from_rows(model, fit, lambda2):
+    """A fit of a squared loss (without lambda1 and box) by least squares on the rows of X, which
+    costs the root of the condition of its Gram matrix, where its columns are nearly dependent; else
+    the fit as it is. model: that has made it.
+    """
+    problem, at = model.problem, model.where[fit.support]
+    if at.size < 2:
+        return fit
+    G = model.G[np.ix_(at, at)] + 2.0 * lambda2 * np.eye(at.size)
+    unit = 1.0 / np.sqrt(np.diagonal(G))
+    if np.linalg.eigvalsh(G * np.outer(unit, unit))[0] > LEAST_EIGENVALUE:
+        return fit
+    root = np.sqrt(problem.weights)
+    A = np.vstack([root[:, None] * problem.X.columns(fit.support), np.zeros((at.size, at.size))])
+    A[problem.X.n :] = np.sqrt(2.0 * lambda2) * np.eye(at.size)
+    y = np.append(root * problem.y, np.zeros(at.size))
+    b = unit * np.linalg.lstsq(A * unit, y, rcond=None)[0]
+    rest = y - A @ b
+    return fit._replace(b=b, value=0.5 * float(rest @ rest))
