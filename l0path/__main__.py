@@ -274,10 +274,7 @@ def run_fit(options, say=print):
     lambda2 = options.lambda2
     if lambda2 is None and loss in CLASSIFICATION:
         lambda2 = CLASS_RIDGE
-        say(
-            f"lambda2 = {lambda2:g} (the command line's default for classes; --lambda2 0 switches "
-            "it off)"
-        )
+        say(f"lambda2 = {lambda2:g} (default for classes here; --lambda2 0 switches it off)")
     arguments = {
         "loss": loss,
         "max_k": options.max_k,

@@ -178,7 +178,7 @@ def _unique(names):
 
 
 def _folders():
-    """Where the files may be: inside the installed package, also in a zip file that it runs from, or
+    """Where the files may be: inside the installed package, also one in a zip file, or
     beside it in a checkout or an editable install.
     """
     package = Path(__file__).resolve().parent

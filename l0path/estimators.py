@@ -624,7 +624,7 @@ class L0ClassifierCV(_Classifier, _BestModel):
     scoring : None ("deviance": twice the mean negative log-likelihood for logistic), "auc",
         "misclassification", "brier" (logistic only), a name or scorer of scikit-learn, or a
         function.
-    loss, class_weight, pos_label, gamma : as of `L0Classifier`; class weights are computed within each
+    loss, class_weight, pos_label, gamma : as of `L0Classifier`; class weights are those of each
         training set.
 
     Attributes: those of `L0Classifier`, and cv_, the `CVPath`.

@@ -19,7 +19,7 @@ from .formula import marginality_notes
 from .grids import huber_threshold, hull, hull_grid, shrink_grid
 from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
-from .paths.records import TRIED, Meta, Source, in_user_units
+from .paths.records import EXCHANGES, Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
 from .progress import Bar
@@ -665,7 +665,7 @@ class _Run:
                 if self.problem.groups is None
                 else groups_tried(self.route.settings)
             )
-            found = found._replace(flags=(*found.flags, f"{TRIED}{m}"))
+            found = found._replace(flags=(*found.flags, f"{EXCHANGES}{m}"))
         return bounded(self.problem, found, bound)
 
     def describe(self, by_name=False, response=None):

@@ -16,19 +16,14 @@ def check_table(value, name="X"):
     """
     import pandas as pd
 
-    kind = type(value)
-    table = hasattr(kind, "__dataframe__") or (
-        hasattr(kind, "columns") and (hasattr(kind, "dtypes") or hasattr(kind, "fetchall"))
-    )
+    has = set(dir(type(value)))
+    table = "__dataframe__" in has or ("columns" in has and has & {"dtypes", "fetchall"})
     if isinstance(value, (pd.DataFrame, pd.Series)) or not table:
         return
-    remedy = (
-        "collect().to_pandas()"
-        if hasattr(kind, "collect")
-        else "to_pandas()"
-        if hasattr(kind, "to_pandas")
-        else "df()"
-    )
+    remedy = "to_pandas()" if "to_pandas" in has else "df()"
+    if "collect" in has:
+        remedy = "collect().to_pandas()"
+    kind = type(value)
     raise TypeError(
         f"{name} is a table of {kind.__module__.split('.')[0]} ({kind.__name__}), whose columns "
         f"would be taken by position; pass {name}.{remedy}, a pandas DataFrame"

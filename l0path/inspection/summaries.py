@@ -25,8 +25,8 @@ EVERY, COST = (
 )  # where so many exchanges or fewer, of at most COST operations in all, are all refitted, likewise
 
 NOTE = (
-    "increase_if_dropped: increase of loss + shrinkage when the feature is left out and the rest is "
-    "fitted again; best_exchange: the column outside that could best stand in for it, and "
+    "increase_if_dropped: increase of loss + shrinkage when the feature is left out and the rest "
+    "is fitted again; best_exchange: the column outside that could best stand in for it, and "
     "exchange_change what that does to the objective (negative: it would improve)."
 )
 
@@ -280,7 +280,8 @@ def alternatives(
     a chosen group for another) the `n` that give the least objective, the best first.
 
     A DataFrame: dropped, added (names, or labels of groups); objective: that of the
-    model after the exchange, all coefficients fitted again; relative: its difference to the model's objective,
+    model after the exchange, all coefficients fitted again; relative: its difference to that of the
+    model,
     divided by that (negative: better than the model); proven: True where no single exchange better
     than those listed was missed: squared loss without lambda1 and box, where the table of exchanges
     is exact, or where every exchange was refitted (20 000 or fewer, on few rows). Else the local

@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy as np
 
-TEXT, PACKED = 1 << 26, 100  # a text of more bytes may be at most so many times as large as stored
+LARGE_TEXT, PACKED_TIMES = (
+    1 << 26,
+    100,
+)  # a text of more bytes may be at most so many times as large as stored
 
 
 def file_name(file: Any, call: str) -> Path:
@@ -26,8 +29,8 @@ def file_name(file: Any, call: str) -> Path:
 
 
 def write_whole(file: Path, write: Callable) -> None:
-    """Call write(stream) on a new file beside `file`, which then takes its name: what was there stays
-    as it is until everything is written. Links are followed; the mode of a file that is replaced
+    """Call write(stream) on a new file beside `file`, which then takes its name: what was there
+    stays as it is until everything is written. Links are followed; the mode of a file that is replaced
     is kept, a new one has that of the umask. What is no plain file, or lies in a folder that takes
     no new files, is written in place.
     """
@@ -112,6 +115,6 @@ class Archive:
     def text(self, name: str) -> str:
         """Text stored as bytes; ValueError where it is far larger than what is stored of it."""
         info = self._sizes[f"{name}.npy"]
-        if info.file_size > max(TEXT, PACKED * info.compress_size):
+        if info.file_size > max(LARGE_TEXT, PACKED_TIMES * info.compress_size):
             raise ValueError(f"{name} unpacks to {info.file_size} bytes")
         return self.array(name, np.uint8, (-1,)).tobytes().decode()

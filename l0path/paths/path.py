@@ -373,7 +373,7 @@ class Path:
         enter.
 
         standardized=True gives b_j = s_j beta_j and the intercept at the column means. The Series is
-        named by its index on the path, that of a classification by what it speaks for, "P(y = 'b')".
+        named by its index on the path, that of classes by what it speaks for, "P(y = 'b')".
 
         Examples
         --------

@@ -10,7 +10,9 @@ import numpy as np
 from ..inputs import shown
 from ..losses import mean_of_rows
 
-TRIED = "m="  # begins the flag that says how many exchanges were tried; users see it in `summary`
+EXCHANGES = (
+    "m="  # begins the flag that says how many exchanges were tried; users see it in `summary`
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +104,12 @@ class Solution(NamedTuple):
     @property
     def noticed(self):
         """The flags as one text, without the number of exchanges that were tried."""
-        return ", ".join(flag for flag in self.flags if not flag.startswith(TRIED))
+        return ", ".join(flag for flag in self.flags if not flag.startswith(EXCHANGES))
 
     @property
     def exchanges(self):
         """How many exchanges "refit_swap_m" is about; None for other kinds of optimality."""
-        found = [int(flag[len(TRIED) :]) for flag in self.flags if flag.startswith(TRIED)]
+        found = [int(flag[len(EXCHANGES) :]) for flag in self.flags if flag.startswith(EXCHANGES)]
         return found[0] if found and self.optimality == "refit_swap_m" else None
 
 
