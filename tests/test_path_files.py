@@ -246,18 +246,3 @@ def test_messages_name_the_argument(tmp_path):
         cv.plot("foo")
     stable = l0path.stability_selection(X, X["a"], max_k=1, n_subsamples=4, random_state=0)
     assert stable.k == 1
-
-
-def test_command_line_refuses_a_bad_out_before_the_work(tmp_path, capsys, monkeypatch):
-    from l0path.__main__ import main
-
-    X.assign(y=X["a"]).to_csv(tmp_path / "data.csv", index=False)
-    (tmp_path / "taken").write_text("a file")
-    monkeypatch.setattr(l0path, "fit", lambda *a, **b: pytest.fail("the work has begun"))
-    call = ["fit", str(tmp_path / "data.csv"), "--response", "y", "--out"]
-    for out in (tmp_path / "taken", tmp_path / "taken" / "below"):
-        assert main([*call, str(out)]) == 2
-        assert f"--out {out} is no folder that can be written to" in capsys.readouterr().err
-    X.assign(y=1.0).iloc[:0].to_csv(tmp_path / "data.csv", index=False)
-    assert main([*call, str(tmp_path / "fine")]) == 2
-    assert "has no rows" in capsys.readouterr().err
