@@ -18,10 +18,18 @@ from . import (
     simulate,
     solvers,
 )
-from .cross_validation import CVPath, NestedCV, cv_fit, nested_cv, one_standard_error, validate
+from .cross_validation import (
+    CVPath,
+    NestedCV,
+    cv_fit,
+    load,
+    nested_cv,
+    one_standard_error,
+    validate,
+)
 from .fit import fit
 from .inspection import Certificate, Summary
-from .paths import Model, Path, load
+from .paths import Model, Path
 from .selection_inference import (
     KnockoffFilter,
     StabilitySelection,
@@ -116,4 +124,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "estimators", *LAZY})
+    more = ("__version__", "estimators", "inspection", "report", "selection", "selection_inference")
+    return sorted({*__all__, *more})

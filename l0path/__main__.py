@@ -119,7 +119,31 @@ def parser():
     fit.add_argument("--no-plots", action="store_true", help="write no plots and no page")
     fit.add_argument("--progress", action="store_true", help="show progress bars on stderr")
     add_predict(commands)
+    add_warm_up(commands)
     return main
+
+
+def add_warm_up(commands):
+    """The arguments of `warm-up`."""
+    warm = commands.add_parser(
+        "warm-up",
+        help="compile and store the kernels, for a Dockerfile say",
+        description="Compile and store the kernels ahead of time.",
+    )
+    warm.add_argument("losses", nargs="*", default=["all"], help="losses, or all (default)")
+    warm.add_argument("--jobs", type=int, default=None, help="processes that compile at once")
+    # of a process that compiles beside another
+    warm.add_argument("--beside", action="store_true", help=argparse.SUPPRESS)
+
+
+def run_warm_up(options):
+    """Compile and store kernels."""
+    from .warm import compile_beside, warm_up
+
+    if options.beside:
+        compile_beside(options.losses)
+    else:
+        warm_up("all" if options.losses == ["all"] else options.losses, n_jobs=options.jobs)
 
 
 def add_predict(commands):
@@ -376,7 +400,8 @@ def main(argv=None):
     options = parser().parse_args(argv)
     np.set_printoptions(linewidth=160)
     try:
-        (run_predict if options.command == "predict" else run_fit)(options)
+        commands = {"fit": run_fit, "predict": run_predict, "warm-up": run_warm_up}
+        commands[options.command](options)
     except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
         print(f"l0path: {error}", file=sys.stderr)
         return 2

@@ -11,7 +11,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
-from .compiled import GENERIC_VERBS, KernelCache, in_package
+from .compiled import GENERIC_VERBS, HELPING_PROCESSES, KernelCache, in_package
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
@@ -68,9 +68,14 @@ class _Announce(event.Listener):
         ):
             _Announce.said = True
             if not os.environ.get("L0PATH_QUIET"):
+                beside = (
+                    f" in {HELPING_PROCESSES.count + 1} processes"
+                    if HELPING_PROCESSES.count
+                    else ""
+                )
                 print(
-                    "l0path: compiling kernels, once per machine and kind of problem "
-                    "(l0path.warm_up() does it ahead of time)",
+                    f"l0path: compiling kernels{beside}, some 10 to 30 s, once per machine and "
+                    "kind of problem (l0path.warm_up() does it ahead of time)",
                     file=sys.stderr,
                 )
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from . import formula, inputs
 from ._types import Bound, Columns, Matrix, Seed, Settings
+from .compiled import HELPING_PROCESSES
 from .designs import threads
 from .losses import canonical_name
 from .paths import Model, Path
@@ -254,7 +255,9 @@ def fit(
     notes = [*formula.notes(encoding), *notes]
     refuse(plan, data)
     plan, more = scaled(plan, data, lambda_scale, sample_weight)
-    with threads.limited(n_jobs):
+    # the kernels of a default fit are known beforehand, so that other processes can compile too
+    known = (loss,) if isinstance(algorithm, str) and algorithm == "swap" and groups is None else ()
+    with threads.limited(n_jobs), HELPING_PROCESSES.compiling(*known, n_jobs=n_jobs):
         return solve(
             data,
             plan,

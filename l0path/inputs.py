@@ -91,6 +91,11 @@ def same_index(**given):
             continue
         if first is None:
             first, index = name, own
+        elif len(index) != len(own):
+            raise ValueError(
+                f"{first} has {len(index)} rows and {name} has {len(own)}; pass the same rows of "
+                "both"
+            )
         elif not index.equals(own):
             raise ValueError(
                 f"{first} and {name} have different indexes; align them first (for example {name} "

@@ -222,9 +222,7 @@ def usable(path, i):
     s, meta = path.solutions[i], path.meta
     perfect = meta.loss == "squared" and s.loss <= PERFECT * meta.null_loss
     return (
-        not perfect
-        and "separated" not in s.flags
-        and np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
+        not perfect and not s.separated and np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
     )
 
 

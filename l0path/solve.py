@@ -13,11 +13,12 @@ from .bounding import bound_by_slopes, bound_solutions, bounded
 from .designs import Dense
 from .designs.copies import without_copies
 from .duality.conjugates import smooth
+from .duality.recession import separating
 from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .formula import marginality_notes
 from .grids import huber_threshold, hull, hull_grid, shrink_grid
-from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
+from .losses import Hinge, Huber, Logistic, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
 from .paths.records import EXCHANGES, Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
@@ -546,6 +547,29 @@ class _Run:
             self.separated = min(sizes) if self.separated is None else min(self.separated, *sizes)
         return bool(sizes)
 
+    def separation(self, unit):
+        """(what the columns or groups of the first separated size do, what follows), as texts."""
+        problem, data = self.problem, self.data
+        remedy = (
+            "the coefficients have no finite optimum and stopped at |eta| = 30; add a little "
+            "shrinkage, lambda2=1e-3"
+        )
+        if data.classes is None:
+            return "send the rates of some rows to zero", remedy
+        if not isinstance(data.loss, Logistic):
+            return "separate the classes", "the loss is 0 there and no larger model has a lower one"
+        s = next(s for s in self.solutions if s.k == self.separated and s.separated)
+        eta = s.intercept + data.design.dot(s.support, s.beta)
+        if (data.y * eta)[self.weights > 0].min() > 0:
+            return "separate the classes completely", remedy
+        Z = np.ascontiguousarray(problem.X.columns(s.support).T)
+        at = separating(
+            Z, problem.y, problem.intercept, problem.lower[s.support], problem.upper[s.support]
+        )
+        named = ", ".join(data.names[j] for j in s.support[at])
+        by = f" by {named}" if named else ""
+        return f"separate the classes quasi-completely{by}", remedy
+
     def intervals(self, engine, points, x):
         """Hull intervals; one column beyond max_k, by its best addition, bounds the last from
         below.
@@ -741,16 +765,11 @@ class _Run:
         reach = f"k = 0..{max(sizes)}" if sizes else "nothing"
         if self.separated is not None:
             unit = "columns" if self.problem.groups is None else "groups"
-            what = (
-                "separate the classes"
-                if self.data.classes is not None
-                else "send the rates of some rows to zero"
-            )
-            status = f"ended at k = {self.separated}: its {unit} {what}, so the coefficients have no finite optimum; add a little shrinkage, lambda2=1e-3"
+            what, why = self.separation(unit)
+            status = f"ended at k = {self.separated}: its {unit} {what}, so {why}"
             warnings.warn(
                 SeparationWarning(
-                    f"k = {self.separated} {unit} {what}, so the path ends there (coefficients "
-                    "stopped at |eta| = 30); pass lambda2=1e-3 to go on"
+                    f"k = {self.separated} {unit} {what}, so the path ends there: {why}"
                 ),
                 stacklevel=5,
             )

@@ -1,63 +1,160 @@
-"""Compile and cache the kernels ahead of time, visibly."""
+"""Compile and store the kernels ahead of time, visibly: tiny fits of every kind, and their kernels
+compiled in several processes.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from .designs import Dense
+from .compiled import processes
+from .designs import Dense, blocks
 from .fit import fit
 from .losses import NAMES, canonical_name
+from .progress import Bar
+
+PARTS = ("cd", "CDPSI", "sparse", "sparse cd", "sparse CDPSI")  # of a loss, beside its default fit
+OTHERS = ("certify", "exact", "groups", "dual", "gradient", "blocks")
 
 
-def warm_up(
-    losses: str | Sequence[str] = ("squared", "logistic"), verbose: bool = True
-) -> dict[str, float]:
-    """Compile the kernels for these losses (names, or "all") by tiny fits, dense and sparse; later
-    fits in any process load them from the cache on disk.
-
-    Returns {loss: seconds}. With verbose each loss is reported on stderr.
-
-    Raises ValueError for an unknown loss.
-    """
-    from scipy.sparse import csc_array
-
-    names = (
-        list(NAMES)
-        if isinstance(losses, str) and losses == "all"
-        else [canonical_name(name) for name in ([losses] if isinstance(losses, str) else losses)]
-    )
+def _data():
+    """X (40, 6) and a linear predictor (40,)."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 6))
-    eta = X[:, 0] - X[:, 1] + rng.standard_normal(40)
-    seconds = {}
-    for large in (
-        np.asfortranarray(X),
-        X,
-    ):  # larger ones than the fits below have kernels of their own
+    return X, X[:, 0] - X[:, 1] + rng.standard_normal(40)
+
+
+def _response(loss, eta):
+    """A response of the kind that the loss takes."""
+    if loss in ("logistic", "squared_hinge", "smoothed_hinge"):
+        return np.where(eta > 0, 1, -1)
+    return np.floor(np.exp(np.clip(eta, -2, 2))) if loss == "poisson" else eta
+
+
+def _of_loss(loss, part):
+    """The tiny fits of one loss: its default ones, or one of `PARTS`."""
+    from scipy.sparse import csc_array
+
+    X, eta = _data()
+    y = _response(loss, eta)
+    design = csc_array(X) if part.startswith("sparse") else X
+    algorithm = part.rpartition(" ")[2]
+    if algorithm == "cd":
+        fit(design, y, loss=loss, max_k=3, lambda1=1e-3, grid="lambda0", algorithm="cd")
+    else:
+        more = {"algorithm": "CDPSI"} if algorithm == "CDPSI" else {}
+        fit(design, y, loss=loss, max_k=3, lambda2=1e-3, **more)
+
+
+def _moments():
+    """Kernels of dense designs that are larger than the tiny ones."""
+    X, _ = _data()
+    for large in (np.asfortranarray(X), X):
         design = Dense(large, 0)
         design.moments(np.full(40, 1 / 40), True)
         design.correlate(X[:, :2])
-    for name in names:
-        started = time.perf_counter()
-        y = (
-            np.where(eta > 0, 1, -1)
-            if name in ("logistic", "squared_hinge", "smoothed_hinge")
-            else np.floor(np.exp(np.clip(eta, -2, 2)))
-            if name == "poisson"
-            else eta
-        )
-        for design in (X, csc_array(X)):
-            for extra in (
-                {"lambda2": 1e-3},
-                {"lambda1": 1e-3, "grid": "lambda0", "algorithm": "cd"},
-                {"lambda2": 1e-3, "algorithm": "CDPSI"},
-            ):
-                fit(design, y, loss=name, max_k=3, **extra)
-        seconds[name] = time.perf_counter() - started
-        if verbose:
-            print(f"l0path: kernels for {name} ready ({seconds[name]:.1f} s)", file=sys.stderr)
+
+
+def _other(kind):
+    """What is neither a loss nor an algorithm of its own: see `OTHERS`."""
+    X, eta = _data()
+    if kind == "blocks":
+        fit(blocks(np.asfortranarray(X), memory_limit="10MB"), eta, max_k=3)
+        return
+    for loss in ("squared", "logistic"):
+        y = _response(loss, eta)
+        if kind == "groups":
+            fit(X, y, loss=loss, max_k=2, lambda2=1e-3, groups=[0, 0, 1, 1, 2, 2])
+        elif kind == "certify":
+            fit(X, y, loss=loss, max_k=3, lambda2=1e-2, certify=True).certify(k=2)
+        else:
+            names = {"exact": ["exact"], "dual": ["dual_iht"], "gradient": ["pg", "apg+", "htp"]}
+            for name in names[kind]:
+                fit(X, y, loss=loss, max_k=2, lambda2=1e-2, algorithm=name)
+
+
+def recipes(kinds: Sequence[str]):
+    """One function that runs the tiny fits of these kinds, in their order.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        A loss (its default fit), "loss:part" with a part of `PARTS`, one of `OTHERS`, or "moments".
+    """
+    runs = []
+    for kind in kinds:
+        loss, _, part = kind.partition(":")
+        if kind == "moments":
+            runs.append(_moments)
+        elif kind in OTHERS:
+            runs.append(partial(_other, kind))
+        else:
+            runs.append(partial(_of_loss, canonical_name(loss), part))
+
+    def run():
+        for tiny in runs:
+            tiny()
+
+    return run
+
+
+def warm_up(
+    losses: str | Sequence[str] = ("squared", "logistic"),
+    verbose: bool = True,
+    n_jobs: int | None = None,
+) -> dict[str, float]:
+    """Compile and store the kernels of these losses, dense and sparse; later fits in any process
+    load them. "all" adds `certify`, exact search, groups, the dual and gradient algorithms, and
+    designs in blocks.
+
+    Parameters
+    ----------
+    losses : str or sequence of str
+        Names of losses, or "all".
+    verbose : bool
+        Report on stderr what was compiled and how long it took.
+    n_jobs : int, optional
+        Processes that compile at once; None: one per core and free GiB, at most 4.
+
+    Returns
+    -------
+    dict
+        {loss or other kind: seconds}.
+
+    Raises
+    ------
+    ValueError
+        For an unknown loss.
+    """
+    every = isinstance(losses, str) and losses == "all"
+    chosen = [losses] if isinstance(losses, str) else losses
+    names = list(NAMES) if every else [canonical_name(name) for name in chosen]
+    parts = {
+        name: [name, *(f"{name}:{part}" for part in PARTS), *(["moments"] if not i else [])]
+        for i, name in enumerate(names)
+    }
+    parts |= {kind: [kind] for kind in (OTHERS if every else ())}
+    kinds, seconds = [kind for part in parts.values() for kind in part], {}
+    started = processes.start(kinds, processes.jobs(n_jobs) - 1)
+    with Bar(verbose and bool(started), "l0path: compiling", unit="kind", total=len(parts)) as bar:
+        for name, kinds in parts.items():
+            bar.say(f"{name}, {len(started) + 1} processes")
+            began = time.perf_counter()
+            recipes(kinds)()
+            seconds[name] = time.perf_counter() - began
+            bar.update()
+            if verbose and not started:
+                print(f"l0path: kernels for {name} ready ({seconds[name]:.1f} s)", file=sys.stderr)
+    if verbose and started:
+        ready = ", ".join(f"{name} ({spent:.1f} s)" for name, spent in seconds.items())
+        print(f"l0path: kernels for {ready} ready", file=sys.stderr)
     return seconds
+
+
+def compile_beside(kinds: Sequence[str]) -> None:
+    """Compile a share of the kernels of these kinds, in a process beside the one that fits."""
+    processes.compile_share(recipes(kinds))

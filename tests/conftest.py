@@ -24,6 +24,7 @@ def set_environment():
     # one folder for all runs: a kernel is made anew only when something that it reaches has changed
     cache = Path(tempfile.gettempdir()) / f"l0path-numba-{getpass.getuser()}"
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache))
+    os.environ.setdefault("L0PATH_COMPILE_JOBS", "1")  # xdist has taken the processors already
     os.environ.setdefault("MPLBACKEND", "Agg")
     threads = os.environ.setdefault("OMP_NUM_THREADS", "2")
     for name in (

@@ -604,12 +604,14 @@ def test_a_separated_support_ends_the_path(name):
     assert boxed.table.k.max() == 2 and not boxed.table["flags"].str.contains("separated").any()
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "smoothed_hinge"])
-def test_hinges_end_where_the_classes_are_separated(loss):
+@pytest.mark.parametrize("loss", ["squared_hinge", "smoothed_hinge", "hinge"])
+def test_hinges_fit_separated_classes_perfectly(loss):
     A, y = SEPARATED["complete"]
-    with pytest.warns(SeparationWarning):
-        path = l0path.fit(A, y, loss=loss)
-    assert path.table.k.tolist() == [0, 1] and path.table.objective[1] <= 1e-12
+    path = l0path.fit(A, y, loss=loss, **({"algorithm": "exact"} if loss == "hinge" else {}))
+    last = path.model(k=1)
+    assert path.table.k.tolist() == [0, 1] and last.objective <= 1e-12
+    assert last.status == "converged" and "separated" not in last.flags
+    assert path.status == "complete: k = 0..1" and "perfect" in " ".join(path.notes)
 
 
 def test_a_bound_in_the_way_of_separation_is_respected():

@@ -2,11 +2,14 @@
 nested cross-validation, and the interval of an area.
 """
 
+import zipfile
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import mean_absolute_error, roc_auc_score
+from sklearn.model_selection import GroupKFold
 
 import l0path
 from l0path import plots
@@ -140,3 +143,73 @@ def test_the_interval_of_an_area_is_delongs():
         plots.auc([1, 1], [0.1, 0.2])
     with pytest.raises(ValueError, match="level=95"):
         plots.auc([0, 1], [0.1, 0.2], level=95)
+
+
+# -------------------- on disk
+
+
+@pytest.mark.parametrize("kind", ["squared", "logistic"])
+def test_a_cross_validation_comes_back_as_it_was(kind, tmp_path):
+    X, y = sample(classes=kind == "logistic")
+    some = {"loss": kind, "lambda2": [0.1, 0.01], "max_k": 3}
+    cv = l0path.cv_fit(X, y, cv=3, n_repeats=2, random_state=4, **some)
+    cv.save(tmp_path / "cv")
+    again = l0path.load(tmp_path / "cv")
+    assert type(again) is l0path.CVPath and [p.name for p in tmp_path.iterdir()] == ["cv"]
+    pd.testing.assert_frame_equal(again.table, cv.table)
+    pd.testing.assert_frame_equal(again.folds, cv.folds)
+    assert again.notes == cv.notes and repr(again) == repr(cv)
+    assert again.index("1se") == cv.index("1se")
+    np.testing.assert_array_equal(again.held_out(X=X, y=y), cv.held_out())
+    np.testing.assert_array_equal(again.rescore(X=X, y=y).folds, cv.folds)
+    assert again.difference(cv)["difference"] == 0
+    pd.testing.assert_series_equal(again.coef("1se"), cv.coef("1se"))
+
+
+def test_validations_and_nested_cross_validations_come_back(tmp_path):
+    X, y = sample(classes=True)
+    some = {"loss": "logistic", "lambda2": 0.01, "max_k": 3}
+    validated = l0path.fit(X[:40], y[:40], **some).validate(X[40:], y[40:])
+    validated.save(tmp_path / "v")
+    pd.testing.assert_frame_equal(l0path.load(tmp_path / "v").table, validated.table)
+    nested = l0path.nested_cv(X, y, outer=3, cv=3, random_state=0, **some)
+    nested.save(tmp_path / "n")
+    again = l0path.load(tmp_path / "n")
+    pd.testing.assert_frame_equal(again.table, nested.table)
+    assert repr(again) == repr(nested) and (again.se, again.mean) == (nested.se, nested.mean)
+    np.testing.assert_array_equal(again.held_out, nested.held_out)
+    for one, other in zip(again.models, nested.models, strict=True):
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    text = [p.plot_roc().get_legend().get_texts()[0].get_text() for p in (again, nested)]
+    assert text[0] == text[1]
+
+
+def test_files_of_cross_validations_that_are_damaged_are_named(tmp_path):
+    X, y = sample()
+    l0path.cv_fit(X, y, cv=3, max_k=2, random_state=0).save(tmp_path / "cv")
+    whole = (tmp_path / "cv").read_bytes()
+    (tmp_path / "half").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="half is "):
+        l0path.load(tmp_path / "half")
+    with zipfile.ZipFile(tmp_path / "cv") as old, zipfile.ZipFile(tmp_path / "new", "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "header.json":
+                data = data.replace(b'"columns": [0, 1, 2]', b'"columns": [0, 1]')
+            new.writestr(name, data)
+    with pytest.raises(ValueError, match="do not fit together"):
+        l0path.load(tmp_path / "new")
+    with pytest.raises(FileNotFoundError):
+        l0path.load(tmp_path / "nothing")
+
+
+def test_messages_of_lengths_and_of_splitters_that_need_groups():
+    X, y = sample()
+    with pytest.raises(ValueError, match="X has 70 rows and y has 10"):
+        l0path.fit(pd.DataFrame(X), pd.Series(y[:10]))
+    with pytest.raises(ValueError, match="pass groups_cv="):
+        l0path.cv_fit(X, y, cv=GroupKFold(3), max_k=2)
+    assert {n for n in dir(l0path) if not n.startswith("_")} <= {
+        *l0path.__all__,
+        *("estimators", "inspection", "report", "selection", "selection_inference"),
+    }

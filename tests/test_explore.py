@@ -409,6 +409,25 @@ def test_curves_lie_where_the_numbers_are(look, page, cv):
     )
 
 
+def test_titles_of_axes_keep_clear_of_tick_labels(look, data):
+    X, y = data
+    cv = l0path.cv_fit(X, 300.0 * y, cv=4, max_k=5, random_state=0)
+    browser = look(cv.explore())
+    boxes = browser.execute_script(
+        "return Array.from(document.querySelectorAll('svg')).map(function (svg) {"
+        " var box = function (node) { var b = node.getBoundingClientRect();"
+        " return [b.left, b.right, b.top, b.bottom, node.textContent.length]; };"
+        " var all = Array.from(svg.querySelectorAll('text'));"
+        " return [all.filter(function (t) { return t.getAttribute('transform'); }).map(box),"
+        " all.filter(function (t) { return t.classList.contains('tick'); }).map(box)]; });"
+    )
+    assert max(tick[4] for _, ticks in boxes for tick in ticks) >= 6
+    for titles, ticks in boxes:
+        for a in titles:
+            for b in ticks:
+                assert a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2]
+
+
 def test_slices_are_chosen_from_a_list(look, data):
     from selenium.webdriver.support.ui import Select
 

@@ -7,6 +7,7 @@ under numba's compiler lock), `CompileResult._reduce` and `_rebuild`, and `codeg
 What goes wrong here, of whatever kind, costs only time: the kernel is compiled.
 """
 
+import atexit
 import contextlib
 import hashlib
 import os
@@ -31,11 +32,14 @@ from .reach import PACKAGE, UnknownKind, in_package, options, stamp
 
 ENDING = ".kernel"
 MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
+LONGEST_WAIT = 60.0  # seconds for another process to compile a kernel
 DIGEST_BYTES = 32  # bytes of the checksum in front of the contents
 
 
 class KernelCache(NullCache):
     """What numba asks for a kernel before it compiles it, and tells after it did."""
+
+    on_missing = []  # called without arguments before a kernel of the package is compiled
 
     def __init__(self, dispatcher):
         self.dispatcher = dispatcher
@@ -51,6 +55,10 @@ class KernelCache(NullCache):
             target_context.refresh()
             name = self._name(sig, target_context.codegen())
             data = KERNEL_FOLDERS.read(name) if name else None
+            if data is None and name:
+                for told in self.on_missing:
+                    told()
+                data = KERNEL_FOLDERS.read(name) if KERNEL_FOLDERS.elsewhere(name) else None
             return None if data is None else CompileResult._rebuild(target_context, *data)
         except Exception:  # a damaged file, or one of another numba: it is made anew
             return None
@@ -66,6 +74,11 @@ class KernelCache(NullCache):
             return
         if name:
             KERNEL_FOLDERS.write(name, contents)
+            KERNEL_FOLDERS.release(name)
+
+    def entry(self, kinds):
+        """Name of the file of the specialisation to these kinds of arguments."""
+        return self._name(kinds, self.dispatcher.targetctx.codegen())
 
     def _name(self, sig, codegen):
         """Name of the file of one specialisation, None when it must not be stored."""
@@ -129,6 +142,8 @@ class Folders:
     def __init__(self):
         self.failed = {}  # folder: why it cannot be written
         self.said = self.cleaned = False
+        self.shared = False  # other processes compile kernels of the same fit
+        self.claims = {}  # entry: file that says that this process compiles it
 
     @staticmethod
     def folders(make=False):
@@ -150,6 +165,63 @@ class Folders:
             except Exception:
                 continue
         return None
+
+    def writable(self):
+        """Whether kernels can be stored in the user's folder."""
+        folder = _user_folder()
+        if folder is None or folder in self.failed:
+            return False
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            return False
+        return os.access(folder, os.W_OK)
+
+    def elsewhere(self, name):
+        """Wait while another process compiles an entry: whether it is there now. Otherwise claim
+        the entry for this process. Callers wait for callees and never the other way round, so
+        nobody waits for each other.
+        """
+        folder = _user_folder()
+        if not self.shared or folder is None:
+            return False
+        claim = folder / f"{name}.claim"
+        until = time.monotonic() + LONGEST_WAIT
+        while time.monotonic() < until:
+            try:
+                with open(claim, "x"):
+                    self.claims[name] = claim
+                # the other may have stored it between our look and our claim
+                return (folder / name).exists()
+            except FileExistsError:
+                with contextlib.suppress(OSError):
+                    if time.time() - claim.stat().st_mtime > LONGEST_WAIT:
+                        claim.unlink()  # of a process that was ended
+                time.sleep(0.02)
+                if (folder / name).exists():
+                    return True
+            except OSError:
+                return False
+        return False
+
+    def state(self, name):
+        """Return "stored", "claimed" or None: what the user's folder says of an entry."""
+        folder = _user_folder()
+        if folder is None or (folder / name).exists():
+            return "stored"
+        return "claimed" if (folder / f"{name}.claim").exists() else None
+
+    def release(self, name):
+        """Give up the claim on an entry that is stored now."""
+        claim = self.claims.pop(name, None)
+        if claim is not None:
+            with contextlib.suppress(OSError):
+                claim.unlink()
+
+    def release_all(self):
+        """Give up all claims: this process ends."""
+        for name in list(self.claims):
+            self.release(name)
 
     @staticmethod
     def _used(path):
@@ -202,6 +274,7 @@ class Folders:
 
 
 KERNEL_FOLDERS = Folders()
+atexit.register(KERNEL_FOLDERS.release_all)
 
 
 def _user_folder():
@@ -254,7 +327,7 @@ def clean(folder, largest=MOST_BYTES):
         found = []
         for path in folder.iterdir():
             state = path.stat()
-            if path.suffix == ".partial" and time.time() - state.st_mtime > 3600:
+            if path.suffix in (".partial", ".claim") and time.time() - state.st_mtime > 3600:
                 path.unlink()
             elif path.suffix == ENDING and stat.S_ISREG(state.st_mode):
                 found.append((state.st_mtime, state.st_size, path))

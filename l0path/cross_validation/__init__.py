@@ -7,8 +7,10 @@ from .nested import NestedCV, nested_cv
 from .result import CVPath
 from .rules import one_standard_error
 from .run import cv_fit
+from .storage import load, save_cv, save_nested
 from .validation import validate
 
+CVPath.save, NestedCV.save = save_cv, save_nested
 CVPath.rescore, CVPath.metrics, CVPath.difference = rescore, metrics, difference
 
-__all__ = ["CVPath", "NestedCV", "cv_fit", "nested_cv", "one_standard_error", "validate"]
+__all__ = ["CVPath", "NestedCV", "cv_fit", "load", "nested_cv", "one_standard_error", "validate"]

@@ -117,7 +117,7 @@ class CVPath:
         "1se": of all solutions whose score is within one cv_se of the best, the fewest nonzeros,
         then the best score (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3). With "min" and
         "1se", slice=, lambda1= and lambda2= restrict the choice. Solutions with a NaN score are
-        never chosen.
+        never chosen, separated ones (no finite optimum) only where there are no others.
 
         Examples
         --------
@@ -140,6 +140,8 @@ class CVPath:
         loss = (-table["cv_mean"] if self.greater_is_better else table["cv_mean"]).to_numpy()
         count, se = table["n_nonzero"].to_numpy(), table["cv_se"].to_numpy()
         rows = [i for i in rows if not np.isnan(loss[i])]
+        # a separated model is none to recommend, unless there is no other
+        rows = [i for i in rows if not self.path.solutions[i].separated] or rows
         if not rows:
             raise LookupError(f"which={which!r}: no solution has a score in every fold")
         least = min(loss[i] for i in rows)

@@ -64,7 +64,14 @@ def make_splits(cv, data, X, *, groups_cv=None, n_repeats=1, seed=0):
             else np.asarray(data.classes)[(data.y > 0).astype(np.int64)]
         )
         shown = X if hasattr(X, "shape") and X.shape[0] == n else np.zeros((n, 1))
-        pairs = list(cv.split(shown, y, groups))
+        try:
+            pairs = list(cv.split(shown, y, groups))
+        except ValueError as error:
+            if groups is not None or "'groups'" not in str(error):
+                raise
+            raise ValueError(
+                f"cv={cv!r} keeps groups of rows together: pass groups_cv=, one label for each row"
+            ) from error
     else:
         pairs = _given(cv, n)
     if not pairs:

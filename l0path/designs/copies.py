@@ -16,7 +16,6 @@ Everywhere else an equal column is a column like any other.
 from __future__ import annotations
 
 from hashlib import blake2b
-from itertools import groupby
 
 import numpy as np
 
@@ -32,10 +31,10 @@ def equal_columns(data, usable, second):
     """
     if data.groups is not None:
         return []
-    J = np.flatnonzero(usable)
-    first = {j: i for j, i in duplicates(data.design, second)}
-    members = sorted((first.get(j, j), j) for j in J.tolist() if j in first or j in first.values())
-    classes = [[j for _, j in part] for _, part in groupby(members, key=lambda pair: pair[0])]
+    equal = {}
+    for j, first in duplicates(data.design, second):
+        equal.setdefault(first, [first]).append(j)
+    classes = ([j for j in columns if usable[j]] for _, columns in sorted(equal.items()))
     return [columns for columns in classes if len(columns) > 1]
 
 

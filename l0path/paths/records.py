@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..inputs import shown
-from ..losses import mean_of_rows
+from ..losses import Logistic, Poisson, mean_of_rows
 
-EXCHANGES = (
-    "m="  # begins the flag that says how many exchanges were tried; users see it in `summary`
-)
+# begins the flag that says how many exchanges were tried; users see the number in `summary`
+EXCHANGES = "m="
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +111,11 @@ class Solution(NamedTuple):
         found = [int(flag[len(EXCHANGES) :]) for flag in self.flags if flag.startswith(EXCHANGES)]
         return found[0] if found and self.optimality == "refit_swap_m" else None
 
+    @property
+    def separated(self):
+        """Whether the loss falls for ever along a ray, so that there is no optimum."""
+        return self.status == "separated"
+
 
 @dataclass
 class Source:
@@ -163,17 +167,20 @@ def in_user_units(
         else any(not np.isin(grouped.of(g), support[beta != 0]).any() for g in chosen)
     )
     flags = (*fit.flags, "fewer_nonzeros") if fewer else tuple(fit.flags)
+    apart = "separated" in flags  # a hinge has an optimum there, of loss 0
     status = (
         "separated"
-        if "separated" in flags
+        if apart and isinstance(data.loss, Logistic | Poisson)
         else "not_converged"
         if "not_converged" in flags
         else "converged"
     )
-    if status == "separated":
+    if status != "converged" and apart:
         optimality = (
             "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
         )
+    elif apart and np.isnan(lambda0):
+        optimality = "global"  # no loss is below 0
     on_grid = not np.isnan(lambda0)
     loose = (beta != 0) & ~np.isin(support, problem.forced)
     objective = (

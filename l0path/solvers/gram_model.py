@@ -135,13 +135,11 @@ class GramModel(WorkingColumns):
         """
         unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))
         G = self.G[: self.width, : self.width] * unit[:, None] * unit
-        pairs = np.abs(G) > 1.0 - 0.5 * APART**2
-        np.fill_diagonal(pairs, False)
-        few = (
-            np.arange(self.width)
-            if self.width <= NEAR_COLUMNS
-            else np.flatnonzero(pairs.any(axis=0))
-        )
+        few = np.arange(self.width)
+        if self.width > NEAR_COLUMNS:
+            pairs = np.abs(G) > 1.0 - 0.5 * APART**2
+            np.fill_diagonal(pairs, False)
+            few = np.flatnonzero(pairs.any(axis=0))
         if not 1 < few.size <= NEAR_COLUMNS:
             return False
         H = G[np.ix_(few, few)]

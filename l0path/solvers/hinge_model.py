@@ -60,8 +60,6 @@ class HingeModel(WorkingColumns):
         else:
             b, b0, value, gap = few.program()
         flags = () if gap <= TIGHT * max(abs(value), 1e-3) else ("not_converged",)
-        if lambda1 == 0.0 and lambda2 == 0.0 and value <= 1e-12:
-            flags = ("separated",)
         return Fit(support, b, b0, value, flags)
 
 

@@ -160,8 +160,6 @@ class RowModel(WorkingColumns):
             if far > 0 and value == 0.0 and self.name == "logistic":
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = ("separated",)
-        elif free and self.name in ("squared_hinge", "smoothed_hinge") and value <= 1e-12:
-            flags = ("separated",)
         return Fit(support, b, b0, value, flags)
 
     def _null_start(self):

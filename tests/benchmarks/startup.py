@@ -1,5 +1,6 @@
-"""Start-up: import time against `import numba, pandas, scipy.linalg`, and the first squared dense
-fit of a fresh process without and with the kernel cache.
+"""Start-up: import time against `import numba, pandas, scipy.linalg`, the first squared dense fit
+of a fresh process without and with stored kernels, and, with L0PATH_BASE=CHECKOUT (another commit),
+the first fits of several kinds with no stored kernels as ratios to that commit, in turn.
 """
 
 import os
@@ -16,6 +17,18 @@ import numpy as np, l0path, time
 rng = np.random.default_rng(0); X = rng.standard_normal((200, 300)); y = X[:, :5].sum(axis=1) + rng.standard_normal(200)
 t = time.perf_counter(); l0path.fit(X, y); print(time.perf_counter() - t)
 """
+KINDS = """
+import numpy as np, l0path, time
+rng = np.random.default_rng(0); X = rng.standard_normal((200, 300)); y = X[:, :5].sum(axis=1) + rng.standard_normal(200)
+def clock(call):
+    t = time.perf_counter(); call(); print(time.perf_counter() - t)
+clock(lambda: l0path.fit(X, y))
+clock(lambda: l0path.fit(X, np.where(y > 0, 1, -1), loss="logistic", max_k=5, lambda2=1e-3))
+path = l0path.fit(X, y, max_k=4, lambda2=1e-2)
+clock(lambda: path.certify(k=2, time_limit=5))
+clock(lambda: l0path.fit(X, y, max_k=3, groups=np.repeat(np.arange(150), 2)))
+"""
+NAMES = ("first squared fit", "first logistic fit after it", "first certify", "first groups")
 COUNT = """
 import numpy as np, sys, l0path
 rng = np.random.default_rng(0); X = rng.standard_normal((200, 300)); y = X[:, :5].sum(axis=1) + rng.standard_normal(200)
@@ -27,12 +40,35 @@ print(sum(used.values()), '(', ' '.join(f'{k}:{n}' for k, n in sorted(used.items
 """
 
 
-def run(code, cache):
+def run(code, cache, **changes):
     """Standard output of a fresh process with its own kernel cache folder."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "L0PATH_QUIET": "1"}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "L0PATH_QUIET": "1", **changes}
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     ).stdout.strip()
+
+
+def against(base, repeats):
+    """Seconds of first fits with no stored kernels, and ratios to the checkout `base`, in turn."""
+    here = os.environ.get("PYTHONPATH", "")
+    contestants = {
+        "base": {"PYTHONPATH": base},
+        "one process": {"PYTHONPATH": here, "L0PATH_COMPILE_JOBS": "1"},
+        "several": {"PYTHONPATH": here},
+    }
+    seconds = {name: [] for name in contestants}
+    for _ in range(repeats):
+        for name, changes in contestants.items():
+            with tempfile.TemporaryDirectory() as cache:
+                seconds[name].append([float(line) for line in run(KINDS, cache, **changes).split()])
+    for i, kind in enumerate(NAMES):
+        middle = {
+            name: sorted(row[i] for row in rows)[repeats // 2] for name, rows in seconds.items()
+        }
+        print(
+            f"{kind:32s}",
+            *(f"{name} {s:6.2f} s {s / middle['base']:5.2f} x" for name, s in middle.items()),
+        )
 
 
 def main():
@@ -50,6 +86,8 @@ def main():
         )
         print(f"first fit, no kernel cache        {cold:6.2f} s")
         print(f"first fit, kernels cached         {warm:6.2f} s")
+        if base := os.environ.get("L0PATH_BASE"):
+            against(base, args.repeats)
         print(f"kernel specialisations used by a default squared fit: {run(COUNT, cache)}")
 
 

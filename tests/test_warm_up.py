@@ -1,0 +1,198 @@
+"""Kernels compiled by several processes: which kernels, who may start processes, and that they meet
+in the folder of kernels.
+"""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import l0path
+from l0path import losses, warm
+from l0path.compiled import HELPING_PROCESSES, KernelCache, cache, processes
+from l0path.compiled.cache import KERNEL_FOLDERS
+from l0path.compiled.reach import callees
+from l0path.solvers import linear_algebra, sweeps
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def many(monkeypatch, tmp_path):
+    """A machine on which several processes may compile."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    monkeypatch.setattr(processes, "free_memory", lambda: 64 * processes.GIBIBYTE)
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv(processes.JOBS_VARIABLE, raising=False)
+    return tmp_path
+
+
+def test_processes_are_as_many_as_cores_memory_and_the_user_allow(many, monkeypatch):
+    monkeypatch.setattr(processes, "cores", lambda: 3)
+    assert processes.jobs() == processes.jobs(-1) == 3
+    assert processes.jobs(2) == 2 and processes.jobs(1) == 1
+    monkeypatch.setattr(processes, "cores", lambda: 64)
+    assert processes.jobs() == 4
+    monkeypatch.setattr(processes, "free_memory", lambda: int(2.5 * processes.GIBIBYTE))
+    assert processes.jobs() == 2
+    monkeypatch.setattr(processes, "free_memory", lambda: 0)
+    assert processes.jobs() == 1
+
+
+def test_cores_follow_the_affinity(many, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5})
+    assert processes.cores() == 1
+    assert processes.free_memory() > 0
+
+
+@pytest.mark.parametrize("case", ["worker", "no executable", "not Python", "frozen", "variable"])
+def test_where_no_process_is_started(many, monkeypatch, case):
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    assert processes.jobs() == 4
+    if case == "worker":
+        monkeypatch.setattr(multiprocessing.current_process(), "_name", "LokyProcess-1")
+    elif case == "frozen":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    elif case == "variable":
+        monkeypatch.setenv(processes.JOBS_VARIABLE, "1")
+    else:
+        executable = "" if case == "no executable" else "/usr/sbin/uwsgi"
+        monkeypatch.setattr(sys, "executable", executable)
+    assert processes.jobs() == 1
+
+
+def test_no_process_is_started_where_kernels_cannot_be_stored(many, monkeypatch):
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    (many / "file").write_text("")
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(many / "file" / "below"))
+    assert processes.jobs() == 1
+
+
+def test_processes_that_cannot_be_started_are_done_without(many, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError("no processes here")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    assert processes.start(["squared"], 3) == [] and not KERNEL_FOLDERS.shared
+
+
+def test_processes_start_once_a_kind_at_the_first_kernel_that_is_missing(monkeypatch):
+    asked = []
+    monkeypatch.setattr(processes, "jobs", lambda: 3)
+    monkeypatch.setattr(
+        processes, "start", lambda kinds, count: asked.append((kinds, count)) or [None] * count
+    )
+    beside = processes.Beside()
+    beside.begin()  # outside a fit
+    for _ in range(2):
+        with beside.compiling("squared"):
+            with beside.compiling("squared", n_jobs=1):
+                beside.begin()
+            assert asked in ([], [(["squared"], 2)])
+            beside.begin()
+    assert asked == [(["squared"], 2)] and beside.count == 2
+    assert HELPING_PROCESSES.begin in KernelCache.on_missing
+
+
+def kernel(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i]
+    return total
+
+
+def test_entered_kernels_are_those_that_python_calls():
+    X, y = np.random.default_rng(0).standard_normal((2, 30))
+
+    def run():
+        losses.mean_loss(losses.Squared(), X, y, np.full(30, 1 / 30))
+
+    # only where the kernel is not compiled for these kinds of arguments already
+    fresh = sys.modules["numba"].njit(kernel)
+    found = processes.entered(lambda: (fresh(X), fresh(X), fresh(X[::2]), run()))
+    mine = [kinds for entered, kinds in found if entered is fresh]
+    assert [str(kinds[0]) for kinds in mine] == ["array(float64, 1d, C)", "array(float64, 1d, A)"]
+    assert not fresh.signatures and fresh(X) == pytest.approx(X.sum())
+
+
+def test_a_share_is_what_nobody_has_begun_callees_first(monkeypatch):
+    """`sweep` waits for its callee `load`, which another process compiles; `cholesky` is stored."""
+    kernels = {k.py_func.__name__: k for k in (sweeps.sweep, sweeps.load, linear_algebra.cholesky)}
+    free = linear_algebra.invert
+    asked = {"load": 0}
+    order = []
+
+    def state(self, name):
+        if name == "load":
+            asked["load"] += 1
+        return {"cholesky": "stored", "load": "claimed" if asked["load"] < 4 else "stored"}.get(
+            name
+        )
+
+    named = {**kernels, "invert": free}
+    monkeypatch.setattr(
+        processes, "entered", lambda run: [(named[n], ()) for n in ("sweep", *list(named)[1:])]
+    )
+    monkeypatch.setattr(KernelCache, "entry", lambda self, kinds: self.dispatcher.__name__)
+    monkeypatch.setattr(cache.Folders, "state", state)
+    monkeypatch.setattr(KERNEL_FOLDERS, "shared", False)
+    monkeypatch.setattr(
+        type(free), "compile", lambda kernel, kinds: order.append(kernel.__name__) or 1 / 0
+    )
+    processes.compile_share(None)
+    assert order == ["invert", "sweep"] and asked["load"] >= 4
+
+
+def test_callees_at_any_depth():
+    found = {kernel.__name__ for kernel in callees(sweeps.sweep.py_func)}
+    assert {"load", "settle", "polish", "add", "cholesky"} <= found
+    assert not {"sweep", "replay", "kick"} & found
+
+
+def test_one_process_waits_for_an_entry_that_another_claimed(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path))
+    one, other = cache.Folders(), cache.Folders()
+    one.shared = other.shared = True
+    folder = tmp_path / "l0path"
+    assert one.writable() and not one.elsewhere("entry")  # claimed by one
+    (folder / "entry").write_bytes(b"")
+    assert other.elsewhere("entry")  # stored by one
+    one.release("entry")
+    assert [path.name for path in folder.iterdir()] == ["entry"]
+    assert not one.elsewhere("left")
+    os.utime(folder / "left.claim", (0, 0))  # of a process that was ended long ago
+    began = time.monotonic()
+    assert not other.elsewhere("left") and time.monotonic() - began < cache.LONGEST_WAIT
+    other.release_all()
+    other.shared = False
+    assert not other.elsewhere("another") and len(list(folder.iterdir())) == 1
+
+
+def test_a_process_beside_compiles_what_a_fit_enters(tmp_path):
+    """As `processes.start` calls it: a script of the user's is not run, nor found in its folder."""
+    (tmp_path / "l0path.py").write_text("raise SystemExit('the wrong module')")
+    command = [sys.executable, "-P", "-m", "l0path", "warm-up", "--beside", "moments"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=300)
+    names = {path.name.partition("-")[0] for path in (tmp_path / "l0path").iterdir()}
+    assert any(name.startswith("l0path.designs.kernels.") for name in names)
+    assert all(path.suffix == cache.ENDING for path in (tmp_path / "l0path").iterdir())
+
+
+@pytest.mark.parametrize("kind", [*warm.OTHERS, *(f"huber:{part}" for part in warm.PARTS)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # plain Python warns where kernels give inf
+def test_every_kind_of_fit_runs(kind):
+    with np.errstate(all="ignore"):
+        processes.entered(warm.recipes([kind]))
+
+
+def test_kinds_of_fits_that_are_known():
+    with pytest.raises(ValueError, match="not known"):
+        warm.recipes(["cubic"])
+    with pytest.raises(ValueError, match="not known"):
+        l0path.warm_up("cubic")
