@@ -229,7 +229,7 @@ class Proof:
         if self.status() != "optimal" or not self.values or self.conditional:
             return
         best, p = self.values[0], self.whole
-        null = 0.5 * float(p.weights @ p.y**2) if p.quadratic else abs(best)
+        null = 0.5 * float(p.weights @ p.y**2)  # with y = -1, 1 too: what a perfect fit is 0 beside
         slack = CLOSED * abs(best) + 1e-13 * null + p.noise
         if member.sum() == counted.sum() or not self.others > best + slack:
             return  # a set of all columns can hold some that nothing needs
@@ -381,7 +381,8 @@ class Proof:
                 one.accept(s.objective - self.paid, None)
             else:
                 for support in self.models:
-                    one.offer(np.searchsorted(J, support))
+                    if np.isin(support, J).all():  # else a column of it was fixed out meanwhile
+                        one.offer(np.searchsorted(J, support))
         self.ended, one = self.take_turns(searches)
         if self.ended == "too_many":
             self.obstacle = self.too_dependent(problem, J)

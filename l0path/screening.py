@@ -25,8 +25,12 @@ from .losses import smoothness
 MARGIN = 1e-9  # relative to |U|: an objective that is larger by less counts as equal
 
 
-def _limit(upper):
-    return upper + MARGIN * abs(upper)
+def _limit(problem, upper):
+    """What an objective must exceed to be larger than `upper` by more than rounding, that of a
+    perfect fit too.
+    """
+    size = 0.5 * float(problem.weights @ problem.y**2)
+    return upper + MARGIN * abs(upper) + 1e-13 * size + problem.noise
 
 
 def fix_cardinality(dual, points, sizes, upper):
@@ -49,10 +53,12 @@ def fix_cardinality(dual, points, sizes, upper):
             out[J, m] = True
         elif np.isfinite(h[top]).all():
             others, spare = h[top[:-1]].sum(), h[rest[0]] if rest.size else 0.0
-            out[J[rest], m] = left(dual, points, m, every, others + h[rest]) > _limit(limit)
+            out[J[rest], m] = left(dual, points, m, every, others + h[rest]) > _limit(
+                dual.problem, limit
+            )
             into[J[top], m] = left(
                 dual, points, m, every, others + h[top[-1]] - h[top] + spare
-            ) > _limit(limit)
+            ) > _limit(dual.problem, limit)
     return out, into
 
 
@@ -77,8 +83,8 @@ def fix_penalised(dual, points, lambda0, upper):
             continue
         without = bound + excess
         entering, leaving = _sharpened(dual, points, m, J, price)
-        out[J, m] = without + np.maximum(price - h, entering) > _limit(limit)
-        into[J, m] = without + leaving > _limit(limit)
+        out[J, m] = without + np.maximum(price - h, entering) > _limit(dual.problem, limit)
+        into[J, m] = without + leaving > _limit(dual.problem, limit)
     return out, into
 
 

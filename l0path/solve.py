@@ -18,7 +18,7 @@ from .engines import make_engine
 from .errors import ConvergenceWarning, SeparationWarning
 from .formula import marginality_notes
 from .grids import huber_threshold, hull, hull_grid, shrink_grid
-from .losses import Hinge, Huber, Logistic, Poisson, SmoothedHinge, name_of, smoothness
+from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
 from .paths.records import EXCHANGES, Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
@@ -174,22 +174,47 @@ def _with_threshold(data, problem, notes, clock):
     return replace(data, loss=loss), replace(problem, loss=loss)
 
 
-def rehulled(solutions, cost):
-    """Solutions of a support grid with the lambda0 intervals of those that are on the hull now; the
-    last size's interval ends where it did. Others stay as they are.
+def cost(problem, point):
+    """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
+    if problem.groups is not None:
+        return float(problem.groups.factor[point.groups].sum())
+    return float(problem.factor[point.support[~np.isin(point.support, problem.forced)]].sum())
+
+
+def rehulled(solutions, problem):
+    """Solutions with the lambda0 intervals that hold now, after some were replaced by better ones.
+    On a support grid those of the hull, the last size's ending where it did; on a lambda0 grid,
+    which does not show every model of the hull, what other rows leave of the old ones.
     """
     out = list(solutions)
-    for number in {s.slice for s in solutions if math.isnan(s.lambda0)}:
+    for number in {s.slice for s in solutions}:
         rows = [i for i, s in enumerate(solutions) if s.slice == number]
         points = [solutions[i] for i in rows]
-        last = points[-1].lambda0_low
-        for i in rows:
-            out[i] = out[i]._replace(lambda0_low=math.nan, lambda0_high=math.nan)
-        for i, low, high in hull([cost(p) for p in points], [p.loss + p.shrinkage for p in points]):
-            out[rows[i]] = out[rows[i]]._replace(
-                lambda0_low=min(last, high) if i == len(rows) - 1 else low, lambda0_high=high
-            )
+        x = [cost(problem, p) for p in points]
+        F = [p.loss + p.shrinkage for p in points]
+        if math.isnan(points[0].lambda0):
+            last = points[-1].lambda0_low
+            found = dict.fromkeys(range(len(rows)), (math.nan, math.nan))
+            for i, low, high in hull(x, F):
+                found[i] = min(last, high) if i == len(rows) - 1 else low, high
+        else:
+            found = {i: _left_over(i, points[i], x, F) for i in range(len(rows))}
+        for i, (low, high) in found.items():
+            out[rows[i]] = out[rows[i]]._replace(lambda0_low=low, lambda0_high=high)
     return out
+
+
+def _left_over(i, point, x, F):
+    """What of a point's interval [low, high) the other points (x_j, F_j) leave it; NaN if none."""
+    low, high = point.lambda0_low, point.lambda0_high
+    for a, f in zip(x, F, strict=True):
+        if a > x[i]:
+            low = max(low, (F[i] - f) / (a - x[i]))
+        elif a < x[i]:
+            high = min(high, (f - F[i]) / (x[i] - a))
+        elif f < F[i]:
+            high = math.nan
+    return (low, high) if low < high else (math.nan, math.nan)
 
 
 class _Run:
@@ -198,7 +223,8 @@ class _Run:
     def __init__(self, data, problem, plan, keep, notes, on_solution, progress, clock):
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
-        self.solutions, self.rounds, self.end, self.torn, self.separated = [], [], "", False, None
+        self.solutions, self.rounds, self.end, self.torn = [], [], "", False
+        self.separated, self.witness = None, None  # the first separated size, its model
         self.formula, self.unbounded = None, []  # notes on bounds that there are none
         self.weights = row_weights(data, keep)
 
@@ -363,7 +389,7 @@ class _Run:
             self.end = f"{stop} while models were proved"
         except KeyboardInterrupt:
             self.end = "interrupted (Ctrl-C) while models were proved"
-        self.solutions = rehulled(self.solutions, self.cost)
+        self.solutions = rehulled(self.solutions, self.problem)
         open_ones = [s.k for s in self.solutions if s.optimality != "global"]
         if open_ones:
             self.notes.append(
@@ -455,7 +481,7 @@ class _Run:
             )
             for (k, fit, optimality), eta in zip(rows, known, strict=True)
         ]
-        x = [self.cost(p) for p in points]
+        x = [cost(self.problem, p) for p in points]
         intervals = self.intervals(engine, points, x)
         if (
             self.end and intervals
@@ -522,7 +548,7 @@ class _Run:
         )  # intervals start from it even where no lambda0 of the grid shows it
         ends = [null, *points]
         for i, low, high in hull(
-            [self.cost(p) for p in ends], [p.loss + p.shrinkage for p in ends]
+            [cost(self.problem, p) for p in ends], [p.loss + p.shrinkage for p in ends]
         ):
             if low == 0.0 and engine.points and engine.points[-1].lambda_lo > 0.0:
                 low = min(engine.points[-1].lambda_lo, high)  # below it another column enters
@@ -532,19 +558,12 @@ class _Run:
         self.notes += engine.notes
         self.solutions += self.bounded_by(engine, points)
 
-    def cost(self, point):
-        """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
-        if self.problem.groups is not None:
-            return float(self.problem.groups.factor[point.groups].sum())
-        return float(
-            self.data.factor[point.support[~np.isin(point.support, self.problem.forced)]].sum()
-        )
-
     def note_separation(self, points):
         """Remember the first separated size for the status and the one warning."""
         sizes = [p.k for p in points if "separated" in p.flags]
-        if sizes:
-            self.separated = min(sizes) if self.separated is None else min(self.separated, *sizes)
+        if sizes and (self.separated is None or min(sizes) < self.separated):
+            self.separated = min(sizes)
+            self.witness = next(p for p in points if p.k == min(sizes) and "separated" in p.flags)
         return bool(sizes)
 
     def separation(self, unit):
@@ -556,9 +575,7 @@ class _Run:
         )
         if data.classes is None:
             return "send the rates of some rows to zero", remedy
-        if not isinstance(data.loss, Logistic):
-            return "separate the classes", "the loss is 0 there and no larger model has a lower one"
-        s = next(s for s in self.solutions if s.k == self.separated and s.separated)
+        s = self.witness  # no row may show it: a lambda0 grid shows some sizes only
         eta = s.intercept + data.design.dot(s.support, s.beta)
         if (data.y * eta)[self.weights > 0].min() > 0:
             return "separate the classes completely", remedy

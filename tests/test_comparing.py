@@ -213,3 +213,13 @@ def test_messages_of_lengths_and_of_splitters_that_need_groups():
         *l0path.__all__,
         *("estimators", "inspection", "report", "selection", "selection_inference"),
     }
+
+
+def test_dates_get_advice_about_dates():
+    X, y = sample()
+    frame = pd.DataFrame(X).add_prefix("v").assign(day=pd.date_range("2020-01-01", periods=70))
+    with pytest.raises(TypeError, match=r"day .*the days since the first") as caught:
+        l0path.fit(frame, y)
+    assert "get_dummies" not in str(caught.value)
+    with pytest.raises(TypeError, match="get_dummies"):
+        l0path.fit(frame.assign(kind="a"), y)

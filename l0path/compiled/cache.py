@@ -32,7 +32,7 @@ from .reach import PACKAGE, UnknownKind, in_package, options, stamp
 
 ENDING = ".kernel"
 MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
-LONGEST_WAIT = 60.0  # seconds for another process to compile a kernel
+LONGEST_WAIT = 20.0  # seconds for another process to compile a kernel; then it is compiled here too
 DIGEST_BYTES = 32  # bytes of the checksum in front of the contents
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from l0path.designs.additive import Additive, Levels, step_design
-from l0path.designs.checks import ENCODE, check_dtype, check_shape, check_table
+from l0path.designs.checks import DATES, ENCODE, check_dtype, check_shape, check_table
 from l0path.designs.column_blocks import ColumnBlocks, blocks
 from l0path.designs.conversion import convert
 from l0path.designs.copies import directions, duplicates
@@ -365,7 +365,8 @@ def _from_frame(X):
             if any(pd.api.types.is_object_dtype(dtype) for dtype in dtypes)
             else ""
         )
-        raise TypeError(f"X has columns that are not real numbers: {shown}; {remedy}{ENCODE}")
+        how = DATES if all(_is_date(dtype) for dtype in dtypes if not numeric[dtype]) else ENCODE
+        raise TypeError(f"X has columns that are not real numbers: {shown}; {remedy}{how}")
     check_shape(X.shape)
     kinds = set(dtypes)
     if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in kinds):
@@ -376,6 +377,12 @@ def _from_frame(X):
     for j in range(X.shape[1]):
         out[:, j] = X.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan)
     return Dense(out)
+
+
+def _is_date(dtype):
+    """Whether a dtype of pandas holds dates or spans of time."""
+    types = pd.api.types
+    return types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype)
 
 
 def _is_real(dtype):

@@ -9,6 +9,11 @@ import numpy as np
 
 ENCODE = 'encode them as numbers (pandas.get_dummies(X, drop_first=True, dtype=float)), or use the formula interface l0path.fit("y ~ a + C(b)", data)'
 
+DATES = (
+    "make numbers of dates: the days since the first, (t - t.min()).dt.days, or parts such as "
+    "t.dt.month"
+)
+
 
 def check_table(value, name="X"):
     """Refuse a table that is not of pandas (polars, pyarrow, DuckDB ...): read as an array it would

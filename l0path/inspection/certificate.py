@@ -21,6 +21,7 @@ from ..paths import Model, Path
 from ..problem import pose, row_weights
 from ..progress import Bar
 from ..proving import Proof
+from ..solve import rehulled
 from ..solvers.branch_and_bound import BranchAndBound
 from ..solvers.integrality_generation import IntegralityGeneration
 from ..working_set import Clock, deferred_interrupts
@@ -246,10 +247,11 @@ def _certificate(proof, path, index, seconds):
     s, texts = proof.row(), proof.assumptions()
     notes = [*path.notes, *([f"row {index}: {texts[0]}"] if proof.conditional else [])]
     rounds = path.rounds.to_dict("records")
+    rows = [*path.solutions[:index], s, *path.solutions[index + 1 :]]
     model = Model(
         Path(
             path.meta,
-            [*path.solutions[:index], s, *path.solutions[index + 1 :]],
+            rehulled(rows, proof.whole) if s.loss != path.solutions[index].loss else rows,
             path.status,
             notes,
             rounds,
@@ -271,6 +273,7 @@ def _certificate(proof, path, index, seconds):
         and gap <= CLOSED
         and (proof.n_best == 1 or proof.settings.gap <= CLOSED)
     )
+    copied = [] if proof.data.copies is None else proof.data.copies[:, 1]
     return Certificate(
         model=model,
         incumbent=s.objective,
@@ -285,7 +288,8 @@ def _certificate(proof, path, index, seconds):
         seconds=seconds,
         status=status,
         assumptions=texts,
-        fixed_in=np.flatnonzero(proof.into),
+        # a copy in the place of its column is as good
+        fixed_in=np.setdiff1d(np.flatnonzero(proof.into), copied),
         fixed_out=np.flatnonzero(proof.out),
         path=model.path,
         unique=proof.unique and proven,
