@@ -102,9 +102,13 @@ def load(file: str | PathLike) -> Path | CVPath | NestedCV:
     True
     """
     name = file_name(file, "l0path.load('path.npz')")
-    if not name.is_file() or not zipfile.is_zipfile(name):
+    try:
+        opened = zipfile.ZipFile(name) if name.is_file() else None
+    except Exception:  # zipfile has several ways to say that bytes are wrong
+        opened = None
+    if opened is None:  # a file that is not there, or damaged: the reason is told by
         return load_path(file)
-    with zipfile.ZipFile(name) as archive:
+    with opened as archive:
         if "header.json" not in archive.namelist():
             return load_path(file)
         try:
