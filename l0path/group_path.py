@@ -59,6 +59,7 @@ class GroupPath:
         self.mover = GroupMover(self.model, self.scale, settings)
         self.tried = self.mover.tried
         self.verified, self.screened, self.rounds = {0: null.key}, set(), []
+        self.most, self.apart = self.store.last, False
         self.on_verified = lambda k, fit: None
 
     def run(self):
@@ -75,6 +76,7 @@ class GroupPath:
             store.finish(0, "separated" if "separated" in null.flags else "saturated")
             return
         self._seed()
+        self._tell_apart()
         for groups in self.supports:
             self.offer_support(groups)
         extras = 0 if self.settings.effort == "fast" else 1
@@ -113,6 +115,23 @@ class GroupPath:
         return [
             k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].key
         ]
+
+    def _tell_apart(self):
+        """Let refits decide where near combinations are among the working columns: tables, which
+        are made of Gram matrices, do not see them (see `working_set.SupportPath`).
+        """
+        own, model, store = self.model, self.model.model, self.store
+        if self.apart or not model.faint(own.lambda2):
+            return
+        if model.near is None and not model.look_for_near():
+            return
+        self.apart, own.exact, self.verified = True, False, {}
+        self.mover = GroupMover(own, self.scale, self.settings)
+        if store.end == "saturated":
+            store.last, store.end = self.most, ""
+        for k, fit in list(store.fits.items()):
+            store.fits[k] = own.refit(fit.groups)
+        self.verified[0] = store.fits[0].key
 
     def _search(self, done):
         local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
@@ -194,6 +213,7 @@ class GroupPath:
             grew = self._screen(new, self.tried)
             self.screened.update(fits[k].key for k in new)
             if grew:
+                self._tell_apart()
                 return
         for k in sizes:
             self.clock.poll()

@@ -23,7 +23,7 @@ from .bounding import (
     why_unbounded,
 )
 from .designs import Dense, Standardized
-from .exact.dependence import dependent, described, from_rows
+from .exact.dependence import HIDDEN, dependent, described, from_rows
 from .exact.group_enumeration import GroupEnumeration
 from .exact.pair_scan import PairScan, scannable
 from .losses import Hinge
@@ -414,7 +414,17 @@ class Proof:
         )
         if not searchable(dual):
             try:
-                out.append(Leaps(dual, **options))
+                leaps = Leaps(dual, **options)
+                hidden = dependent(problem, HIDDEN) if leaps.dependent else []
+                if hidden and 2.0 * self.solution.lambda2 <= HIDDEN[1] ** 2 * problem.square.max():
+                    self.lower = max(self.lower, self.whole.floor)
+                    self.obstacle = (
+                        "almost linear combinations, which leaps and bounds does not tell from true "
+                        "ones; leave some out with exclude=: "
+                        + described(hidden, [self.data.names[j] for j in J])
+                    )
+                else:
+                    out.append(leaps)
             except ValueError:
                 self.obstacle = self.too_dependent(problem, J)
         if not dual.open.any():

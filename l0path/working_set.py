@@ -192,7 +192,8 @@ class SupportPath:
         self.store = Store(
             null, problem.forced.size, max_k, self.scale, settings.tol, problem.perfect
         )
-        self.verified, self.rounds = {0: null.support.tobytes()}, []
+        self.verified, self.rounds, self.most = {0: null.support.tobytes()}, [], max_k
+        self.apart = False  # whether refits decide because of near combinations
         self.supports, self.harvest = (
             supports,
             tuple,
@@ -256,6 +257,7 @@ class SupportPath:
             ]
             grew = self.verify(todo) if todo else False
             if grew:
+                self._tell_apart()
                 done.clear()
             self.rounds.append(
                 {
@@ -305,15 +307,22 @@ class SupportPath:
 
     def _tell_apart(self):
         """Let refits decide every move where near combinations are among the working columns: there
-        the table of exchanges, which is made of Gram matrices, is not exact.
+        the table of exchanges, which is made of Gram matrices, is not exact. Whether that is new.
         """
-        if not self.exact or self.lambda2 or self.model.problem.forced.size:
-            return
-        if self.model.near is not None or self.model.look_for_near():
-            self.exact, self.claim = False, "refit_swap_m"
-            self.mover = ConfirmedMover(
-                self.model, self.lambda1, self.lambda2, self.scale, self.settings
-            )
+        model, store = self.model, self.store
+        gram = model if model.problem.quadratic else model.flat()
+        found = gram.near is not None or (gram.faint(self.lambda2) and gram.look_for_near())
+        if self.apart or not (found and gram.faint(self.lambda2)):
+            return False
+        model.near, self.claim = gram.near, "refit_swap_m"
+        self.apart, self.exact, self.verified = True, False, {}
+        self.mover = ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, self.settings)
+        if store.end == "saturated":
+            store.last, store.end = self.most, ""
+        for k, fit in list(store.fits.items()):
+            store.fits[k] = model.refit(fit.support, self.lambda1, self.lambda2)
+        self.verified[0] = store.fits[0].support.tobytes()
+        return True
 
     def _glance(self):
         """Let the columns most correlated with the residuals of a few sizes into W, by a read of X

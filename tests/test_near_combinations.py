@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
 import l0path
 
@@ -85,3 +86,125 @@ def test_true_copies_are_none():
     X = np.column_stack([a, a / 3.0, b, -0.1 * a])
     path = l0path.fit(X, a + b + 0.1 * rng.normal(size=50))
     assert path.table.k.max() == 2 and not any("almost" in note for note in path.notes)
+
+
+def optimum(Z, y, loss, lambda2=0.0):
+    """The least value of a squared or logistic loss on standardised columns, in coordinates in
+    which these are orthonormal, where Newton's method does not see how near they are.
+    """
+    n, k = Z.shape
+    if loss == "squared":
+        A, target = np.vstack([Z / np.sqrt(n), np.sqrt(2 * lambda2) * np.eye(k)]), y - y.mean()
+        U = np.linalg.svd(A, full_matrices=False)[0]
+        target = np.append(target / np.sqrt(n), np.zeros(k))
+        rest = target - U @ (U.T @ target)
+        return 0.5 * float(rest @ rest)
+    Q, R = np.linalg.qr(Z)
+    D, P = np.column_stack([np.ones(n), Q * np.sqrt(n)]), np.zeros((k + 1, k + 1))
+    P[1:, 1:] = 2 * lambda2 * np.linalg.pinv(R @ R.T / n) if lambda2 else 0.0
+    t = np.zeros(k + 1)
+    for _ in range(50):
+        m = 1 / (1 + np.exp(y * (D @ t)))
+        H = (D * (m * (1 - m))[:, None]).T @ D / n + P
+        t += np.linalg.solve(H, D.T @ (y * m) / n - P @ t)
+    return float(np.mean(np.logaddexp(0, -y * (D @ t))) + 0.5 * t @ P @ t)
+
+
+def every(X, y, units, forced, loss, lambda2=0.0):
+    """{sorted units: optimum} of all sets of units (lists of columns) that hold the forced ones."""
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    free = [u for u in range(len(units)) if u not in forced]
+    out = {}
+    for k in range(len(free) + 1):
+        for chosen in combinations(free, k):
+            S = sorted(j for u in (*forced, *chosen) for j in units[u])
+            out[tuple(sorted((*forced, *chosen)))] = optimum(Z[:, S], y, loss, lambda2)
+    return out
+
+
+def check_claims(path, units, forced, values):
+    """No row claims more than the optima of all sets of units tell."""
+    assert path.table.k.tolist() == list(range(len(units) - len(forced) + 1))
+    for s in path.solutions:
+        chosen = {u for u, J in enumerate(units) if set(J) <= set(s.support.tolist())}
+        assert s.objective == pytest.approx(values[tuple(sorted(chosen))], rel=3e-6)
+        near = [v for S, v in values.items() if len(S) == len(chosen)]
+        if s.optimality in ("refit_swap", "refit_swap_m"):
+            near = [
+                v for S, v in values.items() if len(S) == len(chosen) and len(chosen - set(S)) == 1
+            ]
+        if s.optimality != "unverified" and near:
+            assert s.objective <= min(near) * (1 + 3e-6)
+        if np.isfinite(s.lower_bound):
+            best = min(v for S, v in values.items() if len(S) <= len(chosen))
+            assert s.lower_bound <= best * (1 + 2e-6)
+
+
+def response(X, apart, loss):
+    rng = np.random.default_rng(12)
+    signal = (X[:, 1] - X[:, 0]) / apart + 0.3 * X[:, 2] + 0.2 * rng.normal(size=len(X))
+    if loss == "squared":
+        return signal
+    return np.where(rng.random(len(X)) < 1 / (1 + np.exp(-signal)), 1.0, -1.0)
+
+
+CASES = {
+    "forced": {"always_include": [0]},
+    "ridge 1e-12": {"lambda2": 1e-12},
+    "ridge 1e-10": {"lambda2": 1e-10},
+    "ridge 1e-8": {"lambda2": 1e-8},
+    "forced, ridge": {"always_include": [0], "lambda2": 1e-10},
+    "groups": {"groups": [0, 1, 1, 2]},
+    "groups, ridge": {"groups": [0, 1, 1, 2], "lambda2": 1e-10},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("apart", [1e-5, 1e-7])
+def test_near_copies_elsewhere(case, loss, apart):
+    """Forced columns, faint ridges, groups and another loss: the same care."""
+    rng = np.random.default_rng(2)
+    X = np.column_stack([copies(1, apart, n=80)[0], rng.normal(size=80)])
+    y, options = response(X, apart, loss), CASES[case]
+    units = [[0], [1, 2], [3]] if "groups" in options else [[0], [1], [2], [3]]
+    forced = options.get("always_include", [])
+    values = every(X, y, units, forced, loss, options.get("lambda2", 0.0))
+    path = l0path.fit(X, y, loss=loss, **options)
+    check_claims(path, units, forced, values)
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-6, 1e-7])
+def test_near_copies_within_bounds(apart):
+    """Bounds that some coefficients meet: compared with active sets on the columns."""
+    X = copies(1, apart, n=80)[0]
+    y, bound = response(X, apart, "squared"), 0.6 / apart
+    path = l0path.fit(X, y, lower=-bound, upper=bound)
+    Z, target = X - X.mean(axis=0), y - y.mean()
+    for s in path.solutions[1:]:
+        found = {
+            S: lsq_linear(Z[:, S], target, (-bound, bound), method="bvls", tol=1e-14).cost / 80
+            for S in combinations(range(3), s.k)
+        }
+        assert s.objective == pytest.approx(found[tuple(s.support)], rel=1e-6)
+        assert s.objective <= min(found.values()) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-7])
+@pytest.mark.parametrize("forced", [[], [0]])
+def test_certificates_of_near_sums(apart, forced):
+    rng = np.random.default_rng(1)
+    a, b, c, d, e = rng.normal(size=(5, 80))
+    X = np.column_stack([a, b, c, a + b + apart * e, d])
+    y = e + 0.3 * c + 0.2 * rng.normal(size=80)
+    values = every(X, y, [[j] for j in range(5)], forced, "squared")
+    for path in (
+        l0path.fit(X, y, always_include=forced),
+        l0path.fit(X, y, always_include=forced, algorithm="exact"),
+    ):
+        check_claims(path, [[j] for j in range(5)], forced, values)
+        for k in range(1, 6 - len(forced)):
+            best = min(v for S, v in values.items() if len(S) <= k + len(forced))
+            found = path.certify(k=k)
+            assert not found.lower_bound > best * (1 + 2e-6)  # it may be NaN
+            assert not found.proven or found.incumbent <= best * (1 + 3e-6)

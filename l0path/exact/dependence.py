@@ -15,9 +15,16 @@ LEAST_EIGENVALUE = 1e-5
 LOOKING = 2e10  # n p^2 up to which combinations are looked for
 
 
-def dependent(problem):
+# of its length that a column keeps beside others, between which Gram matrices do not tell it from
+# a combination of these, though the column itself does
+HIDDEN = (1e-11, 1e-6)
+
+
+def dependent(problem, between=(0.0, NEARLY_DEPENDENT)):
     """[(column, [earlier columns that it is a combination of])] of the usable columns of a problem,
     in the order of the columns; [] where X is too large to look.
+
+    between: lengths of what the earlier columns leave of a unit column, for a column to be named.
     """
     J = np.flatnonzero(problem.usable)
     n = problem.X.n
@@ -31,10 +38,11 @@ def dependent(problem):
         rest = A[:, i] - basis @ (basis.T @ A[:, i])
         rest -= basis @ (basis.T @ rest)
         length = float(np.sqrt(rest @ rest))
-        if length <= NEARLY_DEPENDENT or len(kept) == Q.shape[1]:
+        if length <= between[1] or len(kept) == Q.shape[1]:
             b = np.linalg.lstsq(A[:, kept], A[:, i], rcond=None)[0]
             part = np.abs(b) > LEAST_SHARE * np.abs(b).max(initial=0.0)
-            out.append((int(J[i]), [int(J[kept[t]]) for t in np.flatnonzero(part)]))
+            if between[0] * (1.0 + np.abs(b).sum()) < length or not between[0]:
+                out.append((int(J[i]), [int(J[kept[t]]) for t in np.flatnonzero(part)]))
         else:
             Q[:, len(kept)] = rest / length
             kept.append(i)

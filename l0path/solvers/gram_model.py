@@ -3,21 +3,18 @@ after it is made.
 """
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.optimize import lsq_linear
 
 from ..designs import threads
 from ..problem import Fit
 from . import exchange, newton, range_checks, replay
 from .linear_algebra import invert
-from .working_columns import Quadratic, WorkingColumns, candidates
+from .working_columns import CONDITION, Quadratic, WorkingColumns, candidates
 
 STRIP = 64  # rows of G made at a time
 SLICE = 2048  # columns of a task of `known_slopes`
 LOOK = 1 << 16  # columns of a task of `leading`
 FAINT_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
-APART = 1e-4  # of its length, by which a column differs from another in a near combination
-CONDITION = 1e12  # condition of a few columns beyond which they count as dependent
-NEAR_COLUMNS = 200  # columns that are looked through for near combinations
 PRUNE = 4096  # columns from which on a bound is worth its price
 
 
@@ -37,6 +34,7 @@ class GramModel(WorkingColumns):
         self.row_of = {}  # index -> its row in self.rows
         self._rows = np.empty((0, p.X.p))
         self.near = None  # columns of a near combination, once `look_for_near` has found any
+        self._spare = {}  # lambda2 -> see `_forced_spare`
         self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
         self._cluster = None
 
@@ -88,8 +86,12 @@ class GramModel(WorkingColumns):
         """Best coefficients on a support of working columns."""
         self.refits += 1
         at = self.where[support]
-        if self.near is not None and not (lambda1 or lambda2 or self.boxed):
-            return self._refit_on_rows(support, at)
+        if self.near is not None and self.faint(lambda2) and not lambda1:
+            if self.boxed:
+                return self._in_box(support, lambda2)
+            fit, rank = self.on_rows(support, lambda2)
+            independent = rank == support.size - self._forced_spare(lambda2)
+            return fit if independent else fit._replace(value=np.inf)
         G, q = self.G[np.ix_(at, at)], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
         x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
@@ -115,47 +117,49 @@ class GramModel(WorkingColumns):
             () if violation < 1e-8 else ("not_converged",),
         )
 
-    def _refit_on_rows(self, support, at):
-        """Least squares by an orthogonal factorisation of the columns, whose error grows with their
-        condition and not with its square; infinite value where that is beyond CONDITION.
+    def on_rows(self, support, lambda2):
+        """(Fit, rank) by an orthogonal factorisation of the columns (and of the ridge), whose error
+        grows with their condition and not with its square; rank: of these up to CONDITION.
         """
-        p, root = self.problem, np.sqrt(self.problem.weights)
-        A = (self.Z[at] * root).T
+        p, root, k = self.problem, np.sqrt(self.problem.weights), support.size
+        A, y = (self.Z[self.where[support]] * root).T, root * p.y
+        if lambda2:
+            A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
         unit = np.sqrt(np.maximum(p.square[support], 1e-300))
-        b, _, rank, _ = np.linalg.lstsq(A / unit, root * p.y, rcond=1.0 / CONDITION)
-        rest = root * p.y - A @ (b / unit)
-        value = 0.5 * float(rest @ rest) if rank == support.size else np.inf
-        return Fit(support, b / unit, p.shift, value)
+        b, _, rank, _ = np.linalg.lstsq(A / unit, y, rcond=1.0 / CONDITION)
+        rest = y - A @ (b / unit)
+        return Fit(support, b / unit, p.shift, 0.5 * float(rest @ rest)), int(rank)
 
-    def look_for_near(self):
-        """Note the working columns that are combinations of others up to less than APART of their
-        length, but not beyond CONDITION; whether there are any. Gram matrices square a condition,
-        so they cannot tell such columns from true combinations. Pairs are found among all working
-        columns, other combinations where these are at most NEAR_COLUMNS.
-        """
-        unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))
-        G = self.G[: self.width, : self.width] * unit[:, None] * unit
-        few = np.arange(self.width)
-        if self.width > NEAR_COLUMNS:
-            pairs = np.abs(G) > 1.0 - 0.5 * APART**2
-            np.fill_diagonal(pairs, False)
-            few = np.flatnonzero(pairs.any(axis=0))
-        if not 1 < few.size <= NEAR_COLUMNS:
-            return False
-        H = G[np.ix_(few, few)]
-        L, weak = lapack.dpotrf(H, lower=1)
-        if not weak and np.diagonal(L).min() > APART:
-            return False
-        _, order, rank, _ = lapack.dpstrf(H, tol=APART**2, lower=1)
-        order = few[order - 1]
-        A = (self.Z[order] * np.sqrt(self.problem.weights)).T * unit[order]
-        c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
-        gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
-        near = gap > 2.0 * (1.0 + np.abs(c).sum(axis=0)) / CONDITION
-        if near.any():
-            members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
-            self.near = np.sort(self.W[np.append(order[:rank][members], order[rank:][near])])
-        return bool(near.any())
+    def _gram(self):
+        return self.G[: self.width, : self.width]
+
+    def _forced_spare(self, lambda2):
+        """How many forced columns are combinations of other forced ones."""
+        forced = self.problem.forced
+        if forced.size and lambda2 not in self._spare:
+            self._spare[lambda2] = forced.size - self.on_rows(forced, lambda2)[1]
+        return self._spare.get(lambda2, 0)
+
+    def _in_box(self, support, lambda2):
+        """Like `on_rows` within the bounds, by active sets (`scipy.optimize.lsq_linear`): Fit."""
+        free, _ = self.on_rows(support, lambda2)
+        lower, upper = self.bounds_of(support)
+        if ((free.b >= lower) & (free.b <= upper)).all():
+            return free
+        p, root, b = self.problem, np.sqrt(self.problem.weights), np.array(lower)
+        A, y = (self.Z[self.where[support]] * root).T, root * p.y
+        if lambda2:
+            k = support.size
+            A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
+        held = lower == upper
+        unit, rest = np.linalg.norm(A[:, ~held], axis=0), y - A[:, held] @ b[held]
+        Q, R = np.linalg.qr(A[:, ~held] / unit)
+        box = (lower[~held] * unit, upper[~held] * unit)
+        found = lsq_linear(R, Q.T @ rest, box, method="bvls", tol=1e-15, max_iter=100)
+        b[~held] = np.clip(found.x / unit, lower[~held], upper[~held])
+        rest = y - A @ b
+        flags = () if found.status > 0 else ("not_converged",)
+        return Fit(support, b, p.shift, 0.5 * float(rest @ rest), flags)
 
     def inverse(self, fit, lambda2):
         """B of a fit."""

@@ -154,6 +154,14 @@ class GroupModel:
         columns = np.concatenate([self.of(g) for g in groups])
         return np.unique(columns) if self.overlap else np.sort(columns)
 
+    def near_groups(self):
+        """Working groups that may be chosen and have columns of near combinations."""
+        if self.exact or self.model.near is None:
+            return []
+        return [
+            int(g) for g in self.W if self.free[g] and np.isin(self.of(g), self.model.near).any()
+        ]
+
     @property
     def whole(self):
         """Whether every group that may be chosen is a working group."""
@@ -203,6 +211,8 @@ class GroupModel:
             at = model.where[support]
             if self.tall(at.size):
                 return GroupFit(support, *self._on_rows(at), groups)
+            if model.near is not None and model.faint(self.lambda2):
+                return GroupFit(*model.on_rows(support, self.lambda2)[0], groups)
             G = model.G[np.ix_(at, at)]
             B, kept = self._inverse(at, G)
             if len(self.inverses) >= KEPT:

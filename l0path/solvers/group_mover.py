@@ -54,7 +54,8 @@ class GroupMover:
             [
                 (fit.key, 1, g)
                 for _, g in self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]
-            ],
+            ]
+            + [(fit.key, 1, g) for g in self._near(fit)],
         )
         return self.polish(best) if polish and best is not None else best
 
@@ -85,6 +86,13 @@ class GroupMover:
             best = new if best is None or new.value < best.value else best
         return best
 
+    def _near(self, fit):
+        """Groups with columns of near combinations, which a table does not see: `tried` of those
+        outside a fit.
+        """
+        near = self.model.near_groups()
+        return [g for g in near if g not in fit.groups][: self.tried]
+
     def polish(self, fit, thorough=False):
         """Swaps until none improves; where a table only ranks, the first GLANCE of it are refitted
         on the way (thorough: all).
@@ -105,7 +113,11 @@ class GroupMover:
             fit.value - self._tolerance(fit.value),
             self.failed.setdefault(fit.key, set()),
         )
-        for change, out, into in self.table(fit).swaps[:most]:
+        swaps, near = self.table(fit).swaps[:most], self._near(fit)
+        if near:
+            members = np.setdiff1d(fit.groups, self.model.forced)
+            swaps = swaps + [(0.0, int(out), into) for into in near for out in members]
+        for change, out, into in swaps:
             if (out, into) in refused or (self.model.exact and fit.value + change >= goal):
                 continue
             new = self.model.refit(

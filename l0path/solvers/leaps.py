@@ -213,6 +213,7 @@ class Leaps(Contest):
         self.best, self.seen, self.nodes = [], set(), 0
         with one_blas_thread():
             S, c, value = self._products()
+            self.dependent = _rank(S)[0] < len(S)  # exactly or nearly
             S, c, value = self._hold(S, c, value)
             m = self.J.size
             self.most = m if size is None else min(size, m)

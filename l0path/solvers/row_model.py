@@ -5,6 +5,7 @@ and the quadratic that ranks exchanges.
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 
 from ..designs import threads
@@ -17,7 +18,7 @@ from .gram_model import GramModel
 from .linear_algebra import invert
 from .outside import foretold
 from .weighted_grams import BYTES, Local, WeightedGrams
-from .working_columns import READ, Quadratic, WorkingColumns
+from .working_columns import CONDITION, READ, Quadratic, WorkingColumns
 
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
 
@@ -123,14 +124,17 @@ class RowModel(WorkingColumns):
         )
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
+        Z, S, R = self._basis(support, at) if free else (self.Z, at, None)
+        if R is not None:
+            b = R @ b
         for limited in (capped, 0):
             status, value, b0, _ = newton.refit(
                 p.loss,
                 p.y,
                 p.weights,
                 p.offset,
-                self.Z,
-                at,
+                Z,
+                S,
                 float(lambda1),
                 float(lambda2),
                 lower,
@@ -154,6 +158,8 @@ class RowModel(WorkingColumns):
                 break
         if status == newton.REJECTED:
             return None
+        if R is not None:
+            b = solve_triangular(R, b)
         flags = ("not_converged",) if status == newton.MAX_ITER else ()
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
@@ -161,6 +167,19 @@ class RowModel(WorkingColumns):
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = ("separated",)
         return Fit(support, b, b0, value, flags)
+
+    def _basis(self, support, at):
+        """(Z, S, R): the working columns and the positions of a support; where near combinations
+        are in it an orthogonal basis instead, Z = R' basis, whose Hessian does not square their
+        condition. R None: the columns as they are.
+        """
+        if self.near is None or self.boxed or np.isin(support, self.near).sum() < 2:
+            return self.Z, at, None
+        Q, R = np.linalg.qr(self.Z[at].T)
+        if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
+            return self.Z, at, None
+        root = np.sqrt(self.problem.X.n)
+        return np.ascontiguousarray(root * Q.T), np.arange(support.size), R / root
 
     def _null_start(self):
         """Intercept near the null model's, where Newton starts."""

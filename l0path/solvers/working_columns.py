@@ -7,9 +7,13 @@ A column's number among all p is its *index*, its place among the working column
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from .exchange import scan
 
+APART = 1e-4  # of its length, by which a column differs from another in a near combination
+CONDITION = 1e12  # condition of a few columns beyond which they count as dependent
+NEAR_COLUMNS = 200  # columns that are looked through for near combinations
 READ = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
@@ -76,6 +80,50 @@ class WorkingColumns:
 
     def _extend(self, old, new):
         pass
+
+    def faint(self, lambda2):
+        """Whether a ridge is too small to set near combinations apart in a Gram matrix."""
+        return 2.0 * lambda2 <= APART**2 * float(self.problem.square.max(initial=0.0))
+
+    def look_for_near(self):
+        """Note the working columns that are combinations of others up to less than APART of their
+        length, but not beyond CONDITION; whether there are any. Gram matrices square a condition,
+        so they cannot tell such columns from true combinations. Pairs are found among all working
+        columns, other combinations where these are at most NEAR_COLUMNS.
+        """
+        unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))
+        G = self._gram()
+        if G is None:
+            return False
+        G = G * unit[:, None] * unit
+        few = np.arange(self.width)
+        if self.width > NEAR_COLUMNS:
+            pairs = np.abs(G) > 1.0 - 0.5 * APART**2
+            np.fill_diagonal(pairs, False)
+            few = np.flatnonzero(pairs.any(axis=0))
+        if not 1 < few.size <= NEAR_COLUMNS:
+            return False
+        H = G[np.ix_(few, few)]
+        L, weak = lapack.dpotrf(H, lower=1)
+        if not weak and np.diagonal(L).min() > APART:
+            return False
+        _, order, rank, _ = lapack.dpstrf(H, tol=APART**2, lower=1)
+        order = few[order - 1]
+        A = (self.Z[order] * np.sqrt(self.problem.weights)).T * unit[order]
+        c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
+        gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
+        near = gap > 2.0 * (1.0 + np.abs(c).sum(axis=0)) / CONDITION
+        if near.any():
+            members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
+            self.near = np.sort(self.W[np.append(order[:rank][members], order[rank:][near])])
+        return bool(near.any())
+
+    def _gram(self):
+        """The Gram matrix of the working columns, None where that would be a lot of work."""
+        if self.width > NEAR_COLUMNS:
+            return None
+        Z = self.Z[: self.width]
+        return (Z * self.problem.weights) @ Z.T
 
     def bounds_of(self, support):
         """Box of a support, two (k,) arrays."""
