@@ -48,6 +48,12 @@ def parser():
         help="default: squared for a numeric response, logistic for one of two text or true/false "
         "values",
     )
+    fit.add_argument(
+        "--pos-label",
+        metavar="LABEL",
+        help="for classes: the one whose probability the model is about (default: the last label "
+        "in sorted order)",
+    )
     fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
     fit.add_argument(
         "--lambda2",
@@ -264,6 +270,20 @@ def choose_loss(options, y, say):
     return "logistic" if classes else "squared"
 
 
+def positive(text, y, loss):
+    """The label of y that --pos-label names by its text, None without one."""
+    if text is None or loss not in CLASSIFICATION:
+        if text is not None:
+            raise ValueError(f"--pos-label {text} names a class, but loss {loss} takes numbers")
+        return None
+    labels = {str(label): label for label in y.unique()}
+    if text not in labels:
+        raise ValueError(
+            f"--pos-label {text} is not a label of the response; it has {', '.join(labels)}"
+        )
+    return labels[text]
+
+
 def run_fit(options, say=print):
     """Fit, choose, print and write; returns (path, index of the chosen model)."""
     import l0path
@@ -278,16 +298,14 @@ def run_fit(options, say=print):
     lambda2 = options.lambda2
     if lambda2 is None and loss in CLASSIFICATION:
         lambda2 = CLASS_RIDGE
-        say(
-            f"lambda2 = {lambda2:g} (the command line's default for classes; --lambda2 0 switches "
-            "it off)"
-        )
+        say(f"lambda2 = {lambda2:g} (default for classes here; --lambda2 0 switches it off)")
     arguments = {
         "loss": loss,
         "max_k": options.max_k,
         "lambda2": lambda2,
         "lambda1": options.lambda1,
         "algorithm": options.algorithm,
+        "pos_label": positive(options.pos_label, y, loss),
         "progress": options.progress,
         **encoded,
     }
@@ -336,15 +354,19 @@ def show(path, cv, index, why, say):
         table = table.join(cv.table[["cv_mean", "cv_se"]])
     with pd.option_context("display.max_rows", 200, "display.width", 160):
         say(table.to_string(index=False, float_format=lambda x: f"{x:.5g}", na_rep=""))
-    say(f"\nchosen: k = {path.solutions[index].k} ({why})")
+    about = path.meta.about and f"; coefficients are about {path.meta.about}"
+    say(f"\nchosen: k = {path.solutions[index].k} ({why}){about}")
     say(path.coef(index=index).to_string(float_format=lambda x: f"{x:.6g}"))
 
 
 def write(path, cv, index, options, say):
     """Coefficients of all models, the table, the path file, the plots and the page."""
     options.out.mkdir(parents=True, exist_ok=True)
-    path.coef(index=index).rename("coefficient").to_csv(options.out / "chosen.csv")
-    path.coef().to_csv(options.out / "coefficients.csv")
+    chosen, every = path.coef(index=index).rename("coefficient").to_frame(), path.coef()
+    if path.classes is not None:
+        chosen["positive_class"] = every["positive_class"] = str(path.classes[1])
+    chosen.to_csv(options.out / "chosen.csv")
+    every.to_csv(options.out / "coefficients.csv")
     (path.table if cv is None else path.table.join(cv.table[["cv_mean", "cv_sd", "cv_se"]])).to_csv(
         options.out / "table.csv", index_label="index"
     )

@@ -8,6 +8,7 @@ of a set is its `description`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import resources
 from itertools import combinations
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def load_hitters() -> Dataset:
     1    480.0
     Name: Salary, dtype: float64
     """
-    table = pd.read_csv(_find("hitters.csv")).dropna(subset=["Salary"]).reset_index(drop=True)
+    table = _table("hitters.csv").dropna(subset=["Salary"]).reset_index(drop=True)
     for factor, level in (("League", "N"), ("Division", "W"), ("NewLeague", "N")):
         table[factor] = (table[factor] == level).astype(np.float64)
         table = table.rename(columns={factor: f"{factor}_{level}"})
@@ -76,9 +77,7 @@ def load_wdbc() -> Dataset:
     """Breast tumours, benign or malignant, and 30 measurements of cell nuclei. X (569, 30), y
     (569,) `benign`, 1 or 0 (malignant).
     """
-    return _dataset(
-        "wdbc", pd.read_csv(_find("wdbc.csv")).rename(columns={"y": "benign"}), "benign"
-    )
+    return _dataset("wdbc", _table("wdbc.csv").rename(columns={"y": "benign"}), "benign")
 
 
 def load_srbct() -> Dataset:
@@ -90,7 +89,7 @@ def load_srbct() -> Dataset:
     clone number and gene title, a repeated name gets ".1", ".2", ... The first 63 rows are the
     published training sample (`train`), the last 20 the test sample.
     """
-    with np.load(_find("srbct.npz"), allow_pickle=False) as stored:
+    with _find("srbct.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
         X = np.concatenate([stored["X_train"], stored["X_test"]])
         codes = np.concatenate([stored["y_train"], stored["y_test"]])
         names = _unique(" ".join(str(name).split()) for name in stored["feature_names"])
@@ -105,14 +104,14 @@ def load_growth() -> Dataset:
     """Economic growth of 72 countries, 1960 to 1992, and 41 candidate causes. X (72, 41), y (72,)
     `y`, average growth per year.
     """
-    return _dataset("growth_fls", pd.read_csv(_find("growth_fls.csv")), "y")
+    return _dataset("growth_fls", _table("growth_fls.csv"), "y")
 
 
 def load_sonar() -> Dataset:
     """Sonar returns from a metal cylinder or from rocks, energy in 60 frequency bands. X (208, 60),
     y (208,) `Class`, "M" or "R".
     """
-    return _dataset("sonar", pd.read_csv(_find("sonar.csv")), "Class")
+    return _dataset("sonar", _table("sonar.csv"), "Class")
 
 
 def load_diabetes(expansion: bool = False) -> Dataset:
@@ -130,7 +129,7 @@ def load_diabetes(expansion: bool = False) -> Dataset:
     >>> l0path.datasets.load_diabetes(expansion=True)
     Dataset(diabetes: n=442, p=64, y='y')
     """
-    data = _dataset("diabetes", pd.read_csv(_find("diabetes.csv")), "y")
+    data = _dataset("diabetes", _table("diabetes.csv"), "y")
     if not expansion:
         return data
     X = _quadratic(data.X)
@@ -153,6 +152,12 @@ def _unit(X):
     return X / np.sqrt((X**2).sum())
 
 
+def _table(file):
+    """A CSV file of the package."""
+    with _find(file).open("rb") as stream:
+        return pd.read_csv(stream)
+
+
 def _dataset(name, table, response):
     """Split a table into float columns and the response."""
     X = table.drop(columns=response).astype(np.float64)
@@ -173,18 +178,20 @@ def _unique(names):
 
 
 def _folders():
-    """Where the files may be: inside the installed package, or beside it in a checkout or an
-    editable install.
+    """Where the files may be: inside the installed package, also one in a zip file, or
+    beside it in a checkout or an editable install.
     """
     package = Path(__file__).resolve().parent
+    if not package.is_dir():
+        return [resources.files(__package__).joinpath("data")]
     return [package / "data", package.parent / "data"]
 
 
 def _find(file):
     """Path of a data file."""
     for folder in _folders():
-        if (folder / file).is_file():
-            return folder / file
+        if folder.joinpath(file).is_file():
+            return folder.joinpath(file)
     places = " or ".join(str(folder) for folder in _folders())
     raise FileNotFoundError(
         f"{file} is not in {places}; install l0path again, or use a complete checkout of its "
@@ -194,7 +201,8 @@ def _find(file):
 
 def _description(name):
     """The section of data/README.md headed `## name`, without the heading."""
-    for section in _find("README.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+    text = _find("README.md").read_text(encoding="utf-8")
+    for section in text.split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
         if heading.strip() == name:
             return body.strip()

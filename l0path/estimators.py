@@ -54,6 +54,7 @@ PASSED = (
     "max_iter",
     "time_limit",
     "class_weight",
+    "pos_label",
     "groups",
 )  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
@@ -182,6 +183,8 @@ class _Selected(SelectorMixin, BaseEstimator):
         s = path.solutions[index]
         coef[s.support] = s.beta
         two = isinstance(self, ClassifierMixin)
+        if two and path.classes[1] != self.classes_[1]:  # the path speaks for pos_label
+            coef, intercept = -coef, -intercept
         self.k_, self.n_iter_ = int(s.k), max(len(path.rounds), 1)
         self.coef_, self.intercept_ = (
             (coef[None, :], np.array([intercept])) if two else (coef, intercept)
@@ -379,7 +382,8 @@ class _Classifier(ClassifierMixin):
 
     def decision_function(self, X: Matrix) -> np.ndarray:
         """(m,) linear predictors of the rows X (m, p); above 0 is classes_[1]."""
-        return self._predict(X, "link")
+        eta = self._predict(X, "link")
+        return eta if self.path_.classes[1] == self.classes_[1] else -eta
 
     def predict(self, X: Matrix) -> np.ndarray:
         """(m,) labels of the rows X (m, p)."""
@@ -492,6 +496,9 @@ class L0Classifier(_Classifier, _OneModel):
         algorithm="exact" "hinge"; only the first has `predict_proba`.
     class_weight : None, "balanced" (sum w / (2 sum of w in the class)) or {label: weight};
         multiplies sample_weight.
+    pos_label : the label that `path_` and `model_` (their coefficients, bounds, summaries and
+        plots) speak for; None: classes_[1]. classes_, coef_, intercept_, `decision_function` and
+        `predict_proba` keep scikit-learn's order whatever it is.
 
     Attributes
     ----------
@@ -518,6 +525,7 @@ class L0Classifier(_Classifier, _OneModel):
         lambda2: float = 1e-3,
         loss: str = "logistic",
         class_weight: str | dict | None = None,
+        pos_label: object = None,
         max_k: int | None = None,
         memory: str | joblib.Memory | None = None,
         algorithm: str | Settings = "swap",
@@ -616,7 +624,7 @@ class L0ClassifierCV(_Classifier, _BestModel):
     scoring : None ("deviance": twice the mean negative log-likelihood for logistic), "auc",
         "misclassification", "brier" (logistic only), a name or scorer of scikit-learn, or a
         function.
-    loss, class_weight, gamma : as of `L0Classifier`; class weights are computed within each
+    loss, class_weight, pos_label, gamma : as of `L0Classifier`; class weights are those of each
         training set.
 
     Attributes: those of `L0Classifier`, and cv_, the `CVPath`.
@@ -646,6 +654,7 @@ class L0ClassifierCV(_Classifier, _BestModel):
         grid: str = "support",
         loss: str = "logistic",
         class_weight: str | dict | None = None,
+        pos_label: object = None,
         algorithm: str | Settings = "swap",
         fit_intercept: bool = True,
         standardize: bool = True,

@@ -58,6 +58,7 @@ def fit(
     standardize: bool = True,
     sample_weight: ArrayLike | None = None,
     class_weight: str | dict | None = None,
+    pos_label: object = None,
     offset: ArrayLike | None = None,
     lower: Bound = -math.inf,
     upper: Bound = math.inf,
@@ -91,6 +92,8 @@ def fit(
         below.
     y : (n,) response: real numbers, counts >= 0 (poisson), or two classes of any dtype
         (`path.classes` = (negative, positive)).
+    pos_label : the positive class, whose probability the model is about; None: the last of the two
+        labels in sorted (or category) order. The output says it: "P(y = 'b')".
     loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber"
         (threshold `delta` in units of y, None: from the residuals of a robust pilot fit, see
         docs/losses.md; `path.delta` has it), "poisson". Without shrinkage columns may separate the
@@ -221,6 +224,7 @@ def fit(
         standardize=standardize,
         sample_weight=sample_weight,
         class_weight=class_weight,
+        pos_label=pos_label,
         offset=offset,
         lower=lower,
         upper=upper,

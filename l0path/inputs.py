@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .designs import Derived, as_design, check_finite
+from .designs.checks import check_table
 from .errors import refuse_masked
 from .formula import Encoded
 from .groups import by_label, group_factor, make_groups, priced
@@ -102,10 +103,16 @@ def same_index(**given):
             )
 
 
-def response(y, n, loss):
-    """(y float64 (n,), classes or None, notes): classes become -1 / 1."""
+def response(y, n, loss, pos_label=None):
+    """(y float64 (n,), classes or None, notes): classes become -1 / 1, `pos_label` 1."""
     series = _complete(y, n)
-    return _labels(series, loss) if loss in CLASSIFICATION else _numbers(series, loss)
+    if loss in CLASSIFICATION:
+        return _labels(series, loss, pos_label)
+    if pos_label is not None:
+        raise ValueError(
+            f"pos_label={pos_label!r} names a class, but loss={loss!r} takes numbers; leave it out"
+        )
+    return _numbers(series, loss)
 
 
 def coded(y, n, loss, classes):
@@ -129,6 +136,7 @@ def _complete(y, n):
     """y as a Series of length n without missing values."""
     if y is None:
         raise ValueError("y is missing: pass one response per row of X")
+    check_table(y, "y")
     refuse_masked(y, "y")
     if isinstance(y, pd.DataFrame):
         if y.shape[1] != 1:
@@ -162,8 +170,10 @@ def _complete(y, n):
     return series
 
 
-def _labels(series, loss):
-    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order."""
+def _labels(series, loss, pos_label=None):
+    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order, or with
+    `pos_label` as 1.
+    """
     if isinstance(series.dtype, pd.CategoricalDtype):
         present = set(series.unique())
         classes = [c for c in series.cat.categories if c in present]
@@ -187,6 +197,13 @@ def _labels(series, loss):
             "against the rest with "
             "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))"
         )
+    if pos_label is not None:
+        if pos_label not in classes:
+            raise ValueError(
+                f"pos_label={shown(pos_label)} is not a class of y, which has "
+                f"{shown(classes[0])} and {shown(classes[1])}; name one of these"
+            )
+        classes = sorted(classes, key=lambda label: label == pos_label)
     out = np.where((series == classes[1]).to_numpy(dtype=bool), 1.0, -1.0)
     return out, tuple(classes), []
 
@@ -373,6 +390,7 @@ def parse(
     gamma,
     delta,
     groups=None,
+    pos_label=None,
     read=True,
 ):
     """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked
@@ -390,7 +408,7 @@ def parse(
     design, names, _, notes = as_design(X, feature_names)
     if read:
         check_finite(design, names)
-    target, classes, more = response(y, design.n, loss)
+    target, classes, more = response(y, design.n, loss, pos_label)
     notes = [*notes, *more]
     weights = sample_weights(sample_weight, design.n)
     if not read and not weights.all():
@@ -577,5 +595,6 @@ def again(path, X, y):
         feature_names=None if named else meta.names,
         gamma=meta.loss_parameter or 0.25,
         delta=meta.loss_parameter,
+        pos_label=None if meta.classes is None else meta.classes[1],
     )
     return replace(data, groups=meta.groups)

@@ -21,7 +21,7 @@ from .grids import huber_threshold, hull, hull_grid, shrink_grid
 from .losses import Hinge, Huber, Poisson, SmoothedHinge, name_of, smoothness
 from .paths import Model, Path
 from .paths.past_separation import REMEDY, PastSeparation, apart, consequence, marked
-from .paths.records import Meta, Source, in_user_units
+from .paths.records import EXCHANGES, Meta, Source, in_user_units
 from .plan import PENALTIES, default_max_k
 from .problem import Fit, effective_rows, pose, row_weights
 from .progress import Bar
@@ -705,7 +705,7 @@ class _Run:
                 if self.problem.groups is None
                 else groups_tried(self.route.settings)
             )
-            found = found._replace(flags=(*found.flags, f"m={m}"))
+            found = found._replace(flags=(*found.flags, f"{EXCHANGES}{m}"))
         return bounded(self.problem, found, bound)
 
     def describe(self, by_name=False, response=None):

@@ -105,7 +105,9 @@ def test_the_numbers_are_those_of_the_path(cv, page):
             assert row[key] == pytest.approx(value, rel=1e-6, abs=1e-12)
         found = path.alternatives(index=i, n=5)
         assert [a[:2] for a in row["alternatives"]] == found[["dropped", "added"]].values.tolist()
-        np.testing.assert_allclose([a[2] for a in row["alternatives"]], found["loss"], rtol=1e-6)
+        np.testing.assert_allclose(
+            [a[2] for a in row["alternatives"]], found["objective"], rtol=1e-6
+        )
     assert {c["index"] for c in shown["choices"]} == {
         cv.index("min"),
         cv.index("1se"),

@@ -328,9 +328,11 @@ def test_thousands_of_plain_columns_are_taken_as_they_are(tmp_path):
     for one in (path, l0path.load(tmp_path / "path.npz")):
         np.testing.assert_allclose(one.predict(frame.iloc[:, ::-1], k=2), frame.y, atol=1e-9)
         with pytest.raises(
-            ValueError, match="column gene 5 has dtype object, in the fit it held numbers"
+            ValueError, match="column gene 2000 has dtype object, in the fit it held numbers"
         ):
-            one.predict(frame.assign(**{"gene 5": "text"}), k=1)
+            one.predict(frame.assign(**{"gene 2000": "text"}), k=1)
+        other = frame.assign(**{"gene 5": "text"})[["gene 2000", "gene 7", "gene 5"]]
+        np.testing.assert_allclose(one.predict(other, k=2), frame.y, atol=1e-9)
 
 
 def test_new_rows_by_name_in_any_order():
@@ -360,9 +362,9 @@ def test_new_rows_by_name_in_any_order():
     }
     for rows, match in cases.values():
         with pytest.raises(ValueError, match=match):
-            path.predict(rows, k=3)
+            path.predict(rows)
     with pytest.raises(TypeError, match="pass a DataFrame with the columns a, c, flag"):
-        path.predict({"a": [1.0]}, k=3)
+        path.predict({"a": [1.0]})
     coded = l0path.fit("y ~ C(np.round(a)) + x", DATA, max_k=1)
     with pytest.raises(ValueError, match="categories outside"):
         coded.predict(NEW.assign(a=99.0), k=1)

@@ -45,7 +45,7 @@ def squared():
 
 
 def brute(d, support, base, usable, same):
-    """loss_if_dropped by member, and {(out, into): change} by refitting every exchange."""
+    """increase_if_dropped by member, and {(out, into): change} by refitting every exchange."""
     dropped = {}
     for j in support:
         held = d["lower"][j] > 0 or d["upper"][j] < 0
@@ -79,7 +79,7 @@ def test_summary_and_alternatives_are_those_of_brute_force():
         table = path.summary(k=k).table
         scale = max(abs(base), 0.1)
         np.testing.assert_allclose(
-            table.loss_if_dropped, [dropped[j] for j in support], atol=1e-7 * scale
+            table.increase_if_dropped, [dropped[j] for j in support], atol=1e-7 * scale
         )
         for i, row in zip(support, table.itertuples(), strict=True):
             mine = {j: change for (out, j), change in pairs.items() if out == i}
@@ -92,13 +92,13 @@ def test_summary_and_alternatives_are_those_of_brute_force():
             )
         near = path.alternatives(k=k, n=5)
         np.testing.assert_allclose(
-            near.loss, base + np.sort(list(pairs.values()))[:5], atol=1e-7 * scale
+            near.objective, base + np.sort(list(pairs.values()))[:5], atol=1e-7 * scale
         )
-        np.testing.assert_allclose(near.relative, (near.loss - base) / max(abs(base), 1e-12))
+        np.testing.assert_allclose(near.relative, (near.objective - base) / max(abs(base), 1e-12))
         for row in near.itertuples():
             assert pairs[
                 path.names.index(row.dropped), path.names.index(row.added)
-            ] == pytest.approx(row.loss - base, abs=1e-7 * scale)
+            ] == pytest.approx(row.objective - base, abs=1e-7 * scale)
         assert near.proven.all()
 
 
@@ -140,8 +140,8 @@ def test_lambda0_rows_price_the_exchange():
         for j in range(7)
         if j not in support
     )
-    np.testing.assert_allclose(near.loss, every[:3])
-    assert near.loss.min() >= model.objective - 1e-9
+    np.testing.assert_allclose(near.objective, every[:3])
+    assert near.objective.min() >= model.objective - 1e-9
 
 
 def test_empty_and_full_models(squared):
@@ -150,7 +150,7 @@ def test_empty_and_full_models(squared):
     assert list(path.alternatives(k=0).columns) == [
         "dropped",
         "added",
-        "loss",
+        "objective",
         "relative",
         "proven",
     ]
@@ -171,20 +171,20 @@ def test_summary_text_names_what_matters(squared):
             "deviance ratio",
             "refit_swap",
             "intercept",
-            "loss_if_dropped",
+            "increase_if_dropped",
             "best_exchange",
             "c1",
             "c4",
         )
     )
     html = path.model(k=2).summary()._repr_html_()
-    assert "loss_if_dropped" in html and "<table" in html
+    assert "increase_if_dropped" in html and "<table" in html
 
 
 def test_forced_columns_have_a_worth_but_no_exchange(squared):
     X, y, _ = squared
     table = l0path.fit(X, y, always_include=["c0"], max_k=2).summary(k=2).table
-    assert table.loc["c0", "best_exchange"] is None and table.loc["c0", "loss_if_dropped"] >= 0
+    assert table.loc["c0", "best_exchange"] is None and table.loc["c0", "increase_if_dropped"] >= 0
 
 
 # -------------------- refit

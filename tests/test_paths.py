@@ -309,8 +309,11 @@ def test_frames_are_taken_by_name():
         and bare.index.tolist() == ["r0", "r1", "r2"]
         and bare.columns.tolist() == list(range(5))
     )
-    with pytest.raises(ValueError, match="lacks 2 of the columns of the fit: age, 5"):
-        FRAMED.predict(FRAME.drop(columns=["age", "5"]), k=1)
+    one, two = FRAMED.model(k=2).features
+    with pytest.raises(
+        ValueError, match=f"lacks 2 of the columns that the model uses: {one}, {two}"
+    ):
+        FRAMED.predict(FRAME.drop(columns=[one, two]), k=2)
     with pytest.raises(ValueError, match="X has 5 columns, the fit had 6"):
         FRAMED.predict(X[:, :5], k=1)
     numbered = l0path.fit(pd.DataFrame(X, columns=range(6)), Y, max_k=2)
@@ -424,7 +427,7 @@ def test_model_attributes():
         )
     assert (
         model.index == 2
-        and model.groups is None
+        and model.groups == model.features
         and model.support.tolist() == FRAMED.support(k=2).tolist()
     )
     assert (

@@ -132,7 +132,7 @@ chosen = path.model("bic")
 chosen.summary()
 
 # %% [markdown]
-# `loss_if_dropped` is what the loss would rise by without the column, the others fitted again: what it is *worth in company*. `best_exchange` is the column that could best stand in for it, and
+# `increase_if_dropped` is what the loss would rise by without the column, the others fitted again: what it is *worth in company*. `best_exchange` is the column that could best stand in for it, and
 # `exchange_change` what that would cost; all are positive, or the model would not be `refit_swap`. A feature that is worth a lot but has a cheap stand-in is one whose *information* is
 # needed, not necessarily that very column. The next models, one exchange away:
 
@@ -424,7 +424,7 @@ print(f"min: k = {least.k}, 1se: k = {few.k}")
 # The scale is logarithmic; past a few genes all held-out samples are predicted well, and the rest of the curve is about decimals of confidence. We take the one-standard-error model. Its genes:
 
 # %%
-worth = few.summary().table[["coef", "standardized", "loss_if_dropped"]].sort_values("loss_if_dropped", ascending=False)
+worth = few.summary().table[["coef", "standardized", "increase_if_dropped"]].sort_values("increase_if_dropped", ascending=False)
 worth.set_axis([brief(name) for name in worth.index])
 
 # %% [markdown]

@@ -118,7 +118,7 @@ print("; ".join(f"{name}: {FOLDS} folds and a fit in {s:.1f} s" for name, s in s
 
 # %%
 model = cvs["with products"].model("min")
-model.summary().table[["coef", "standardized", "loss_if_dropped", "best_exchange", "exchange_change"]]
+model.summary().table[["coef", "standardized", "increase_if_dropped", "best_exchange", "exchange_change"]]
 
 # %% [markdown]
 # `best_exchange` deserves a look before anyone explains the coefficients: neighbouring channels are nearly copies of each other, so almost every feature has a stand-in that does nearly as well. `alternatives` counts them.
@@ -286,7 +286,7 @@ terms = {name: l0path.cv_fit(f"np.log(Salary) ~ {right}", table, cv=FOLDS, rando
 for name, cv in terms.items():
     i = cv.index("min")
     print(f"{name}: {len(cv.path.meta.groups.labels)} terms, {cv.path.p} columns; least held-out error {cv.table.cv_mean[i]:.4f} (se {cv.table.cv_se[i]:.4f}) with {cv.table.k[i]} terms")
-terms["with products"].model("min").summary().table[["columns", "norm", "loss_if_dropped", "best_exchange", "exchange_change"]]
+terms["with products"].model("min").summary().table[["columns", "norm", "increase_if_dropped", "best_exchange", "exchange_change"]]
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained", sharey=True)

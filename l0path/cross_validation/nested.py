@@ -196,6 +196,7 @@ def nested_cv(
         feature_names=arguments.get("feature_names"),
         gamma=0.25,
         delta=None,
+        pos_label=arguments.get("pos_label"),
         read=False,
     )
     rows_of = _rows_of(X)

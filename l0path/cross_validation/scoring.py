@@ -242,6 +242,11 @@ def _by_scorer(scorer, name, loss, coded):
                 f"scoring={name!r} needs {lacks}, which loss={loss!r} has not ({error}); choose "
                 f"one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
             ) from error
+        except ValueError as error:  # a metric of classes for numbers, say
+            raise ValueError(
+                f"scoring={name!r} cannot score held-out rows of loss={loss!r} ({error}); choose "
+                f"one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+            ) from error
 
     return score
 

@@ -5,7 +5,6 @@ JSON header, no pickle. The data are left out, as from a path file.
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import zipfile
 from os import PathLike
@@ -18,6 +17,7 @@ import pandas as pd
 from ..paths import Path
 from ..paths import load as load_path
 from ..paths import save as save_path
+from ..paths.archive import file_name, write_whole
 from .nested import NestedCV
 from .result import CVPath
 
@@ -101,10 +101,14 @@ def load(file: str | PathLike) -> Path | CVPath | NestedCV:
     >>> l0path.load(file).coef(k=3).equals(path.coef(k=3))
     True
     """
-    name = FilePath(file)
-    if not name.is_file() or not zipfile.is_zipfile(name):
+    name = file_name(file, "l0path.load('path.npz')")
+    try:
+        opened = zipfile.ZipFile(name) if name.is_file() else None
+    except Exception:  # zipfile has several ways to say that bytes are wrong
+        opened = None
+    if opened is None:  # a file that is not there, or damaged: the reason is told by
         return load_path(file)
-    with zipfile.ZipFile(name) as archive:
+    with opened as archive:
         if "header.json" not in archive.namelist():
             return load_path(file)
         try:
@@ -143,17 +147,19 @@ def _unpacked(arrays):
 
 def _write(file, header, arrays, paths):
     """The archive in a file beside the target, which it then replaces as a whole."""
-    target = FilePath(file)
-    with tempfile.TemporaryDirectory(prefix=".l0path-", dir=target.absolute().parent) as folder:
-        made = FilePath(folder) / "archive"
+    target = file_name(file, "cv.save('cv.npz')")
+    with tempfile.TemporaryDirectory() as folder:
         np.savez_compressed(FilePath(folder) / "arrays.npz", **arrays)
         for name, path in paths.items():
             save_path(path, FilePath(folder) / f"{name}.npz")
-        with zipfile.ZipFile(made, "w") as archive:
-            archive.writestr("header.json", json.dumps(header | {"edition": EDITION}))
-            for name in ["arrays", *paths]:
-                archive.write(FilePath(folder) / f"{name}.npz", f"{name}.npz")
-        os.replace(made, target)
+
+        def write(stream):
+            with zipfile.ZipFile(stream, "w") as archive:
+                archive.writestr("header.json", json.dumps(header | {"edition": EDITION}))
+                for name in ["arrays", *paths]:
+                    archive.write(FilePath(folder) / f"{name}.npz", f"{name}.npz")
+
+        write_whole(target, write)
 
 
 def _read(archive):

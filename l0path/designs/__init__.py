@@ -14,7 +14,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from l0path.designs.additive import Additive, Levels, step_design
-from l0path.designs.checks import DATES, ENCODE, check_dtype, check_shape
+from l0path.designs.checks import DATES, ENCODE, check_dtype, check_shape, check_table
 from l0path.designs.column_blocks import ColumnBlocks, blocks
 from l0path.designs.conversion import convert
 from l0path.designs.copies import directions, duplicates
@@ -68,6 +68,7 @@ def as_design(
     index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not
         copied where it can be read in place.
     """
+    check_table(X)
     notes, index = [], None
     if all(hasattr(X, verb) for verb in VERBS):
         design, names = X, getattr(X, "names", None) if feature_names is None else feature_names

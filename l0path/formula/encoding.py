@@ -49,6 +49,9 @@ class Formula:
     `missing`: {column: how many rows lack it}, of the columns that cost rows. `kept`: mask of the
     rows of the data that were complete; in memory only.
 
+    `example`: {column of the data: (a value of the fit, whether it is a category)}, in the place of
+    columns that a prediction does not need.
+
     `state` holds what was learned from the rows: levels, knots, centres. `own`: functions and
     values of the session that the formula uses; neither files nor pickles hold them.
     """
@@ -76,7 +79,7 @@ class Formula:
             self.output,
         ) = text, list(columns), own, state, list(names), n_dropped, index, output
         self.terms, self._parsed, self._spec = [], None, None
-        self.missing, self.kept, self.blanks = {}, None, []
+        self.missing, self.kept, self.blanks, self.example = {}, None, [], {}
 
     def __getstate__(self):
         return {
@@ -189,6 +192,10 @@ class Formula:
         from formulaic import ModelSpec
 
         rows = present(readied(data, self.used()))
+        self.example = {
+            name: (column.iloc[0], isinstance(column.dtype, pd.CategoricalDtype))
+            for name, column in rows.items()
+        }
         coded = {
             name
             for f in self._factors()
@@ -227,11 +234,45 @@ class Formula:
         }
         return self._encoded(matrix, data.index)
 
-    def encode(self, data):
-        """`Encoded` of new rows: levels, knots and centres are those of the fit. ValueError for
-        missing columns and values, and for levels that the fit did not know.
+    def needed(self, features):
+        """Names of the columns of the data that some features (numbers of columns of X) are made
+        of; all that are used where a file of an older version does not tell.
         """
-        used = self.used()
+        columns = {
+            str(term): {
+                name
+                for f in term.factors
+                if f.eval_method.value != "literal"
+                for name in ([f.expr] if f.eval_method.value == "lookup" else names_in(f.expr))
+            }
+            for term in self.parsed()[1]
+        }
+        used, names, wanted = self.used(), set(), set(np.asarray(features).tolist())
+        if not self.example or not {term for term, _ in self.terms} <= set(columns):
+            return used
+        for term, at in self.terms:
+            if wanted & set(at):
+                names |= columns[term]
+        return [name for name in used if name in names]
+
+    def _filled(self, data, needed):
+        """data (rows by columns) of which only the columns `needed` count: the others hold a value
+        of the fit.
+        """
+        m, others = len(data), [name for name in self.used() if name not in needed]
+        out = {name: data[name].array for name in needed}
+        for name in others:
+            value, category = self.example[name]
+            out[name] = pd.Categorical([value] * m) if category else [value] * m
+        return pd.DataFrame(out, index=data.index)
+
+    def encode(self, data, features=None):
+        """`Encoded` of new rows: levels, knots and centres are those of the fit. ValueError for
+        missing columns and values, and for levels that the fit did not know. features: the columns
+        of X that are asked for; columns of the data that these are not made of may be absent,
+        incomplete or of unknown levels, and the other columns of X then mean nothing.
+        """
+        used = self.used() if features is None else self.needed(features)
         if not isinstance(data, pd.DataFrame):
             raise TypeError(
                 f"X is a {type(data).__name__}; the path was fitted by the formula {self.text!r}: "
@@ -258,7 +299,9 @@ class Formula:
                 "path file does not hold them; fit again, or pass predict the encoded columns as "
                 "an array"
             )
-        rows = readied(data, used)
+        if features is not None and len(used) < len(self.used()):
+            data = self._filled(data, used)
+        rows = readied(data, self.used())
         self._known_levels(rows)
         if self._direct() == self.names:
             return Encoded(rows[self.names], self, data.index)
@@ -423,11 +466,17 @@ class Formula:
             state = packed(self.state)
         except TypeError:
             state = None
+        try:
+            example = packed(self.example)
+        except TypeError:  # dates, say: a path from the file then asks for every column
+            example = None
         return {
             "text": self.text,
             "columns": columns,
             "state": state,
             "names": self.names,
+            "terms": [[term, list(at)] for term, at in self.terms],
+            "example": example,
             "n_dropped": self.n_dropped,
             "output": self.output,
         }
@@ -437,7 +486,7 @@ class Formula:
         """A Formula from what `stored` gave. Nothing of it is evaluated before rows are encoded,
         and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
         """
-        return cls(
+        out = cls(
             stored["text"],
             stored["columns"],
             state=unpacked(stored["state"]),
@@ -445,6 +494,10 @@ class Formula:
             n_dropped=int(stored["n_dropped"]),
             output=stored["output"],
         )
+        if stored.get("example") is not None:  # files of version 0.1 have none
+            out.example = unpacked(stored["example"])
+        out.terms = [(term, list(at)) for term, at in stored.get("terms", [])]
+        return out
 
     def _restore(self):
         from formulaic import ModelSpec

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
+from ..designs.checks import check_table
 from .encoding import Formula
 from .expressions import tight, wild
 from .frames import (
@@ -28,6 +29,7 @@ def opened(text, data, arguments):
     """
     arguments = dict(arguments)
     data = arguments.pop("data", None) if data is None else data
+    check_table(data, "data")
     if not isinstance(data, pd.DataFrame):
         raise TypeError(
             f"data is {'missing' if data is None else 'a ' + type(data).__name__}: with a formula "

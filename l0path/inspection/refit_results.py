@@ -68,7 +68,27 @@ def describe(results, path, s, rows):
 
 
 def label(s, path, rows):
-    """Who chose the columns, as a sentence."""
+    """Who chose the columns, and that a penalty of the path is gone, as a sentence."""
+    return _chosen_by(s, path, rows) + _unpenalised(s)
+
+
+def _unpenalised(s):
+    """That the refit has no penalty where the model had one."""
+    had = " and ".join(
+        f"{name} = {value:.4g}"
+        for name, value in (("lambda1", s.lambda1), ("lambda2", s.lambda2))
+        if value > 0
+    )
+    if not had:
+        return ""
+    return (
+        f"; without penalty: the model of the path was shrunk by {had}, this refit is not, so its "
+        "coefficients differ from those of path.coef"
+    )
+
+
+def _chosen_by(s, path, rows):
+    """Who chose the columns."""
     if not rows.same:
         return (
             f"held-out rows: {rows.design.n} rows given to refit; standard errors and p-values "
@@ -127,7 +147,7 @@ def _predict(method, path, s, names, exog=None, *args, **kwargs):
         if set(names) <= set(exog.columns):
             exog = exog[names]
         else:
-            design, index = path._new_design(exog)
+            design, index = path._new_design(exog, s.support)
             exog = pd.DataFrame(
                 design.columns(s.support),
                 columns=names[len(names) - s.support.size :],

@@ -25,15 +25,15 @@ EVERY, COST = (
 )  # where so many exchanges or fewer, of at most COST operations in all, are all refitted, likewise
 
 NOTE = (
-    "loss_if_dropped: increase of loss + shrinkage when the feature is left out and the rest is "
-    "fitted again; best_exchange: the column outside that could best stand in for it, and "
+    "increase_if_dropped: increase of loss + shrinkage when the feature is left out and the rest "
+    "is fitted again; best_exchange: the column outside that could best stand in for it, and "
     "exchange_change what that does to the objective (negative: it would improve)."
 )
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One model in a table. `table`: a row per feature (coef, standardized, loss_if_dropped,
+    """One model in a table. `table`: a row per feature (coef, standardized, increase_if_dropped,
     best_exchange, exchange_change), with groups a row per group (columns, norm in the place of the
     first two); `header`: {name: value} of the model; `coef`: with groups a row per feature (group,
     coef, standardized), else None.
@@ -52,9 +52,11 @@ class Summary:
             else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
         )
         first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} rows"
+        about = f"{h['about']}; " if h["about"] else ""
+        tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
         second = (
-            f"loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality "
-            f"{h['optimality']}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
+            f"{about}loss {h['loss']:.6g}, deviance ratio {h['deviance_ratio']:.4f}, optimality "
+            f"{h['optimality']}{tried}" + (f", gap {h['gap']:.2g}" if np.isfinite(h["gap"]) else "")
         )
         shrink = [
             f"{name} = {h[name]:.4g}"
@@ -116,7 +118,7 @@ def summary(
 
     `.table`, a row per feature of the support:
         coef, standardized    coefficient in the user's units, and b_j = s_j beta_j
-        loss_if_dropped       increase of loss + shrinkage when the feature is left out and all others are fitted again. Also for forced columns (what forcing is worth); NaN if its box leaves out 0
+        increase_if_dropped       increase of loss + shrinkage when the feature is left out and all others are fitted again. Also for forced columns (what forcing is worth); NaN if its box leaves out 0
         best_exchange         the column outside whose exchange for the feature, all others fitted again, gives the least objective; None for forced columns, or when no column is left
         exchange_change       what that exchange does to the objective: > 0 worse, < 0 it would improve the model
     With groups the rows are the groups that are chosen, best_exchange is the label of a group, and
@@ -134,8 +136,8 @@ def summary(
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> path.summary(k=2).table[["loss_if_dropped", "best_exchange"]].round(1)
-             loss_if_dropped best_exchange
+    >>> path.summary(k=2).table[["increase_if_dropped", "best_exchange"]].round(1)
+             increase_if_dropped best_exchange
     feature
     Hits             10519.2          Runs
     CRBI             23597.1         CRuns
@@ -168,7 +170,7 @@ def summary(
     table = pd.DataFrame(
         {
             **own,
-            "loss_if_dropped": [_dropped(near, i) for i in range(near.units.size)],
+            "increase_if_dropped": [_dropped(near, i) for i in range(near.units.size)],
             "best_exchange": pd.Series(
                 [None if j < 0 else near.names[j] for j in exchange], dtype=object
             ),
@@ -198,6 +200,8 @@ def summary(
     )
     header = {
         "loss_name": self.meta.loss,
+        "about": self.meta.about,
+        "exchanges": model.exchanges,
         "penalty": self.penalty,
         "n": self.n,
         "p": self.p,
@@ -275,8 +279,9 @@ def alternatives(
     """The nearest models: of all exchanges of one feature for one of the p columns (with groups: of
     a chosen group for another) the `n` that give the least objective, the best first.
 
-    A DataFrame: dropped, added (names, or labels of groups); loss: the objective after the
-    exchange, all coefficients fitted again; relative: its difference to the model's objective,
+    A DataFrame: dropped, added (names, or labels of groups); objective: that of the
+    model after the exchange, all coefficients fitted again; relative: its difference to that of the
+    model,
     divided by that (negative: better than the model); proven: True where no single exchange better
     than those listed was missed: squared loss without lambda1 and box, where the table of exchanges
     is exact, or where every exchange was refitted (20 000 or fewer, on few rows). Else the local
@@ -318,9 +323,9 @@ def alternatives(
             (near.names[out], near.names[into], base + (fit.value - near.value) + price, into)
         )
     rows = sorted(rows, key=lambda row: (row[2], row[3]))[:n]
-    frame = pd.DataFrame([row[:3] for row in rows], columns=["dropped", "added", "loss"]).astype(
-        {"dropped": object, "added": object, "loss": float}
-    )
-    frame["relative"] = (frame["loss"] - base) / max(abs(base), 1e-12)
+    frame = pd.DataFrame(
+        [row[:3] for row in rows], columns=["dropped", "added", "objective"]
+    ).astype({"dropped": object, "added": object, "objective": float})
+    frame["relative"] = (frame["objective"] - base) / max(abs(base), 1e-12)
     frame["proven"] = bool(sound and (near.exact or every))
     return frame

@@ -71,10 +71,21 @@ class Model:
         return [self.path.meta.names[j] for j in self.path.solutions[self.index].support]
 
     @property
-    def groups(self) -> list | None:
-        """Labels of the chosen groups, forced ones included; None without groups."""
+    def groups(self) -> list:
+        """Labels of the chosen groups, forced ones included; without groups every column is one of
+        its own, and these are the `features`.
+        """
         chosen = self.path.solutions[self.index].groups
-        return None if chosen is None else [self.path.meta.groups.labels[g] for g in chosen]
+        if chosen is None:
+            return self.features
+        return [self.path.meta.groups.labels[g] for g in chosen]
+
+    @property
+    def exchanges(self) -> int | None:
+        """How many exchanges were tried where `optimality` is "refit_swap_m", the m of it; None
+        else.
+        """
+        return self.path.solutions[self.index].exchanges
 
     @property
     def intercept(self) -> float:
@@ -132,4 +143,8 @@ class Model:
 
     def __repr__(self):
         shown = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
-        return f"<l0path.Model: k = {self.k}, loss {self.loss:.6g}, deviance ratio {self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}>"
+        about = f"{self.path.meta.about}, " if self.path.meta.about else ""
+        return (
+            f"<l0path.Model: {about}k = {self.k}, loss {self.loss:.6g}, deviance ratio "
+            f"{self.deviance_ratio:.4f}, {self.optimality}; {shown or 'intercept only'}>"
+        )

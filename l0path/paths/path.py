@@ -141,7 +141,7 @@ class Path:
             "converged": s.status == "converged",
             "status": s.status,
             "optimality": s.optimality,
-            "flags": ", ".join(s.flags),
+            "flags": s.noticed,
         }
 
     def __len__(self):
@@ -159,7 +159,11 @@ class Path:
         span = f"k = {min(sizes)}..{max(sizes)}" if sizes else "no solution"
         many = f" in {slices} slices" if slices > 1 else ""
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
-        return f"<l0path.Path: {self.meta.loss} loss, penalty {self.penalty}, n = {self.n}, p = {self.p}{dropped}; {len(self)} solutions, {span}{many}; {self.status}>"
+        about = f", {self.meta.about}" if self.meta.about else ""
+        return (
+            f"<l0path.Path: {self.meta.loss} loss{about}, penalty {self.penalty}, n = {self.n}, "
+            f"p = {self.p}{dropped}; {len(self)} solutions, {span}{many}; {self.status}>"
+        )
 
     # -- choosing one solution
 
@@ -368,7 +372,8 @@ class Path:
         (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever
         enter.
 
-        standardized=True gives b_j = s_j beta_j and the intercept at the column means.
+        standardized=True gives b_j = s_j beta_j and the intercept at the column means. The Series is
+        named by its index on the path, that of classes by what it speaks for, "P(y = 'b')".
 
         Examples
         --------
@@ -404,7 +409,7 @@ class Path:
         return pd.Series(
             self._coef(s, which, standardized),
             index=pd.Index(["(Intercept)", *(self.meta.names[j] for j in which)], name="feature"),
-            name=i,
+            name=self.meta.about or i,
         )
 
     def _coef(self, s, which, standardized):
@@ -456,11 +461,13 @@ class Path:
         """Predictions for new rows. type None: "response" where the loss has a mean, "link" for
         hinges; "link": linear predictor; "class": labels.
 
-        X (m, p), a DataFrame, or a design whose file names its columns, is taken by column names.
+        X (m, p), a DataFrame, or a design whose file names its columns, is taken by column names,
+        and needs only those that the model uses (without a selector: any model); others may be
+        absent, or hold missing values, text or unknown levels. An array has all p columns.
         Returns a Series with X's index for a DataFrame, else (m,); without a selector one column
         per solution. `offset` is needed if the fit had one. After a fit by a formula X is a
-        DataFrame of the columns on its right side, in any order; missing values and levels that the
-        fit did not know are refused (ValueError), never guessed.
+        DataFrame of the columns that the terms of the model use, in any order; missing values and
+        levels that the fit did not know are refused there (ValueError), never guessed.
 
         Examples
         --------
@@ -473,9 +480,12 @@ class Path:
         >>> path.predict(data.X.head(2)).shape  # every model
         (2, 20)
         """
-        design, index = self._new_design(X)
         bare = rule is None and not selector
         chosen = range(len(self)) if bare else [self.index(rule, **selector)]
+        used = [self.solutions[i].support for i in chosen]
+        design, index = self._new_design(
+            X, np.unique(np.concatenate([np.empty(0, dtype=np.int64), *used]))
+        )
         eta = (
             np.column_stack([self._link(design, self.solutions[i]) for i in chosen])
             if chosen
@@ -542,15 +552,16 @@ class Path:
             return np.asarray(self.classes)[(eta > 0).astype(int)]
         raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
 
-    def _new_design(self, X):
+    def _new_design(self, X, needed=None):
         """X for prediction, columns in the order of the fit: by name for a DataFrame or a file with
         names (of a fit to an array: one that has all names), by position else. A fit to a derived
         design takes X's own columns, a formula's a DataFrame of the columns it names (or the p
-        encoded columns of an array).
+        encoded columns of an array). needed: the features that will be read, so that tables by name
+        need to hold no others; None: all.
         """
         encoding = self.meta.formula
         if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
-            X = X if isinstance(X, Encoded) else encoding.encode(X)
+            X = X if isinstance(X, Encoded) else encoding.encode(X, needed)
             return as_design(X.X)[0], X.index
         made = self.meta.names if isinstance(self.meta.names, Derived) else None
         if made is not None and isinstance(getattr(X, "names", None), Derived):
@@ -560,32 +571,64 @@ class Path:
                     "expanded as in the fit"
                 )
             return X, None
-        names, by_name, p = (
-            (self.meta.names, self.meta.by_name, self.p)
-            if made is None
-            else (made.base, made.by_name, len(made.base))
+        names, by_name = (
+            (self.meta.names, self.meta.by_name) if made is None else (made.base, made.by_name)
         )
-        frame = isinstance(X, pd.DataFrame)
-        known = X.columns.map(str) if frame else getattr(X, "names", None)
-        if frame or (isinstance(known, list) and known != names):
-            place = {name: j for j, name in reversed(list(enumerate(known)))}
-            missing = [name for name in names if name not in place]
-            if by_name and missing:
-                raise ValueError(
-                    f"X lacks {len(missing)} of the columns of the fit: "
-                    f"{', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
-                )
-            if not missing and frame:
-                X = X if list(known) == names else X.set_axis(known, axis=1)[list(names)]
-            elif not missing:
-                X = Reordered(X, [place[name] for name in names])
-        design, _, index, _ = (X, None, None, None) if isinstance(X, Reordered) else as_design(X)
-        if design.p != p:
+        if needed is not None:
+            needed = (
+                needed
+                if made is None
+                else np.unique(np.asarray(made.parents(needed), dtype=np.int64))
+            )
+        known = X.columns.map(str) if isinstance(X, pd.DataFrame) else getattr(X, "names", None)
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        if index is not None or (isinstance(known, list) and known != names):
+            found = self._by_names(X, known, names, by_name, needed, made is not None)
+            if found is not None:
+                return found if made is None else derived(found, made), index
+        design, _, index, _ = as_design(X)
+        if design.p != len(names):
             raise ValueError(
-                f"X has {design.p} columns, the fit had {p}; pass the same columns in the same "
-                "order"
+                f"X has {design.p} columns, the fit had {len(names)}; pass the same columns in the "
+                "same order"
             )
         return design if made is None else derived(design, made), index
+
+    def _by_names(self, X, known, names, by_name, needed, whole):
+        """The design of a table (its columns: known) with the columns `names` of the fit, of which
+        only those `needed` need be there; None where it is to be read by position. whole: absent
+        columns are made zeros, for designs that are built of them.
+        """
+        place = {name: j for j, name in reversed(list(enumerate(known)))}
+        wanted = names if needed is None else [names[j] for j in needed]
+        missing = [name for name in wanted if name not in place]
+        if by_name and missing:
+            raise ValueError(
+                f"X lacks {len(missing)} of the columns "
+                f"{'of the fit' if needed is None else 'that the model uses'}: "
+                f"{', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
+            )
+        if not by_name and (
+            missing or (len(known) == len(names) and any(name not in place for name in names))
+        ):
+            return None
+        if needed is None:
+            needed = np.arange(len(names))
+        at = [place[name] for name in wanted]
+        if not isinstance(X, pd.DataFrame):
+            places = np.full(len(names), -1)
+            places[needed] = at
+            return Reordered(X, places)
+        part = as_design(X.iloc[:, at] if at else np.zeros((len(X), 1)))[0]
+        if len(at) == len(names):
+            return part
+        if whole:
+            table = np.zeros((len(X), len(names)))
+            table[:, needed] = part.columns(np.arange(len(at)))
+            return as_design(table)[0]
+        places = np.full(len(names), -1)
+        places[needed] = np.arange(len(at))
+        return Reordered(part, places)
 
     def _given(self, X, y, **by_row):
         """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None,

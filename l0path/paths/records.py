@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..inputs import shown
 from ..losses import Logistic, Poisson, mean_of_rows
 
 # the flag of a model that was searched without columns that separate the classes
 LEFT_OUT = "left_out"
+# begins the flag that says how many exchanges were tried; users see the number in `summary`
+EXCHANGES = "m="
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +63,18 @@ class Meta:
         null = self.null_loss - self.floor
         return 1.0 - (loss - self.floor) / null if null > 0 else np.nan
 
+    @property
+    def about(self):
+        """What the linear predictor of a classification speaks for: "P(y = 'b')" where the loss has
+        probabilities, "positive class 'b'" else; "" for real responses.
+        """
+        if self.classes is None:
+            return ""
+        label = shown(self.classes[1])
+        if self.loss == "logistic":
+            return f"P({self.response or 'y'} = {label})"
+        return f"positive class {label}"
+
 
 class Solution(NamedTuple):
     """One point: support (sorted indices, forced ones included), beta on it and intercept in the
@@ -86,6 +101,17 @@ class Solution(NamedTuple):
     groups: Any = (
         None  # numbers of the chosen groups, ascending, forced ones included; None without groups
     )
+
+    @property
+    def noticed(self):
+        """The flags as one text, without the number of exchanges that were tried."""
+        return ", ".join(flag for flag in self.flags if not flag.startswith(EXCHANGES))
+
+    @property
+    def exchanges(self):
+        """How many exchanges "refit_swap_m" is about; None for other kinds of optimality."""
+        found = [int(flag[len(EXCHANGES) :]) for flag in self.flags if flag.startswith(EXCHANGES)]
+        return found[0] if found and self.optimality == "refit_swap_m" else None
 
     @property
     def separated(self):

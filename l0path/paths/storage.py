@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from os import PathLike
-from pathlib import Path as FilePath
 
 import numpy as np
 
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
 from ..groups import Groups
+from .archive import Archive, file_name, write_whole
 from .path import Path
 from .records import Meta, Solution
 
@@ -45,8 +46,10 @@ def _unlabel(x):
 
 def save(self: Path, file: str | PathLike) -> None:
     """Write the path to `file` (any name; .npz is customary). The data are left out. Reading back:
-    `l0path.load(file)`.
+    `l0path.load(file)`. The file is replaced as a whole: where writing fails, for want of space say,
+    OSError names it, and a path that was there stays.
     """
+    file = file_name(file, "path.save('path.npz')")
     formula = self.meta.formula
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {
         "formula": None if formula is None else formula.stored()
@@ -96,8 +99,11 @@ def save(self: Path, file: str | PathLike) -> None:
         np.float64
     )
     arrays["header"] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
-    with open(FilePath(file), "wb") as stream:
-        np.savez_compressed(stream, **arrays)
+    write_whole(file, partial(_write, arrays))
+
+
+def _write(arrays, stream):
+    np.savez_compressed(stream, **arrays)
 
 
 def _plain(x):
@@ -118,13 +124,20 @@ def load(file: str | PathLike) -> Path:
     >>> l0path.load(file).coef(k=3).equals(path.coef(k=3))
     True
     """
-    file = FilePath(file)
+    file = file_name(file, "l0path.load('path.npz')")
     if not file.exists():
         raise FileNotFoundError(f"no file {file}")
+    if file.is_dir():
+        raise ValueError(f"{file} is not a path file but a folder; name a file in it")
+    with open(file, "rb") as stream:
+        return _read(file, stream)
+
+
+def _read(file, stream):
+    """The path in a file that is open."""
     try:
-        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays.pop("header").tobytes().decode())
+        stored = Archive(stream)
+        header = json.loads(stored.text("header"))
         kind, version = header["format"], header["version"]
     except (
         Exception
@@ -139,59 +152,53 @@ def load(file: str | PathLike) -> Path:
             "again, or load it with the version that wrote it"
         )
     try:
-        return _assemble(header, arrays)
-    except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
+        return _assemble(header, stored)
+    except Exception as error:  # as above: arrays are read here, too
         raise ValueError(
             f"{file} is damaged ({type(error).__name__}: {error}); write it again with "
             "path.save(file)"
         ) from error
 
 
-def _assemble(header, arrays):
+def _assemble(header, stored):
+    """The path of a header, its arrays read one by one, each of the length that the rest says."""
     meta = header["meta"]
+    p, m = int(meta["p"]), len(header["text"])
     meta["classes"] = (
         None if meta["classes"] is None else tuple(_unlabel(c) for c in meta["classes"])
     )
-    grouped = meta.get("groups") is not None
-    meta["groups"] = (
-        Groups(
-            [_unlabel(label) for label in meta["groups"]],
-            arrays["groups_columns"],
-            arrays["groups_start"],
-            arrays["groups_factor"],
-        )
-        if grouped
-        else None
-    )
+    if meta.get("groups") is not None:
+        meta["groups"] = _groups([_unlabel(label) for label in meta["groups"]], p, stored)
     if meta.get("formula") is not None:
         meta["formula"] = Formula.restored(meta["formula"])
-    if meta["names"] is None:
-        meta["names"] = Numbered(meta["p"])
-    elif isinstance(meta["names"], dict):
-        kind = meta["names"].pop("kind", "pairs")
-        meta["names"] = DERIVED[kind](
-            **meta["names"], **{name: arrays[f"{kind}_{name}"] for name in DERIVED[kind].stored}
-        )
+    meta["names"] = _names(meta["names"], p, stored)
     meta.pop("n_dropped", None)  # of files written before formulas
-    meta = Meta(**meta, **{name: arrays[f"meta_{name}"] for name in ARRAYS})
+    kinds = {"forced": (np.int64, (-1,)), "excluded": (bool, (p,))}
+    meta = Meta(
+        **meta,
+        **{
+            name: stored.array(f"meta_{name}", *kinds.get(name, (np.float64, (p,))))
+            for name in ARRAYS
+        },
+    )
+    _inside(meta.forced, p, "forced columns")
     numbers = [
         f
         for f in Solution._fields
         if f not in ("support", "beta", "status", "optimality", "flags", "groups")
     ]
-    support, sizes = arrays["support"], arrays["sizes"]
-    if (
-        (sizes < 0).any()
-        or not sizes.sum() == support.size == arrays["beta"].size
-        or (support.size and not 0 <= support.min() <= support.max() < meta.p == len(meta.names))
-    ):
-        raise ValueError("sizes, supports and coefficients do not fit together")
-    ends = np.cumsum(sizes)[:-1]
-    supports, betas = np.split(support, ends), np.split(arrays["beta"], ends)
-    chosen = _chosen(arrays, len(meta.groups.labels)) if grouped else [None] * len(supports)
+    table = stored.array("numbers", np.float64, (m, len(numbers)))
+    sizes = stored.array("sizes", np.int64, (m,))
+    supports = _split(stored, "support", sizes, p)
+    total = sum(part.size for part in supports)
+    betas = np.split(stored.array("beta", np.float64, (total,)), np.cumsum(sizes)[:-1])
+    chosen = [None] * m
+    if meta.groups is not None:
+        counts = stored.array("counts", np.int64, (m,))
+        chosen = _split(stored, "chosen", counts, len(meta.groups.labels))
     solutions = []
     for row, support, beta, groups, (status, optimality, flags) in zip(
-        arrays["numbers"], supports, betas, chosen, header["text"], strict=True
+        table, supports, betas, chosen, header["text"], strict=False
     ):
         values = dict(zip(numbers, (float(x) for x in row), strict=True))
         values["slice"], values["k"] = int(values["slice"]), int(values["k"])
@@ -209,13 +216,50 @@ def _assemble(header, arrays):
     return Path(meta, solutions, header["status"], header["notes"], header["rounds"])
 
 
-def _chosen(arrays, count):
-    """The chosen groups of each solution."""
-    chosen, counts = arrays["chosen"], arrays["counts"]
-    if (
-        (counts < 0).any()
-        or counts.sum() != chosen.size
-        or (chosen.size and not 0 <= chosen.min() <= chosen.max() < count)
-    ):
-        raise ValueError("chosen groups do not fit together")
-    return np.split(chosen, np.cumsum(counts)[:-1])
+def _names(names, p, stored):
+    """The p names of a header, made of arrays for derived features."""
+    if names is None:
+        return Numbered(p)
+    if not isinstance(names, dict):
+        if len(names) != p:
+            raise ValueError(f"{len(names)} names of {p} columns")
+        return names
+    kind, base = names.pop("kind", "pairs"), len(names["base"])
+    offsets = stored.array(f"{kind}_offsets", np.int64, (base + 1,))
+    count = p - base if kind == "pairs" else p
+    if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < 0).any():
+        raise ValueError("numbers of features do not fit together")
+    if kind == "pairs":
+        center = stored.array("pairs_center", np.float64, (base,))
+        partner = stored.array("pairs_partner", np.int32, (count,))
+        _inside(partner, base, "factors of products")
+        arrays = {"center": center, "partner": partner}
+    else:
+        arrays = {
+            name: stored.array(f"{kind}_{name}", np.float64, (count,)) for name in ("low", "high")
+        }
+    return DERIVED[kind](**names, offsets=offsets, **arrays)
+
+
+def _groups(labels, p, stored):
+    """The groups of a header."""
+    start = stored.array("groups_start", np.int64, (len(labels) + 1,))
+    if start[0] != 0 or (np.diff(start) < 0).any():
+        raise ValueError("groups do not fit together")
+    columns = stored.array("groups_columns", np.int64, (int(start[-1]),))
+    _inside(columns, p, "columns of groups")
+    return Groups(labels, columns, start, stored.array("groups_factor", np.float64, (len(labels),)))
+
+
+def _split(stored, name, sizes, stop):
+    """The parts, of these sizes, of an array of numbers below `stop`."""
+    if (sizes < 0).any() or (sizes > stop).any():
+        raise ValueError(f"sizes of {name} do not fit together")
+    values = stored.array(name, np.int64, (int(sizes.sum()),))
+    _inside(values, stop, name)
+    return np.split(values, np.cumsum(sizes)[:-1]) if sizes.size else []
+
+
+def _inside(values, stop, what):
+    if values.size and not 0 <= values.min() <= values.max() < stop:
+        raise ValueError(f"{what} leave the range 0 to {stop - 1}")

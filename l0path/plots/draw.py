@@ -249,7 +249,11 @@ def _coef(path, ax, frame, x, title, new, standardized, labels):
         ends.append((at[-1], b[-1]))
     _axis(ax, x)
     style.tidy(
-        ax, _xlabel(path, x), "standardised coefficient" if standardized else "coefficient", title
+        ax,
+        _xlabel(path, x),
+        ("standardised coefficient" if standardized else "coefficient")
+        + (f", {path.meta.about}" if path.meta.about else ""),
+        title,
     )
     ends = ends[::-1][: len(top)]
     style.end_labels(

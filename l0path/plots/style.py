@@ -28,6 +28,10 @@ LONGEST = 26  # characters of a label
 def new_axes(ax, size=(7.2, 4.4)):
     """`ax`, or the axes of a new figure; the second value says whether it is new."""
     if ax is not None:
+        from matplotlib.axes import Axes
+
+        if not isinstance(ax, Axes):
+            raise TypeError(f"ax={ax!r} must be Axes of matplotlib to draw into, or None")
         return ax, False
     import matplotlib.pyplot as plt
 

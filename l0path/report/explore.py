@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from .._types import Matrix
 from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
+from ..paths.archive import file_name
 from ..progress import Bar
 
 CRITERIA = ("bic", "ebic", "aic")
@@ -114,6 +115,8 @@ def explore(
     those of the fit, TypeError for a cv that is none, OSError where the file cannot be written.
     """
     _check(self, cv, alternatives, time_limit)
+    if file is not None:
+        file = file_name(file, "path.explore('path.html')")
     data = _page_data(self, cv)
     data["title"] = title = "Best-subset path" if title is None else str(title)
     _alternatives(self, data, int(alternatives), time_limit, X, y, progress)
@@ -262,7 +265,7 @@ def _rows(path, cv, ever, log):
                 "at": [at[int(j)] for j in s.support],
                 "b": [_short(b) for b in s.beta],
                 "optimality": s.optimality,
-                "flags": ", ".join(s.flags),
+                "flags": s.noticed,
                 "groups": None
                 if s.groups is None
                 else [str(meta.groups.labels[g]) for g in s.groups],
@@ -346,7 +349,12 @@ def _alternatives(path, data, count, limit, X, y, progress):
                 found = path.alternatives(index=i, n=count, X=X, y=y)
                 data["rows"][i] |= {
                     "alternatives": [
-                        [str(row.dropped), str(row.added), _short(row.loss), _short(row.relative)]
+                        [
+                            str(row.dropped),
+                            str(row.added),
+                            _short(row.objective),
+                            _short(row.relative),
+                        ]
                         for row in found.itertuples()
                     ],
                     "proven": bool(found["proven"].all()),

@@ -237,7 +237,10 @@ def stability_selection(
         X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
     )
     k = (
-        _default_k(data, competing, threshold, fraction)
+        min(
+            _default_k(data, competing, threshold, fraction),
+            competing if plan.max_k is None else max(plan.max_k, 1),
+        )
         if k is None
         else whole(k, "k", 1, competing)
     )

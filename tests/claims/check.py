@@ -5,7 +5,6 @@ exchanges) and beyond rounding: 1e-10 of the loss at zero, and what rounding of 
 """
 
 import math
-import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
@@ -286,8 +285,7 @@ def _optimality(d, row, report):
             report.checked["left_out"] += 1
             return
         near = truth.exchanges(row.number)
-        tried = re.search(r"m=(\d+)", m.flags)
-        tried = int(tried[1]) if tried else 20 if d.units is None else 10
+        tried = m.exchanges or (20 if d.units is None else 10)
         if not near.size or (m.optimality == "refit_swap_m" and tried < near.size):
             return
         value = truth.value[near] + row.price * truth.cost[near]

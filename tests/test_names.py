@@ -1,0 +1,118 @@
+"""Names that say what they hold: objectives, increases, the positive class, penalties that a refit
+leaves out.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import l0path
+from l0path.__main__ import main
+
+RNG = np.random.default_rng(5)
+X = pd.DataFrame(RNG.standard_normal((90, 5)), columns=list("abcde"))
+SCORE = 1.5 * X["b"] - X["d"]
+Y = pd.Series(np.where(SCORE + RNG.logistic(size=90) > 0, "PD", "control"), name="group")
+HOW = {"loss": "logistic", "lambda2": 1e-3, "max_k": 3}
+
+
+def test_alternatives_hold_the_objective():
+    path = l0path.fit(X, SCORE + RNG.standard_normal(90), lambda2=0.3)
+    model, near = path.model(k=2), path.alternatives(k=2, n=3)
+    assert list(near.columns) == ["dropped", "added", "objective", "relative", "proven"]
+    assert model.objective > 1.05 * model.loss
+    np.testing.assert_allclose(near.objective, model.objective * (1.0 + near.relative))
+    without = model.summary().table["increase_if_dropped"]
+    single = [
+        min(o.objective for o in l0path.fit(X[[left]], path._source.data.y, lambda2=0.3))
+        for left in reversed(model.features)
+    ]
+    np.testing.assert_allclose(without, np.array(single) - model.objective, rtol=1e-6)
+
+
+def test_the_positive_class_is_said_everywhere():
+    path = l0path.fit(X, Y, **HOW)
+    about = "P(group = 'control')"
+    assert path.classes == ("PD", "control")
+    for text in (repr(path), repr(path.model(k=2)), str(path.summary(k=2)), str(path.coef(k=2))):
+        assert about in text
+    assert about in path.plot("coef").get_ylabel()
+    hinge = l0path.fit(X, Y.to_numpy(), loss="squared_hinge", lambda2=0.1, max_k=2)
+    assert "positive class 'control'" in repr(hinge)
+    assert "P(" not in repr(l0path.fit(X, SCORE, max_k=1))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "smoothed_hinge"])
+def test_pos_label_turns_the_model_around(loss):
+    how = {**HOW, "loss": loss, "lambda2": 0.01}
+    path, other = l0path.fit(X, Y, **how), l0path.fit(X, Y, pos_label="PD", **how)
+    assert other.classes == ("control", "PD")
+    np.testing.assert_allclose(other.coef(k=2), -path.coef(k=2), rtol=1e-5, atol=1e-9)
+    assert list(other.predict(X, k=2, type="class")) == list(path.predict(X, k=2, type="class"))
+    again = l0path.fit(X, Y, pos_label="control", **how)
+    assert again.classes == path.classes
+
+
+def test_pos_label_in_the_other_doors(tmp_path):
+    boxed = {**HOW, "lower": 0.0, "pos_label": "PD"}
+    cv = l0path.cv_fit(X, Y, cv=3, random_state=1, **boxed)
+    assert (
+        cv.path.classes == ("control", "PD")
+        and (cv.path.coef().drop("(Intercept)") >= 0).to_numpy().all()
+    )
+    nested = l0path.nested_cv(X, Y, outer=3, cv=3, random_state=1, **boxed)
+    assert all(model.path.classes == ("control", "PD") for model in nested.models)
+    data = X.assign(group=Y)
+    assert l0path.fit("group ~ a + b + d", data, **boxed).classes == ("control", "PD")
+    cv.path.save(tmp_path / "path.npz")
+    loaded = l0path.load(tmp_path / "path.npz")
+    assert loaded.classes == ("control", "PD")
+    assert loaded.objective(k=1, X=X, y=Y) == pytest.approx(cv.path.objective(k=1))
+
+
+@pytest.mark.parametrize("kind", ["L0Classifier", "L0ClassifierCV"])
+def test_pos_label_of_classifiers_keeps_the_order_of_scikit_learn(kind):
+    make = getattr(l0path, kind)
+    how = {"random_state": 1} if kind.endswith("CV") else {"k": 2}
+    plain = make(max_k=3, **how).fit(X, Y)
+    turned = make(max_k=3, pos_label="PD", **how).fit(X, Y)
+    assert list(turned.classes_) == ["PD", "control"] and turned.path_.classes == ("control", "PD")
+    np.testing.assert_allclose(turned.coef_, plain.coef_, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(turned.predict_proba(X), plain.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(
+        turned.decision_function(X), turned.intercept_ + X.to_numpy() @ turned.coef_[0]
+    )
+    assert turned.score(X, Y) == plain.score(X, Y)
+    np.testing.assert_allclose(
+        turned.model_.coef["(Intercept)"], -plain.model_.coef["(Intercept)"], rtol=1e-5
+    )
+
+
+def test_pos_label_is_checked():
+    with pytest.raises(ValueError, match=r"pos_label='pd'.*'PD' and 'control'"):
+        l0path.fit(X, Y, pos_label="pd", **HOW)
+    with pytest.raises(ValueError, match=r"pos_label=1 .*takes numbers"):
+        l0path.fit(X, SCORE, pos_label=1)
+
+
+def test_command_line_says_the_positive_class(tmp_path, capsys):
+    X.assign(group=Y).to_csv(tmp_path / "data.csv", index=False)
+    call = ["fit", str(tmp_path / "data.csv"), "--response", "group", "--max-k", "2", "--no-plots"]
+    assert main([*call, "--out", str(tmp_path / "a")]) == 0
+    assert capsys.readouterr().out.count("P(group = 'control')") >= 2
+    chosen = pd.read_csv(tmp_path / "a" / "chosen.csv")
+    assert set(chosen["positive_class"]) == {"control"}
+    assert main([*call, "--out", str(tmp_path / "b"), "--pos-label", "PD"]) == 0
+    turned = pd.read_csv(tmp_path / "b" / "chosen.csv")
+    np.testing.assert_allclose(turned["coefficient"], -chosen["coefficient"], rtol=1e-5)
+    assert main([*call, "--pos-label", "none"]) == 2
+    assert "PD, control" in capsys.readouterr().err.replace("control, PD", "PD, control")
+
+
+def test_a_refit_says_that_the_ridge_is_gone():
+    y = SCORE + RNG.standard_normal(90)
+    ridge = l0path.fit(X, y, lambda2=1.0).refit(k=2)
+    words = "shrunk by lambda2 = 1"
+    assert words in ridge.selection and words in " ".join(str(ridge.summary()).split())
+    assert ridge.selection.startswith("conditional on selection")
+    assert "shrunk" not in l0path.fit(X, y).refit(k=2).selection
