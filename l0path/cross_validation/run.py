@@ -458,8 +458,8 @@ def match(solutions, wanted, by_lambda0):
 
 
 REMEDY = {
-    SeparationWarning: "a support separated the classes, so the path ended there; pass "
-    "lambda2=1e-3 to go on",
+    SeparationWarning: "a support separated the classes, so it has no finite optimum; pass "
+    "lambda2=1e-3 to have one",
     ConvergenceWarning: "some models did not converge; raise max_iter, or add a little lambda2",
 }
 
