@@ -33,7 +33,6 @@ def false_claims(seeds):
     return lines, checked
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, DEFAULT, BLOCK))
 def test_no_claim_is_false(first):
     lines, _ = false_claims(range(first, first + BLOCK))
