@@ -407,8 +407,11 @@ class _Classifier(ClassifierMixin):
 class L0Regressor(_Regressor, _OneModel):
     """Linear regression on the best subset of k columns.
 
-        minimise  (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta) + lambda1 ||b||_1 + lambda2 ||b||_2^2   subject to at most k nonzero coefficients
-        b_j = s_j beta_j,  s_j the weighted standard deviation of column j if standardize, else 1        (Dedieu, Hazimeh & Mazumder, JMLR 22:135, 2021, eq. (1))
+        minimise  (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta) + lambda1 ||b||_1 + lambda2
+        ||b||_2^2 subject to at most k nonzero coefficients b_j = s_j beta_j,  s_j the weighted
+        standard deviation of column j if standardize, else 1
+
+    This is equation (1) of Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021).
 
     Parameters
     ----------

@@ -82,8 +82,12 @@ def fit(
     """Fit the whole path of best-subset models: for every size k = 0..max_k (or every lambda0) the
     best model found, checked over all columns.
 
-        minimise  (1 / sum w) sum_i w_i loss(y_i, o_i + beta0 + x_i'beta) + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2,   lower <= beta <= upper
-        b_j = s_j beta_j,  s_j the weighted standard deviation of column j if standardize, else 1        (Dedieu, Hazimeh & Mazumder, JMLR 22:135, 2021, eq. (1))
+        minimise  (1 / sum w) sum_i w_i loss(y_i, o_i + beta0 + x_i'beta)
+                  + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2,
+                  lower <= beta <= upper
+        b_j = s_j beta_j,  s_j the weighted standard deviation of column j if standardize, else 1
+
+    This is equation (1) of Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021).
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 96,
+    "lines over 100 columns": 89,
     "functions over 60 lines": 35,
     "files over 450 lines": 21,
     "kernels over 8 positional arguments": 43,
@@ -147,7 +147,7 @@ def readme(split):
 def found():
     """{what is counted: the places where it stands}."""
     return {
-        "lines over 100 columns": matches(re.compile(f".{{{WIDTH + 1}}}")),
+        "lines over 100 columns": 89matches(re.compile(f".{{{WIDTH + 1}}}")),
         "functions over 60 lines": long_functions(),
         "files over 450 lines": [n for n, text in sources().items() if text.count("\n") > FILE],
         "kernels over 8 positional arguments": many_arguments(True),

@@ -30,9 +30,9 @@ def file_name(file: Any, call: str) -> Path:
 
 def write_whole(file: Path, write: Callable) -> None:
     """Call write(stream) on a new file beside `file`, which then takes its name: what was there
-    stays as it is until everything is written. Links are followed; the mode of a file that is replaced
-    is kept, a new one has that of the umask. What is no plain file, or lies in a folder that takes
-    no new files, is written in place.
+    stays as it is until everything is written. Links are followed; the mode of a file that is
+    replaced is kept, a new one has that of the umask. What is no plain file, or lies in a folder
+    that takes no new files, is written in place.
     """
     target = Path(os.path.realpath(file))
     try:

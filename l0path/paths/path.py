@@ -372,8 +372,8 @@ class Path:
         (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever
         enter.
 
-        standardized=True gives b_j = s_j beta_j and the intercept at the column means. The Series is
-        named by its index on the path, that of classes by what it speaks for, "P(y = 'b')".
+        standardized=True gives b_j = s_j beta_j and the intercept at the column means. The Series
+        is named by its index on the path, that of classes by what it speaks for, "P(y = 'b')".
 
         Examples
         --------

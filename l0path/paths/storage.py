@@ -46,8 +46,8 @@ def _unlabel(x):
 
 def save(self: Path, file: str | PathLike) -> None:
     """Write the path to `file` (any name; .npz is customary). The data are left out. Reading back:
-    `l0path.load(file)`. The file is replaced as a whole: where writing fails, for want of space say,
-    OSError names it, and a path that was there stays.
+    `l0path.load(file)`. The file is replaced as a whole: where writing fails, for want of space
+    say, OSError names it, and a path that was there stays.
     """
     file = file_name(file, "path.save('path.npz')")
     formula = self.meta.formula

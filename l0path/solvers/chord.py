@@ -60,11 +60,11 @@ def attempt(
     Z (w, n); c (w,) = -dF/db at the fit; rows[index[l], j], diagonal (w,): centred second
     derivatives with member l and along j, to be multiplied by `scale`; mean (w,), total: means for
     the curvatures and their sum; curvatures (n,), times `scale`: those of rows; B (k, k) = (scale
-    G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or that no bound
-    has refuted after TRIES steps; else go through all and take the lowest below target that is
-    found. proof: refute by bounds only, not by SAFETY. Returns (e, F, intercept, promised, reach), e
-    = -1 if there is none; what descent from there still promises, and max |eta - offset|. best (k +
-    1,) has the coefficients of S, 0 at the one dropped, and that of the column added.
+    G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or that no
+    bound has refuted after TRIES steps; else go through all and take the lowest below target that
+    is found. proof: refute by bounds only, not by SAFETY. Returns (e, F, intercept, promised,
+    reach), e = -1 if there is none; what descent from there still promises, and max |eta - offset|.
+    best (k + 1,) has the coefficients of S, 0 at the one dropped, and that of the column added.
     """
     k, n = b.size, y.size
     x, u, r, z, g = np.empty(k + 1), np.zeros(k), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k)
