@@ -4,6 +4,8 @@ argument, its value and the remedy.
 
 import numpy as np
 
+__all__ = ["ConvergenceWarning", "SeparationWarning"]
+
 
 class SeparationWarning(UserWarning):
     """A support separates the classes, completely or for some observations only (under the Poisson
