@@ -153,4 +153,4 @@ def test_alternatives_count_combinations_in_a_box():
     assert len(near) == 2 * 3 and near.proven.all()
     for row in near.itertuples():
         J = [j for j in path.support(k=2) if f"x{j}" != row.dropped] + [int(row.added[1:])]
-        assert row.loss == pytest.approx(oracles.restricted(X, y, J, **BOX)[0], rel=1e-6)
+        assert row.objective == pytest.approx(oracles.restricted(X, y, J, **BOX)[0], rel=1e-6)

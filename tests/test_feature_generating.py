@@ -747,7 +747,10 @@ def test_columns_that_say_nothing():
     y = X[:, 0] - X[:, 2] + 0.1 * rng.normal(size=40)
     for lambda2 in (0.0, 0.1):
         path = l0path.fit(X, y, algorithm="feature_generating", max_k=20, lambda2=lambda2)
-        assert path.table.k.tolist() == [0, 1, 2, 3, 4, 5] and path.support(k=2).tolist() == [0, 2]
+        # under a ridge a column and its copy share a coefficient, so the copy (5) counts, and it
+        # ties with the column (0)
+        assert path.table.k.tolist() == list(range(7 if lambda2 else 6))
+        assert path.support(k=2).tolist() in ([[0, 2], [2, 5]] if lambda2 else [[0, 2]])
     faint = l0path.fit(
         X[:4] * 1e4,
         y[:4],

@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike
 from .._types import Matrix, Seed
 from ..cross_validation.run import FINISHED, draw_seed
 from ..designs import as_design, threads
+from ..designs.copies import equal_columns
 from ..errors import ConvergenceWarning, refuse_masked
 from ..losses import Squared
 from ..plan import refuse
+from ..problem import pose
 from ..solve import solve
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
@@ -181,7 +183,7 @@ def knockoff_filter(
             "groups= has no knockoffs here: they are made for single columns; leave groups out "
             "(with a formula, pass groups=False, which counts columns), or use stability_selection"
         )
-    rows, usable = np.flatnonzero(data.weights > 0), np.flatnonzero(moving(data) & ~data.excluded)
+    rows, usable = np.flatnonzero(data.weights > 0), _competing(data)
     if max(2 * rows.size * data.design.p, usable.size**2) > LARGEST:
         what = "knockoffs need a dense array of twice the columns, and their covariance"
         raise ValueError(
@@ -246,6 +248,18 @@ def _kind(kind, data, n, p):
             "kind='model'"
         )
     return kind
+
+
+def _competing(data):
+    """Columns that are neither excluded nor constant; of equal ones, which no knockoff can tell
+    apart, a forced one or the first.
+    """
+    usable = moving(data) & ~data.excluded
+    problem = pose(data)
+    for columns in equal_columns(data, usable, problem.square * problem.X.scale**2):
+        kept = next((j for j in columns if j in data.forced), columns[0])
+        usable[[j for j in columns if j != kept]] = False
+    return np.flatnonzero(usable)
 
 
 def _moments(A, usable, covariance):
