@@ -224,7 +224,8 @@ def test_serial_and_parallel_folds_are_identical():
             l0path.cv_fit(X, y, cv=4, max_k=4, random_state=0, n_jobs=jobs, **fit)
             for jobs in (1, 2)
         )
-        pd.testing.assert_frame_equal(serial.folds, parallel.folds, rtol=0, atol=0)
+        # as their coefficients below: scores of two processes may differ in the last bits
+        pd.testing.assert_frame_equal(serial.folds, parallel.folds, rtol=1e-12, atol=0)
         for a, b in zip(serial._fits, parallel._fits, strict=True):
             assert all(np.array_equal(s.support, t.support) for s, t in zip(a, b, strict=True))
             for s, t in zip(
