@@ -179,9 +179,7 @@ def reference():
 
 
 def home(identifier):
-    """Where the object of a public name is defined: `l0path.fit` is also a module, `l0path.fit.fit`
-    is not.
-    """
+    """Where the object of a public name is defined: `l0path.fit` is `l0path.fitting.fit`."""
     value = found(identifier)
     return f"{value.__module__}.{value.__qualname__}"
 

@@ -6,18 +6,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from . import (
-    datasets,
-    designs,
-    diagnostics,
-    errors,
-    inspection,
-    plots,
-    report,
-    selection,
-    simulate,
-    solvers,
-)
+from . import datasets, designs, diagnostics, errors, inspection, plots, report, simulate, solvers
 from .cross_validation import (
     CVPath,
     NestedCV,
@@ -27,16 +16,16 @@ from .cross_validation import (
     one_standard_error,
     validate,
 )
-from .fit import fit
-from .inspection import Certificate, Summary
-from .paths import Model, Path
-from .selection_inference import (
+from .fitting import fit
+from .inference import (
     KnockoffFilter,
     StabilitySelection,
     knockoff_filter,
     split_inference,
     stability_selection,
 )
+from .inspection import Certificate, Summary
+from .paths import Model, Path, criteria
 from .warm import warm_up
 
 if TYPE_CHECKING:
@@ -52,7 +41,7 @@ Path.summary, Path.refit, Path.alternatives, Path.score = (
     inspection.score,
 )
 Path.certify = inspection.certify
-Path.select, Path.score_table, Path.validate = selection.select, selection.score_table, validate
+Path.select, Path.score_table, Path.validate = criteria.select, criteria.score_table, validate
 Path.plot = plots.plot
 CVPath.plot = plots.plot_cv
 StabilitySelection.plot, KnockoffFilter.plot = plots.plot_stability, plots.plot_knockoffs

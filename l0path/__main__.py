@@ -15,7 +15,7 @@ from .command_line.predicting import remember
 from .command_line.reading import complete_rows
 from .formula import opened
 from .formula.frames import counted
-from .losses import ALIASES, CLASSIFICATION, NAMES, canonical_name
+from .problem.losses import ALIASES, CLASSIFICATION, NAMES, canonical_name
 
 # without a little shrinkage a classification path ends at the first size that separates the classes
 CLASS_RIDGE = 1e-3

@@ -26,15 +26,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from ._types import Bound, Columns, Matrix, Seed, Settings
+from .core.arguments import number
+from .core.types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
+from .engine.inputs import sample_weights
+from .engine.plan import _numbers, default_max_k
 from .errors import ConvergenceWarning, refuse_masked
-from .fit import fit
-from .groups import make_groups
-from .inputs import number, sample_weights
-from .losses import CLASSIFICATION, canonical_name
-from .plan import _numbers, default_max_k
-from .problem import effective_rows
+from .fitting import fit
+from .problem.groups import make_groups
+from .problem.losses import CLASSIFICATION, canonical_name
+from .problem.problem import effective_rows
 
 PASSED = (
     "loss",

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._types import Seed
+from .core.types import Seed
 
 __all__ = ["Simulation", "linear", "logistic", "poisson"]
 

@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 
 from .compiled import processes
+from .core.progress import Bar
 from .designs import Dense, blocks
-from .fit import fit
-from .losses import NAMES, canonical_name
-from .progress import Bar
+from .fitting import fit
+from .problem.losses import NAMES, canonical_name
 
 PARTS = ("cd", "CDPSI", "sparse", "sparse cd", "sparse CDPSI")  # of a loss, beside its default fit
 OTHERS = ("certify", "exact", "groups", "dual", "gradient", "blocks")

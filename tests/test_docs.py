@@ -102,5 +102,5 @@ def test_reference_has_every_public_name(docstrings):
     assert set(pages) == set(l0path.__all__)
     assert "l0path.solvers.LocalSearch" in pages["solvers"]
     assert pages["fit"] == ["l0path.fit"]
-    assert docstrings.home("l0path.fit") == "l0path.fit.fit"
+    assert docstrings.home("l0path.fit") == "l0path.fitting.fit"
     assert docstrings.links()["Path.certify"] == "l0path.paths.path.Path.certify"

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import l0path
-from l0path.duality.recession import separating
 from l0path.errors import SeparationWarning
+from l0path.problem.recession import separating
 
 
 def empty_cell(n=60, seed=0):

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path import losses, warm
+from l0path import warm
 from l0path.compiled import HELPING_PROCESSES, KernelCache, cache, processes
 from l0path.compiled.cache import KERNEL_FOLDERS
 from l0path.compiled.reach import callees
-from l0path.solvers import linear_algebra, sweeps
+from l0path.exchange import table_sweeps
+from l0path.problem import losses
+from l0path.working_set import linear_algebra
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -122,7 +124,10 @@ def test_entered_kernels_are_those_that_python_calls():
 
 def test_a_share_is_what_nobody_has_begun_callees_first(monkeypatch):
     """`sweep` waits for its callee `load`, which another process compiles; `cholesky` is stored."""
-    kernels = {k.py_func.__name__: k for k in (sweeps.sweep, sweeps.load, linear_algebra.cholesky)}
+    kernels = {
+        k.py_func.__name__: k
+        for k in (table_sweeps.sweep, table_sweeps.load, linear_algebra.cholesky)
+    }
     free = linear_algebra.invert
     asked = {"load": 0}
     order = []
@@ -149,7 +154,7 @@ def test_a_share_is_what_nobody_has_begun_callees_first(monkeypatch):
 
 
 def test_callees_at_any_depth():
-    found = {kernel.__name__ for kernel in callees(sweeps.sweep.py_func)}
+    found = {kernel.__name__ for kernel in callees(table_sweeps.sweep.py_func)}
     assert {"load", "settle", "polish", "add", "cholesky"} <= found
     assert not {"sweep", "replay", "kick"} & found
 

@@ -27,7 +27,14 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from l0path.datasets import load_diabetes, load_growth, load_hitters, load_sonar, load_srbct, load_wdbc
+from l0path.datasets import (
+    load_diabetes,
+    load_growth,
+    load_hitters,
+    load_sonar,
+    load_srbct,
+    load_wdbc,
+)
 from l0path.solvers import LocalSearch
 from matplotlib.colors import ListedColormap
 

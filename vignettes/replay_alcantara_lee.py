@@ -32,12 +32,13 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from l0path.designs import as_design, threads
-from l0path.losses import make_loss
-from l0path.problem import Data, pose
+from l0path.designs import as_design
+from l0path.core import threads
+from l0path.problem.losses import make_loss
+from l0path.problem.problem import Data, pose
 from l0path.solvers import ProjectedGradient
-from l0path.solvers.projected_gradient import solve_k
-from l0path.working_set import make_model
+from l0path.first_order.projected_gradient import solve_k
+from l0path.engine.size_path import make_model
 from scipy import sparse
 
 import l0path

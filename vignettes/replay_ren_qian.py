@@ -34,13 +34,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from l0path import simulate
-from l0path.designs import as_design, threads
-from l0path.losses import make_loss
-from l0path.problem import Data, pose
+from l0path.designs import as_design
+from l0path.core import threads
+from l0path.problem.losses import make_loss
+from l0path.problem.problem import Data, pose
 from l0path.solvers import DualIHT, PrimalDual
-from l0path.solvers.dual_iht import solve_k
-from l0path.solvers.primal_dual import solve_lambda0
-from l0path.working_set import make_model
+from l0path.first_order.dual_iht import solve_k
+from l0path.first_order.primal_dual import solve_lambda0
+from l0path.engine.size_path import make_model
 from matplotlib.ticker import LogLocator, NullFormatter
 from scipy import sparse
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from ..formula.frames import counted, missing
-from ..losses import CLASSIFICATION
 from ..paths import load
+from ..problem.losses import CLASSIFICATION
 from .reading import read, ready
 
 BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset

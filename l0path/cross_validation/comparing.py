@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix
+from ..core.types import Matrix
 from ..paths import Path
 from .result import CVPath, linear_predictor
 from .scoring import USES, Held, Metric, metric_of, score

@@ -12,14 +12,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .. import formula
-from .._types import Matrix, Seed
-from .._warnings import recorded
+from ..core.arguments import finite, same_index, vector
+from ..core.progress import Bar
+from ..core.types import Matrix, Seed
+from ..core.warnings import recorded
+from ..engine.inputs import parse
 from ..errors import refuse_masked
-from ..inputs import finite, parse, same_index, vector
-from ..losses import canonical_name
 from ..paths import Model
 from ..paths.records import Source
-from ..progress import Bar
+from ..problem.losses import canonical_name
 from .result import linear_predictor
 from .run import cv_fit, draw_seed, warn_once
 from .scoring import Held, metric_of, score

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix, Selector
+from ..core.types import Matrix, Selector
+from ..engine.plan import default_max_k
 from ..paths import Model, Path
-from ..plan import default_max_k
 from .splits import spread
 
 RULES = ("min", "1se")

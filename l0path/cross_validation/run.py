@@ -17,18 +17,18 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .. import formula
-from .._types import Matrix, Seed
-from .._warnings import recorded
-from ..designs import threads
+from ..core import threads
+from ..core.arguments import same_index
+from ..core.control import Clock
+from ..core.progress import Bar
+from ..core.types import Matrix, Seed
+from ..core.warnings import recorded
+from ..engine.plan import default_max_k
+from ..engine.run import solve
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..fit import fit
-from ..inputs import same_index
-from ..losses import canonical_name
-from ..plan import default_max_k
-from ..problem import known_of
-from ..progress import Bar
-from ..solve import solve
-from ..working_set import Clock
+from ..fitting import fit
+from ..problem.losses import canonical_name
+from ..problem.problem import known_of
 from .comparing import fold_scores
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
@@ -91,7 +91,7 @@ def cv_fit(
 
     Folds share work, never a choice: sums over the training rows (moments, X'y, Gram rows of the
     columns that enter a support) are those over all rows less those over the held-out rows, so that
-    one pass over X serves every fold (`l0path.designs.shared` has the formulas and the rounding,
+    one pass over X serves every fold (`l0path.designs.training_set` has the formulas and the rounding,
     1e-15 to 1e-14; scores are those of folds run alone). Shared products and copies of held-out
     rows take at most 256 MB, or half of X where that is more. Folds that leave out more than half
     of the rows or of the weight, repeat rows, or balance classes anew read X themselves.

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._generic import njit
-from ..losses import CLASSIFICATION, value
+from ..core.dispatch import njit
+from ..problem.losses import CLASSIFICATION, value
 
 HINGES = CLASSIFICATION - {"logistic"}
 REAL = {"squared", "huber", "poisson"}

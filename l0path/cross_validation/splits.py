@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from ..core.arguments import shown
 from ..errors import refuse_masked
-from ..inputs import shown
 
 WHAT = "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold ids, one per row"
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .._warnings import recorded
-from ..designs import threads
-from ..working_set import deferred_interrupts
+from ..core import threads
+from ..core.control import deferred_interrupts
+from ..core.warnings import recorded
 
 WORTH = 1 << 20  # entries of X from which passes cost more than threads
 

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix
-from ..inputs import coded, finite, same_index, sample_weights, vector
+from ..core.arguments import finite, same_index, vector
+from ..core.types import Matrix
+from ..engine.inputs import coded, sample_weights
 from ..paths import Path
-from ..problem import effective_rows
+from ..problem.problem import effective_rows
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 

@@ -13,21 +13,21 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from l0path.designs.additive import Additive, Levels, step_design
 from l0path.designs.checks import DATES, ENCODE, check_dtype, check_shape, check_table
-from l0path.designs.column_blocks import ColumnBlocks, blocks
-from l0path.designs.conversion import convert
 from l0path.designs.copies import directions, duplicates
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
-from l0path.designs.derived import Derived
+from l0path.designs.disk.column_blocks import ColumnBlocks, blocks
+from l0path.designs.disk.conversion import convert
+from l0path.designs.features.additive import Additive, Levels, step_design
+from l0path.designs.features.derived import Derived
+from l0path.designs.features.pairs import Pairs
+from l0path.designs.features.polynomial import Polynomial, expand
 from l0path.designs.names import Numbered, unique
-from l0path.designs.pairs import Pairs
-from l0path.designs.polynomial import Polynomial, expand
-from l0path.designs.shared import AllRows, TrainingSet
 from l0path.designs.standardized import Reordered, Standardized
+from l0path.designs.training_set import AllRows, TrainingSet
 
-from .._types import Columns, Design, Matrix
+from ..core.types import Columns, Design, Matrix
 from ..errors import refuse_masked
 
 __all__ = [

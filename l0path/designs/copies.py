@@ -19,7 +19,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from .._types import Design
+from ..core.types import Design
 
 PART = 1 << 16  # columns that `duplicates` compares at a time
 SEED = 8128  # of the two random directions that `duplicates` looks along

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csc_array
 
-from l0path._generic import njit
-from l0path.designs import threads as pool
+from l0path.core import threads as pool
+from l0path.core.dispatch import njit
 from l0path.designs.checks import right_hand_sides
 
 WORTH_THREADS = 200_000  # multiplications below which a product runs on the calling thread
@@ -107,7 +107,7 @@ class Csc:
     """
 
     def __init__(self, X: csc_array, threads: int | None = None) -> None:
-        """`threads`: how many to use; None leaves it to `l0path.designs.threads.count`. Results do
+        """`threads`: how many to use; None leaves it to `l0path.core.threads.count`. Results do
         not depend on it.
         """
         self.n, self.p = X.shape

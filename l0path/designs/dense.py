@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from l0path.core import threads as pool
 from l0path.designs import kernels
-from l0path.designs import threads as pool
 from l0path.designs.checks import right_hand_sides
 
 TILE = (

@@ -7,7 +7,7 @@ take a fifth of the time, products of float32 a half, of float64 between a half 
 
 import numpy as np
 
-from l0path._generic import njit
+from l0path.core.dispatch import njit
 
 # that six columns and their right-hand sides are multiplied in before the next: they stay in the
 # cache

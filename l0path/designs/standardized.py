@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from l0path.designs import threads as pool
+from l0path.core import threads as pool
 from l0path.designs.dense import Dense
 
-from .._types import Design
+from ..core.types import Design
 
 # columns with |center| beyond this many scales are centred before a product: the short formula
 # would lose 4 digits or more

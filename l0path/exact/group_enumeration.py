@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
-from ..solvers.branch_and_bound import Contest
-from ..solvers.group_model import GroupFit
-from ..solvers.integrality_generation import IntegralityGeneration
+from ..working_set.groups import GroupFit
+from .integrality_generation import IntegralityGeneration
+from .tree import Contest
 
 MOST_GROUPS = 12  # groups that may be chosen at most
 

@@ -20,10 +20,10 @@ import math
 import numpy as np
 from scipy.linalg import qr
 
-from ..designs.column_blocks import ColumnBlocks
-from ..designs.threads import one_blas_thread
-from ..problem import EPS
-from ..solvers.branch_and_bound import Contest
+from ..core.threads import one_blas_thread
+from ..designs.disk.column_blocks import ColumnBlocks
+from ..problem.problem import EPS
+from .tree import Contest
 
 PAIR_OPERATIONS = 1e11  # n p^2 / 2 (one column: n p) up to which all models are computed
 PAIR_BLOCK = 384  # columns of a block: the products of two blocks stay in cache

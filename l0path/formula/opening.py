@@ -11,14 +11,7 @@ import pandas as pd
 from ..designs.checks import check_table
 from .encoding import Formula
 from .expressions import tight, wild
-from .frames import (
-    FOLDS,
-    alike_but_for_blanks,
-    complete,
-    counted,
-    missing,
-    text_named,
-)
+from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
 
 BY_ROW = ("sample_weight", "offset", "groups_cv")
 

@@ -13,18 +13,18 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import Matrix, Selector, Settings
-from ..bounding import CLOSED, relative_gap
+from ..core.control import Clock, deferred_interrupts
+from ..core.progress import Bar
+from ..core.types import Matrix, Selector, Settings
 from ..designs.copies import without_copies
+from ..engine.run import rehulled
 from ..exact.group_enumeration import refuse_groups
+from ..exact.integrality_generation import IntegralityGeneration
+from ..exact.search import Proof
+from ..exact.tree import BranchAndBound
 from ..paths import Model, Path
-from ..problem import pose, row_weights
-from ..progress import Bar
-from ..proving import Proof
-from ..solve import rehulled
-from ..solvers.branch_and_bound import BranchAndBound
-from ..solvers.integrality_generation import IntegralityGeneration
-from ..working_set import Clock, deferred_interrupts
+from ..problem.problem import pose, row_weights
+from ..relaxation.path_bounds import CLOSED, relative_gap
 from .neighbours import fit_data
 
 

@@ -7,9 +7,10 @@ the slopes c of the fit without the member that it replaces (`GroupModel.scores`
 
 import numpy as np
 
-from ..problem import pose
-from ..solvers.group_model import GroupFit, GroupModel
-from ..working_set import make_model
+from ..core.status import FitStatus
+from ..problem.problem import pose
+from ..working_set.groups import GroupFit, GroupModel
+from ..working_set.hinge import make_model
 from .neighbours import Pairs, check_refitted, fit_data
 
 SMALL = 2000  # columns up to which every exchange may be refitted: their Gram matrix is held then
@@ -39,7 +40,7 @@ class GroupNeighbours:
             s.flags,
             s.groups,
         )
-        self.fit = here if "separated" in s.flags else self.model.refit(s.groups, here)
+        self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
         check_refitted(path, data, self.fit, self.value)
         self.units = s.groups
         self.locked = np.isin(self.units, self.model.forced)

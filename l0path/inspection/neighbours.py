@@ -1,5 +1,5 @@
 """What lies one exchange away from a solution: every pair (a member out, a column of all p in),
-ranked by the quadratic of `l0path.solvers.exchange`, decided by refits.
+ranked by the quadratic of `l0path.exchange.table`, decided by refits.
 
 For the squared loss without lambda1 and box the ranking is the exact change of the objective;
 elsewhere it is that of the local quadratic, and refits of the best pairs decide.
@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..problem import Fit, pose
-from ..solvers.exchange import COLLINEAR
-from ..working_set import make_model
+from ..core.status import FitStatus
+from ..exchange.table import COLLINEAR
+from ..problem.problem import Fit, pose
+from ..working_set.hinge import make_model
 
 BLOCK = 1 << 22  # entries of the table of changes made at a time: 32 MB
 
@@ -79,7 +80,7 @@ class Neighbours:
             self.value,
             s.flags,
         )
-        self.fit = here if "separated" in s.flags else self.refit(s.support, here)
+        self.fit = here if FitStatus.SEPARATED in s.flags else self.refit(s.support, here)
         check_refitted(path, data, self.fit, self.value)
         self.units = s.support
         self.locked = np.isin(s.support, self.problem.forced)

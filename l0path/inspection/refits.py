@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix
-from .._warnings import recorded
+from ..core.arguments import finite, same_index, vector
+from ..core.types import Matrix
+from ..core.warnings import recorded
 from ..cross_validation.result import SELECTORS
+from ..engine.inputs import coded, sample_weights
 from ..errors import SeparationWarning
-from ..inputs import checksum, coded, finite, same_index, sample_weights, vector
-from ..losses import CLASSIFICATION
 from ..paths import Path
-from ..problem import row_weights
+from ..problem.losses import CLASSIFICATION
+from ..problem.problem import checksum, row_weights
 from .refit_results import describe
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix, Selector
+from ..core.types import Matrix, Selector
 from ..cross_validation import scoring
 from ..paths import Path
 from .refits import new_rows

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix, Selector
+from ..core.status import FitStatus
+from ..core.types import Matrix, Selector
 from ..paths import Path
 from .group_neighbours import GroupNeighbours
 from .neighbours import Neighbours, Pairs
@@ -317,7 +318,7 @@ def alternatives(
         fit = near.swapped(out, into, limit if not near.lambda0 else np.inf)
         if fit is None:
             continue
-        sound &= "not_converged" not in fit.flags
+        sound &= FitStatus.NOT_CONVERGED not in fit.flags
         kept.append(fit.value)
         rows.append(
             (near.names[out], near.names[into], base + (fit.value - near.value) + price, into)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix
+from ..core.types import Matrix
 
 if TYPE_CHECKING:
     from .path import Path

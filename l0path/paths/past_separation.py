@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..duality.recession import separating
-from ..losses import Poisson, mean_of_rows
+from ..core.status import FitStatus
+from ..problem.losses import Poisson, mean_of_rows
+from ..problem.recession import separating
 from .records import LEFT_OUT
 
 MOST = 10  # searches beyond separated sizes in one slice; each may name further columns
@@ -44,7 +45,7 @@ class Step(NamedTuple):
 
 def apart(fit):
     """Whether a fit is separated."""
-    return "separated" in fit.flags
+    return FitStatus.SEPARATED in fit.flags
 
 
 def separated_by(problem, fit):

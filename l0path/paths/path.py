@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix, Selector
+from ..core.types import Matrix, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..formula import Encoded
-from ..losses import CLASSIFICATION, canonical_name, make_loss, mean_of_rows
-from ..problem import Data
+from ..problem.losses import CLASSIFICATION, canonical_name, make_loss, mean_of_rows
+from ..problem.problem import Data
 from .model import Model
 from .records import Meta, Solution, Source
 
@@ -419,7 +419,7 @@ class Path:
         return np.concatenate([[intercept], beta[which]])
 
     def loss_record(self) -> Any:
-        """The loss as a record for `l0path.losses`."""
+        """The loss as a record for `l0path.problem.losses`."""
         name, parameter = self.meta.loss, self.meta.loss_parameter
         return make_loss(
             canonical_name(name, exact=True),
@@ -497,7 +497,7 @@ class Path:
                 "without)"
             )
         if offset is not None:
-            from ..inputs import finite, same_index, vector
+            from ..core.arguments import finite, same_index, vector
 
             same_index(X=X, offset=offset)
             eta = eta + finite(vector(offset, design.n, "offset"), "offset")[:, None]
@@ -658,7 +658,7 @@ class Path:
         """
         s = self.solutions[self.index(rule, **selector)]
         data = self.data(X, y)
-        from ..problem import row_weights
+        from ..problem.problem import row_weights
 
         eta = self._link(data.design, s) + (0.0 if data.offset is None else data.offset)
         b = s.beta * self.meta.scale[s.support]
@@ -685,7 +685,7 @@ class Path:
             X, y, _ = self._given(X, y)
             if y is None:
                 raise ValueError("pass y= together with X=")
-            from ..inputs import again
+            from ..engine.inputs import again
 
             data = again(self, X, y)
         if data is None:
@@ -693,7 +693,7 @@ class Path:
                 "the data are not kept with a loaded path: pass X= and y=, those of the fit"
             )
         if self.meta.checksum:
-            from ..inputs import checksum
+            from ..problem.problem import checksum
 
             if checksum(data) != self.meta.checksum:
                 raise ValueError(

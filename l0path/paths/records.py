@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inputs import shown
-from ..losses import Logistic, Poisson, mean_of_rows
+from ..core.arguments import shown
+from ..core.status import FitStatus, Optimality
+from ..problem.losses import Logistic, Poisson, mean_of_rows
 
 # the flag of a model that was searched without columns that separate the classes
 LEFT_OUT = "left_out"
@@ -49,7 +50,7 @@ class Meta:
     response: str | None = None
     random_state: int | None = None
     checksum: str = ""
-    groups: Any = None  # `l0path.groups.Groups`
+    groups: Any = None  # `l0path.problem.groups.Groups`
     formula: Any = None  # `l0path.formula.Formula`
     log_constant: float = (
         0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
@@ -96,7 +97,7 @@ class Solution(NamedTuple):
     lambda0_high: float = float("nan")
     lower_bound: float = float("nan")
     status: str = "converged"
-    optimality: str = "unverified"
+    optimality: str = Optimality.UNVERIFIED
     flags: tuple = ()
     groups: Any = (
         None  # numbers of the chosen groups, ascending, forced ones included; None without groups
@@ -111,12 +112,12 @@ class Solution(NamedTuple):
     def exchanges(self):
         """How many exchanges "refit_swap_m" is about; None for other kinds of optimality."""
         found = [int(flag[len(EXCHANGES) :]) for flag in self.flags if flag.startswith(EXCHANGES)]
-        return found[0] if found and self.optimality == "refit_swap_m" else None
+        return found[0] if found and self.optimality == Optimality.REFIT_SWAP_M else None
 
     @property
     def separated(self):
         """Whether the loss falls for ever along a ray, so that there is no optimum."""
-        return self.status == "separated"
+        return self.status == FitStatus.SEPARATED
 
     @property
     def left_out(self):
@@ -146,7 +147,7 @@ def in_user_units(
     lambda0=float("nan"),
     lambda1=0.0,
     lambda2=0.0,
-    optimality="unverified",
+    optimality=Optimality.UNVERIFIED,
     free=-1,
     predicted=None,
 ):
@@ -174,20 +175,19 @@ def in_user_units(
         else any(not np.isin(grouped.of(g), support[beta != 0]).any() for g in chosen)
     )
     flags = (*fit.flags, "fewer_nonzeros") if fewer else tuple(fit.flags)
-    apart = "separated" in flags  # a hinge has an optimum there, of loss 0
+    apart = FitStatus.SEPARATED in flags  # a hinge has an optimum there, of loss 0
     status = (
-        "separated"
+        FitStatus.SEPARATED
         if apart and isinstance(data.loss, Logistic | Poisson)
-        else "not_converged"
-        if "not_converged" in flags
+        else FitStatus.NOT_CONVERGED
+        if FitStatus.NOT_CONVERGED in flags
         else "converged"
     )
     if status != "converged" and apart:
-        optimality = (
-            "unverified"  # there is no optimum to be checked: the loss goes on falling along a ray
-        )
+        # there is no optimum to be checked: the loss goes on falling along a ray
+        optimality = Optimality.UNVERIFIED
     elif apart and np.isnan(lambda0):
-        optimality = "global"  # no loss is below 0
+        optimality = Optimality.GLOBAL  # no loss is below 0
     on_grid = not np.isnan(lambda0)
     loose = (beta != 0) & ~np.isin(support, problem.forced)
     objective = (
@@ -204,11 +204,11 @@ def in_user_units(
     )
     alone = k == 0 and not problem.forced.size and not on_grid
     if (
-        optimality != "unverified"
+        optimality != Optimality.UNVERIFIED
         and status == "converged"
         and (alone or (not on_grid and k == free))
     ):
-        optimality = "global"  # the only support of its size
+        optimality = Optimality.GLOBAL  # the only support of its size
     return Solution(
         slice=number,
         k=k,

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
-from ..groups import Groups
+from ..problem.groups import Groups
 from .archive import Archive, file_name, write_whole
 from .path import Path
 from .records import Meta, Solution

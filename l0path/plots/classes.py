@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import Matrix, Selector
+from ..core.arguments import same_index
+from ..core.types import Matrix, Selector
 from ..cross_validation import CVPath, NestedCV
 from ..cross_validation.result import linear_predictor
-from ..inputs import coded, same_index, sample_weights
-from ..losses import CLASSIFICATION
+from ..engine.inputs import coded, sample_weights
 from ..paths import Path
+from ..problem.losses import CLASSIFICATION
 from . import style
 
 if TYPE_CHECKING:

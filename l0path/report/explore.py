@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import Matrix
+from ..core.progress import Bar
+from ..core.types import Matrix
 from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
 from ..paths.archive import file_name
-from ..progress import Bar
 
 CRITERIA = ("bic", "ebic", "aic")
 FOOT = (

@@ -10,11 +10,11 @@ import numpy as np
 from common import INSTANCES, arguments, in_turn, instance, ratio, smaller
 
 import l0path
-from l0path import duality, simulate
+from l0path import relaxation, simulate
 from l0path.designs import Dense
-from l0path.inputs import parse
-from l0path.problem import pose
-from l0path.screening import fix_cardinality, fix_penalised
+from l0path.engine.inputs import parse
+from l0path.problem.problem import pose
+from l0path.relaxation.safe_rules import fix_cardinality, fix_penalised
 
 DEFAULTS = dict(
     fit_intercept=True,
@@ -77,7 +77,7 @@ def coefficients(path):
 
 def dual_of(X, y, loss, ridge):
     """The `Dual` of a problem with a ridge."""
-    return duality.dual_problem(pose(parse(X, y, loss=loss, **DEFAULTS)[0]), 0.0, ridge)
+    return relaxation.dual_problem(pose(parse(X, y, loss=loss, **DEFAULTS)[0]), 0.0, ridge)
 
 
 def reads_table(args, names):
@@ -94,13 +94,13 @@ def reads_table(args, names):
         fitted = time.perf_counter() - began
         dual, fits = dual_of(X, y, spec["loss"], args.ridge), coefficients(path)
         start, sizes, values = (
-            duality.points_of_fits(dual, fits),
+            relaxation.points_of_fits(dual, fits),
             path.table.k.to_numpy(),
             path.table.objective.to_numpy(),
         )
         for reads in (0, 1, 2, 3, 5, 8):
             began = time.perf_counter()
-            out = duality.improve(
+            out = relaxation.improve(
                 dual, start=start, sizes=sizes, goal=values, steps=reads, coefficients=fits
             )
             seconds = time.perf_counter() - began
@@ -144,9 +144,9 @@ def one_seed(seed, factor, snr, n, p, k):
         coefficients(path)[-1:],
         path.table.objective.to_numpy()[-1:],
     )
-    out = duality.improve(
+    out = relaxation.improve(
         dual,
-        start=duality.points_of_fits(dual, fits),
+        start=relaxation.points_of_fits(dual, fits),
         sizes=[k],
         goal=value,
         steps=READS,
@@ -252,9 +252,9 @@ def fixed_table(args, names):
                 if rule is fix_cardinality
                 else {"lambda0": [m.lambda0 for m in models]}
             )
-            out = duality.improve(
+            out = relaxation.improve(
                 dual,
-                start=duality.points_of_fits(dual, fits),
+                start=relaxation.points_of_fits(dual, fits),
                 goal=goal,
                 steps=READS,
                 tol=1e-5,

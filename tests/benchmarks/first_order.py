@@ -11,19 +11,15 @@ import numpy as np
 from common import INSTANCES, agreement, arguments, instance, smaller
 
 import l0path
-from l0path.inputs import parse
-from l0path.problem import pose
-from l0path.solvers import (
-    DualIHT,
-    FeatureGenerating,
-    LocalSearch,
-    PrimalDual,
-    ProjectedGradient,
-    projected_gradient,
-    views,
-)
-from l0path.solvers.local_search import pairs_tried
-from l0path.working_set import Clock, SupportPath, make_model, seed
+from l0path.core.control import Clock
+from l0path.engine.inputs import parse
+from l0path.engine.size_path import SupportPath
+from l0path.exchange.local_search import pairs_tried
+from l0path.first_order import operators, projected_gradient
+from l0path.problem.problem import pose
+from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient
+from l0path.working_set.hinge import make_model
+from l0path.working_set.starts import seed
 
 DEFAULTS = dict(
     fit_intercept=True,
@@ -63,17 +59,17 @@ class Counter:
     """Counts products X'r over all columns while it is entered."""
 
     def __enter__(self):
-        self.count, self.kept = 0, views.RowView.gradient
+        self.count, self.kept = 0, operators.RowView.gradient
 
         def gradient(view, x):
             self.count += 1
             return self.kept(view, x)
 
-        views.RowView.gradient = gradient
+        operators.RowView.gradient = gradient
         return self
 
     def __exit__(self, *_):
-        views.RowView.gradient = self.kept
+        operators.RowView.gradient = self.kept
 
 
 def gradients(X, y, loss, k):

@@ -8,7 +8,7 @@ import numpy as np
 from common import arguments, in_turn, ratio
 
 import l0path
-from l0path.solvers.group_tree import tree_of
+from l0path.relaxation.group_tree import tree_of
 
 
 def disjoint(n, G, width, overlap=0):

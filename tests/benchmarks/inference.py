@@ -63,7 +63,7 @@ def knockoffs(seed, n, p, k, rho, size, loss, options):
     """[(false discovery proportion, power)] at levels 0.1 and 0.2; the sets at both levels come
     from one statistic.
     """
-    from l0path.selection_inference.knockoffs import threshold_of
+    from l0path.inference.knockoffs import threshold_of
 
     X, y, beta = sample(seed, n, p, k, rho, size, loss)
     options = dict(options)

@@ -8,10 +8,10 @@ import numpy as np
 from common import arguments
 
 import l0path
-from l0path.inputs import parse
-from l0path.problem import pose
-from l0path.solvers.hinge_model import HingeModel
-from l0path.solvers.integrality_generation import IntegralityGeneration, generate
+from l0path.engine.inputs import parse
+from l0path.exact.integrality_generation import IntegralityGeneration, generate
+from l0path.problem.problem import pose
+from l0path.working_set.hinge import HingeModel
 
 DEFAULTS = dict(
     fit_intercept=False,

@@ -1,0 +1,104 @@
+"""Checks of arguments: each names the argument, its value and the remedy."""
+
+import numpy as np
+import pandas as pd
+
+from ..errors import refuse_masked
+
+
+def shown(label):
+    """A class label as a user wrote it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def number(value, name):
+    """A float from a real number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}={value!r} must be a number")
+    return float(value)
+
+
+def whole(value, name, least):
+    """An int from a whole number of at least `least`."""
+    if (
+        isinstance(value, (bool, np.bool_))
+        or not isinstance(value, (int, np.integer))
+        or value < least
+    ):
+        raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
+    return int(value)
+
+
+def flag(value, name):
+    """True or False (1 and 0 are taken)."""
+    if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
+        raise TypeError(f"{name}={value!r} must be True or False")
+    return bool(value)
+
+
+def vector(value, n, name, what="row of X"):
+    """A float64 vector (n,) from an array, a Series or a scalar."""
+    refuse_masked(value, name)
+    if isinstance(value, (pd.Series, pd.DataFrame)):
+        value = value.to_numpy()
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError("complex numbers have no order")
+        out = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers, one per {what}: {error}") from error
+    out = (
+        np.full(n, float(out))
+        if out.ndim == 0
+        else out.reshape(-1)
+        if out.ndim == 2 and 1 in out.shape
+        else out
+    )
+    if out.shape != (n,):
+        raise ValueError(
+            f"{name} has shape {np.shape(value)}, X needs {n}: pass one value per {what}"
+        )
+    return out
+
+
+def finite(value, name):
+    """Refuse NaN and infinity."""
+    bad = ~np.isfinite(value)
+    if bad.any():
+        raise ValueError(
+            f"{name} contains NaN or infinity in {bad.sum()} of {value.size} places, the first at "
+            f"position {np.flatnonzero(bad)[0]}; drop or impute those"
+        )
+    return value
+
+
+def same_index(**given):
+    """pandas inputs, and designs of a DataFrame, must have equal indexes: X=, y= and what else
+    belongs to rows.
+    """
+    first, index = None, None
+    for name, value in given.items():
+        own = (
+            value.index
+            if isinstance(value, (pd.DataFrame, pd.Series))
+            else getattr(value, "row_index", None)
+        )
+        if own is None:
+            continue
+        if first is None:
+            first, index = name, own
+        elif len(index) != len(own):
+            raise ValueError(
+                f"{first} has {len(index)} rows and {name} has {len(own)}; pass the same rows of "
+                "both"
+            )
+        elif not index.equals(own):
+            raise ValueError(
+                f"{first} and {name} have different indexes; align them first (for example {name} "
+                f"= {name}.loc[{first}.index]) or pass {name}.to_numpy()"
+            )
+
+
+def some(J, names):
+    """The names of the first columns of J, for a note."""
+    return ", ".join(names[j] for j in J[:5]) + (", ..." if len(J) > 5 else "")

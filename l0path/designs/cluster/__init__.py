@@ -1,0 +1,1 @@
+"""Designs whose columns lie on the workers of a cluster."""

@@ -1,0 +1,1 @@
+"""Designs that stay in their file and are read by blocks."""

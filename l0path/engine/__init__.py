@@ -1,0 +1,1 @@
+"""From checked arguments to the solutions of a path."""

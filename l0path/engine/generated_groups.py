@@ -1,0 +1,143 @@
+"""The support path over the number of groups by the feature generating machine; with `polish` it
+generates for the search over groups, whose swaps are checked over all of them.
+"""
+
+import time
+
+import numpy as np
+
+from ..core import threads
+from ..core.status import FitStatus, Optimality
+from ..exchange.local_search import LocalSearch
+from ..first_order.operators import Outcome
+from ..relaxation.cutting_planes import GroupGeneratingSolver
+from .group_path import GroupPath
+
+TAKEN, COLUMNS = (
+    60,
+    500,
+)  # groups that join for one size at a time at most, and their columns, unless one block has more
+
+
+class GeneratedGroups(GroupPath):
+    """Every size 0..max_k for one (lambda1, lambda2); interface of `GroupPath`, whose search with
+    swaps follows where the settings ask for `polish`.
+    """
+
+    def __init__(self, model, *, settings, **more):
+        super().__init__(model, settings=LocalSearch(effort="fast"), **more)
+        self.generating = settings
+        self.solver = GroupGeneratingSolver(self.model, settings, self.scale)
+
+    def relax(self):
+        """Only the relaxations and their bounds, beginning from the sets of groups that were
+        offered.
+        """
+        with threads.one_blas_thread():
+            for groups in self.supports:
+                self.offer_support(groups)
+            self._seed()
+
+    def _seed(self):
+        """Rounds of solving the sizes on the working groups, each from the one below, and a read of
+        X for all of them, after which groups that lower the dual value of a size join.
+        """
+        store, solver = self.store, self.solver
+        most = max(store.last, min(TAKEN, COLUMNS // self.model.widest))
+        stale = list(range(1, store.last + 1))
+        if not solver.everywhere:
+            solver.refresh()
+            _, (J,) = solver.check(
+                [Outcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most
+            )
+            self.model.grow(J)
+        while stale:
+            started, outcomes = time.perf_counter(), []
+            for k in stale:
+                if k > store.last:
+                    break
+                self.clock.poll()
+                outcome = solver.solve(
+                    k, store.fits[max(j for j in store.fits if j <= k)], self.clock.poll
+                )
+                store.offer(outcome.fit)
+                self.model.grow(outcome.fit.groups)
+                outcomes.append(outcome)
+            if not solver.everywhere:  # the published form has no such proposals
+                self._nest()
+            solved, stale = time.perf_counter(), []
+            if outcomes and not solver.everywhere:
+                self.clock.poll()
+                outcomes, joining = solver.check(outcomes, most)
+                stale = [
+                    solver.size(outcome.fit)
+                    for outcome, J in zip(outcomes, joining, strict=True)
+                    if J.size and not outcome.proven
+                ]
+                self.model.grow(np.unique(np.concatenate(joining)))
+            m = self.model.model
+            self.rounds.append(
+                {
+                    "reads": m.reads,
+                    "working": m.width,
+                    "members": self.model.W.size,
+                    "tables": m.tables,
+                    "refits": m.refits,
+                    "checked": len(outcomes),
+                    "verified": 0,
+                    "search_seconds": solved - started,
+                    "verify_seconds": time.perf_counter() - solved,
+                    **solver.profile(),
+                }
+            )
+
+    def _nest(self):
+        """Let the cheapest removal from every size, and the best addition to it where its inverse
+        is quick, compete for the sizes beside it.
+        """
+        store = self.store
+        for step, sizes in (
+            (self.mover.backward, range(store.last, 1, -1)),
+            (self.mover.forward, range(1, store.last)),
+        ):
+            for k in sizes:
+                fit = store.fits.get(k)
+                if (
+                    fit is not None
+                    and FitStatus.SEPARATED not in fit.flags
+                    and (step == self.mover.backward or not self.model.tall(fit.support.size))
+                ):
+                    self.clock.poll()
+                    new = step(fit, polish=False)
+                    if new is not None:
+                        store.offer(new)
+
+    def _search(self, done):
+        if self.generating.polish:
+            super()._search(done)
+
+    def _verify(self, sizes):
+        """Swaps over all groups with `polish`; else a size is what was generated for it, with its
+        coefficients at their best.
+        """
+        if self.generating.polish:
+            super()._verify(sizes)
+        else:
+            for k in sizes:
+                self._settle(k)
+
+    def optimality(self, k):
+        """ "global" where the gap of the size is closed, else "stationary"; "unverified" where a
+        run was stopped before its check.
+        """
+        if self.solver.closed(k, self.store.fits[k]):
+            return Optimality.GLOBAL
+        return (
+            Optimality.STATIONARY
+            if self.verified.get(k) == self.store.fits[k].key
+            else Optimality.UNVERIFIED
+        )
+
+    def bound(self, k):
+        """What no fit of k groups falls below, NaN where there is none."""
+        return self.solver.bounds.get(k, float("nan"))

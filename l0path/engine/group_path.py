@@ -1,0 +1,339 @@
+"""The support path over the number of groups: every size on the working groups by additions,
+removals and swaps with refit, then a check of every size over all groups; the best of them enter,
+repeat.
+
+Where all groups are working groups, a squared loss without lambda1, box, overlap or collinear
+columns decides every exchange exactly ("refit_swap"). Elsewhere it is the m groups that score best
+at a size (c' G_gg^-1 c for the residuals of its fit, and of the fit without its cheapest group)
+whose exchanges are all decided, or, where tables only rank, the m best of all exchanges that refits
+refute ("refit_swap_m").
+"""
+
+import time
+
+import numpy as np
+
+from ..core import threads
+from ..core.status import End, FitStatus, Optimality
+from ..exchange import local_search
+from ..exchange.group_neighbourhood import GroupMover
+from ..exchange.local_search import Store
+from ..working_set.groups import GroupModel
+
+SMALL, ENTRIES = (
+    2000,
+    1 << 25,
+)  # up to so many columns, and entries of theirs, all groups are working groups from the start
+SEED = 50  # groups of best score that the working groups start from
+FURTHER = 0.2  # share of the sizes by which an overshoot goes beyond the last
+
+
+class GroupStore(Store):
+    """A Store whose sizes are numbers of unforced groups."""
+
+    def size(self, fit):
+        return fit.groups.size - self.n_forced
+
+    def key(self, fit):
+        return fit.key
+
+
+class GroupPath:
+    """Every size 0..max_k for one (lambda1, lambda2); interface of `working_set.SupportPath`.
+    `tried`: the m of "refit_swap_m".
+    """
+
+    def __init__(self, model, *, lambda1, lambda2, max_k, settings, clock, rng=None, supports=()):
+        self.settings, self.clock, self.rng, self.supports = settings, clock, rng, supports
+        self.model = GroupModel(model, lambda1, lambda2)
+        self.problem = problem = model.problem
+        null = self.model.refit(self.model.forced)
+        self.scale = max(null.value - problem.floor, 1e-300)
+        self.store = GroupStore(
+            null,
+            self.model.forced.size,
+            min(max_k, int(self.model.free.sum())),
+            self.scale,
+            settings.tol,
+            problem.perfect,
+        )
+        self.mover = GroupMover(self.model, self.scale, settings)
+        self.tried = self.mover.tried
+        self.verified, self.screened, self.rounds = {0: null.key}, set(), []
+        self.most, self.apart = self.store.last, False
+        self.on_verified = lambda k, fit: None
+
+    def run(self):
+        """Rounds of search on the working groups and checks over all groups, until every size is
+        verified.
+        """
+        with threads.one_blas_thread():
+            self._run()
+
+    def _run(self):
+        store, null = self.store, self.store.fits[0]
+        self.on_verified(0, null)
+        if (
+            FitStatus.SEPARATED in null.flags
+            or store.last == 0
+            or store.perfect(null.value, self.scale)
+        ):
+            store.finish(
+                0, FitStatus.SEPARATED if FitStatus.SEPARATED in null.flags else End.SATURATED
+            )
+            return
+        self._seed()
+        self._tell_apart()
+        for groups in self.supports:
+            self.offer_support(groups)
+        extras = 0 if self.settings.effort == "fast" else 1
+        while True:
+            started, done = time.perf_counter(), set()
+            self._search(done)
+            if extras == 1:
+                self._overshoot()
+                self._search(done)
+                extras = 2 if self.settings.effort == "high" else 0
+            searched, todo = time.perf_counter(), self._open()
+            self._verify(todo)
+            m = self.model.model
+            self.rounds.append(
+                {
+                    "reads": m.reads,
+                    "working": m.width,
+                    "members": self.model.W.size,
+                    "tables": m.tables,
+                    "refits": m.refits,
+                    "checked": len(todo),
+                    "verified": len(store.fits) - len(self._open()),
+                    "search_seconds": searched - started,
+                    "verify_seconds": time.perf_counter() - searched,
+                }
+            )
+            if self._open():
+                continue
+            if extras != 2:
+                return
+            extras = 0
+            self._kick(10)
+
+    def _open(self):
+        """Sizes whose fit is not verified."""
+        return [
+            k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].key
+        ]
+
+    def _tell_apart(self):
+        """Let refits decide where near combinations are among the working columns: tables, which
+        are made of Gram matrices, do not see them (see `working_set.SupportPath`).
+        """
+        own, model, store = self.model, self.model.model, self.store
+        if self.apart or not model.faint(own.lambda2):
+            return
+        if model.near is None and not model.look_for_near():
+            return
+        self.apart, own.exact, self.verified = True, False, {}
+        self.mover = GroupMover(own, self.scale, self.settings)
+        if store.end == End.SATURATED:
+            store.last, store.end = self.most, ""
+        for k, fit in list(store.fits.items()):
+            store.fits[k] = own.refit(fit.groups)
+        self.verified[0] = store.fits[0].key
+
+    def _search(self, done):
+        local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+
+    def _seed(self):
+        """All groups where they are few, else those of best score at the null fit."""
+        columns, n = np.count_nonzero(np.bincount(self.model.columns)), self.problem.X.n
+        if columns <= SMALL and columns * n <= ENTRIES:
+            self.model.grow(np.flatnonzero(self.model.free))
+        else:
+            self._screen([0], max(SEED, 2 * self.store.last), plain=True)
+            self._search(set())
+            self._screen(
+                [max(self.store.fits)],
+                2 * self.tried,
+                plain=True,
+                # what the largest size leaves: cheap to read, and the check of all sizes then
+                # starts
+                # from better ones
+            )
+
+    def _screen(self, sizes, most, plain=False):
+        """Let the `most` groups of best score at each size into the working groups, by reads of X
+        with the slopes of their fits (plain: as they are only); True if there was a new one.
+        """
+        sides, mass, owner = [], [], []
+        keys = self.screened | {self.store.fits[k].key for k in sizes}
+        for k in sizes:
+            slopes, v, shifted = self._slopes(self.store.fits[k], keys)
+            for column in [-slopes, *([] if plain else shifted)]:
+                sides.append(column)
+                mass.append(float(v.sum()))
+                owner.append(k)
+        known = (
+            self.model.model.q_all[None]
+            if self.problem.quadratic and sizes == [0] and not self.store.n_forced
+            else None
+        )
+        score = self.model.scores(np.column_stack(sides), np.array(mass), known)
+        new = []
+        for k, row in zip(owner, score, strict=True):
+            row[self.store.fits[k].groups] = -1.0
+            best = (
+                np.argpartition(-row, most - 1)[:most] if most < row.size else np.arange(row.size)
+            )
+            new.append(best[row[best] > 0.0])
+        return self.model.grow(np.unique(np.concatenate(new)))
+
+    def _slopes(self, fit, keys):
+        """(slopes, curvatures, [right-hand side after the removal of the cheapest group, by the
+        quadratic]) of a fit, by rows; nothing is removed where what is left is among the sets
+        `keys`.
+        """
+        p, model = self.problem, self.model.model
+        slopes, v = self.model.slopes(fit)
+        cheap = self.mover.drops(fit)[:1]
+        if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
+            return slopes, v, []
+        state = self.model.state(fit)
+        Z = model.Z[state.at]
+        if p.intercept and not p.quadratic:
+            Z = Z - (Z @ v / v.sum())[:, None]
+        i = int(np.flatnonzero(state.ids == cheap[0][1])[0])
+        A = slice(state.members[i], state.members[i + 1])
+        step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[A], rcond=None)[0]
+        return slopes, v, [-slopes + v * (step @ Z)]
+
+    def _verify(self, sizes):
+        """Check sizes over all groups: those whose best-scoring groups are working groups already,
+        and that no exchange among these improves, are verified.
+        """
+        fits = self.store.fits
+        for k in [k for k in sizes if FitStatus.SEPARATED in fits[k].flags]:
+            self._settle(k)
+        sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
+        new = [k for k in sizes if fits[k].key not in self.screened]
+        if new and not self.model.whole:
+            self.clock.poll()
+            grew = self._screen(new, self.tried)
+            self.screened.update(fits[k].key for k in new)
+            if grew:
+                self._tell_apart()
+                return
+        for k in sizes:
+            self.clock.poll()
+            if self.model.whole or (k in fits and fits[k].key in self.screened):
+                self._confirm(k)
+
+    def _confirm(self, k):
+        """Verified when neither a swap nor an addition, which would beat the next size,
+        improves.
+        """
+        fit = self.store.fits.get(k)
+        if fit is None:
+            return
+        better = self.mover.polish(fit, thorough=True)
+        improved = better is not fit and self.store.offer(better)
+        if k + 1 in self.store.fits:
+            larger = self.mover.forward(fit, polish=False)
+            improved |= larger is not None and self.store.offer(larger)
+        if not improved and self.store.fits.get(k) is fit:
+            self._settle(k)
+
+    def _settle(self, k):
+        """Mark a size verified and tell the listener."""
+        if self.verified.get(k) != self.store.fits[k].key:
+            self.verified[k] = self.store.fits[k].key
+            self.on_verified(k, self.store.fits[k])
+
+    def _overshoot(self):
+        """Add groups beyond the last size, then remove the cheapest down to the first: groups that
+        only pay together come in and stay.
+        """
+        fit = self.store.fits.get(self.store.last)
+        if fit is None or self.store.end:
+            return
+        for _ in range(max(2, int(FURTHER * self.store.last))):
+            self.clock.poll()
+            new = self.mover.forward(fit, polish=False)
+            if (
+                new is None
+                or FitStatus.SEPARATED in new.flags
+                or new.support.size > 0.5 * self.problem.n_eff
+            ):
+                break
+            fit = new
+        while fit is not None and self.store.size(fit) > 1:
+            self.clock.poll()
+            fit = self.mover.backward(fit, polish=False)
+            held = None if fit is None else self.store.fits.get(self.store.size(fit))
+            if held is not None and held.key == fit.key:  # sweeps have gone on from here
+                return
+            if fit is not None:
+                self.store.offer(fit)
+
+    def _kick(self, rounds):
+        """Escape, effort "high": from every size drop a few groups at random, small ones rather,
+        add the best ones instead, polish; what improves spreads by sweeps.
+        """
+        for _ in range(rounds):
+            improved = False
+            for k in range(2, self.store.last + 1):
+                fit = self.store.fits.get(k)
+                if fit is None or FitStatus.SEPARATED in fit.flags:
+                    continue
+                self.clock.poll()
+                drops = self.mover.drops(fit)
+                luck = np.argsort(
+                    np.array([x for x, _ in drops]) * np.exp(self.rng.standard_normal(len(drops))),
+                    kind="stable",
+                )
+                count = min(len(drops), 2 + int(self.rng.integers(max(1, min(k // 3, 6)))))
+                fit = self.mover.drop_some(fit, [drops[i][1] for i in luck[:count]])
+                for step in range(count):
+                    fit = (
+                        self.mover.forward(fit, polish=step == count - 1)
+                        if fit is not None
+                        else None
+                    )
+                    improved |= fit is not None and self.store.offer(fit)
+            if improved:
+                self._search(set())
+
+    def optimality(self, k):
+        """The class that was checked for the best model of size k."""
+        if self.verified.get(k) != self.store.fits[k].key:
+            return Optimality.UNVERIFIED
+        return self.claim
+
+    @property
+    def claim(self):
+        """What a check has shown: all exchanges, or those of the m best."""
+        return (
+            Optimality.REFIT_SWAP
+            if self.model.exact and self.model.whole and not self.model.weak
+            else Optimality.REFIT_SWAP_M
+        )
+
+    def next_value(self):
+        """Value of one more group than the last size, by its best addition; None when there is
+        none.
+        """
+        fit = self.store.fits[self.store.last]
+        with threads.one_blas_thread():
+            if self.model.exact:
+                additions = self.mover.table(fit).additions
+                return fit.value + additions[0][0] if additions else None
+            new = self.mover.forward(fit, polish=False)
+        return None if new is None else new.value
+
+    def supports_found(self):
+        """Sets of groups worth offering to another slice."""
+        return [fit.groups for k, fit in self.store.fits.items() if k]
+
+    def offer_support(self, groups):
+        """Let a set of groups from elsewhere compete for its size."""
+        if 0 < groups.size - self.store.n_forced <= self.store.last:
+            self.store.offer(self.model.refit(groups))

@@ -1,0 +1,500 @@
+"""From what the user gives to `Data`: every argument is checked here, and every message names the
+argument, its value and the remedy.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from ..core.arguments import finite, flag, number, same_index, shown, some, vector
+from ..designs import Derived, as_design, check_finite
+from ..designs.checks import check_table
+from ..errors import refuse_masked
+from ..formula import Encoded
+from ..problem.groups import by_label, group_factor, make_groups, priced
+from ..problem.losses import CLASSIFICATION, make_loss
+from ..problem.problem import Data, row_weights
+
+LARGEST = (
+    1e100  # values of y beyond, or all below the inverse, are refused: their squares are summed
+)
+
+
+def response(y, n, loss, pos_label=None):
+    """(y float64 (n,), classes or None, notes): classes become -1 / 1, `pos_label` 1."""
+    series = _complete(y, n)
+    if loss in CLASSIFICATION:
+        return _labels(series, loss, pos_label)
+    if pos_label is not None:
+        raise ValueError(
+            f"pos_label={pos_label!r} names a class, but loss={loss!r} takes numbers; leave it out"
+        )
+    return _numbers(series, loss)
+
+
+def coded(y, n, loss, classes):
+    """y (n,) of other rows as the fit coded it: classes -1 / 1 by the labels of the fit; one of
+    them alone will do.
+    """
+    if classes is None:
+        return response(y, n, loss)[0]
+    series = _complete(y, n)
+    negative, positive = ((series == label).to_numpy(dtype=bool) for label in classes)
+    unknown = np.flatnonzero(~(negative | positive))
+    if unknown.size:
+        raise ValueError(
+            f"y holds the label {shown(series.iloc[unknown[0]])}, which is not a class of the fit: "
+            f"it had {shown(classes[0])} and {shown(classes[1])}; pass rows of these classes"
+        )
+    return np.where(positive, 1.0, -1.0)
+
+
+def _complete(y, n):
+    """y as a Series of length n without missing values."""
+    if y is None:
+        raise ValueError("y is missing: pass one response per row of X")
+    check_table(y, "y")
+    refuse_masked(y, "y")
+    if isinstance(y, pd.DataFrame):
+        if y.shape[1] != 1:
+            raise ValueError(
+                f"y has {y.shape[1]} columns; pass one response, for example y[{y.columns[0]!r}]"
+            )
+        y = y.iloc[:, 0]
+    series = (
+        y
+        if isinstance(y, pd.Series)
+        else pd.Series(y)
+        if isinstance(y, (pd.api.extensions.ExtensionArray, pd.Index))
+        else None
+    )
+    values = np.asarray(y) if series is None else series
+    if series is None:
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(
+                f"y has shape {values.shape}; pass one response per row, a vector of length {n}"
+            )
+        series = pd.Series(values)
+    if len(series) != n:
+        raise ValueError(f"X has {n} rows but y has {len(series)}; pass one response per row")
+    if series.isna().any():
+        raise ValueError(
+            f"y has {int(series.isna().sum())} missing values of {n}, the first at position "
+            f"{int(np.flatnonzero(series.isna())[0])}; drop those rows from X and y"
+        )
+    return series
+
+
+def _labels(series, loss, pos_label=None):
+    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order, or with
+    `pos_label` as 1.
+    """
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        present = set(series.unique())
+        classes = [c for c in series.cat.categories if c in present]
+    else:
+        classes = list(series.unique())
+        try:
+            classes = sorted(classes)
+        except TypeError as error:
+            raise TypeError(
+                f"y mixes labels that cannot be sorted: {', '.join(map(shown, classes[:4]))}; "
+                "convert them to one type, for example y.astype(str)"
+            ) from error
+    if any(isinstance(c, (float, np.floating)) and not np.isfinite(c) for c in classes):
+        finite(series.to_numpy(dtype=np.float64), "y")
+    if len(classes) == 1:
+        raise ValueError(f"y has one class only, {shown(classes[0])}; loss={loss!r} needs two")
+    if len(classes) > 2:
+        raise ValueError(
+            f"y has {len(classes)} classes "
+            f"({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one "
+            "against the rest with "
+            "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))"
+        )
+    if pos_label is not None:
+        if pos_label not in classes:
+            raise ValueError(
+                f"pos_label={shown(pos_label)} is not a class of y, which has "
+                f"{shown(classes[0])} and {shown(classes[1])}; name one of these"
+            )
+        classes = sorted(classes, key=lambda label: label == pos_label)
+    out = np.where((series == classes[1]).to_numpy(dtype=bool), 1.0, -1.0)
+    return out, tuple(classes), []
+
+
+def _numbers(series, loss):
+    """A real response."""
+    types = pd.api.types
+    if (
+        isinstance(series.dtype, pd.CategoricalDtype)
+        or types.is_bool_dtype(series.dtype)
+        or not types.is_numeric_dtype(series.dtype)
+        or types.is_complex_dtype(series.dtype)
+    ):
+        if types.is_object_dtype(series.dtype) and all(
+            isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in series
+        ):
+            series = series.astype(float)
+        else:
+            raise ValueError(
+                f"y has dtype {series.dtype}, loss={loss!r} needs real numbers; for two classes "
+                "use loss='logistic'"
+            )
+    out = finite(series.to_numpy(dtype=np.float64, na_value=np.nan), "y")
+    top = float(np.abs(out).max())
+    if top > LARGEST or 0 < top < 1 / LARGEST:
+        raise ValueError(
+            f"y has values up to {top:.3g} in size, whose squares leave the range of floating "
+            "point numbers; rescale y"
+        )
+    notes = []
+    if loss == "poisson":
+        if (out < 0).any():
+            raise ValueError(
+                f"y has {(out < 0).sum()} negative values (smallest {out.min():g}); loss='poisson' "
+                "needs counts >= 0"
+            )
+    elif np.unique(out[:1000]).size == 2 and np.unique(out).size == 2:
+        notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
+    return out.copy(), None, notes
+
+
+def which(value, names, name):
+    """Column indices (sorted, unique) from names, integer indices or a boolean mask."""
+    p = len(names)
+    if value is None:
+        return np.empty(0, dtype=np.int64)
+    refuse_masked(value, name)
+    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
+        value = [value]
+    try:
+        value = list(value)
+    except TypeError as error:
+        raise TypeError(
+            f"{name} takes column names, integer indices or a boolean mask of length p = {p}, got "
+            f"{value!r}"
+        ) from error
+    if len(value) == p and all(isinstance(v, (bool, np.bool_)) for v in value):
+        return np.flatnonzero(value).astype(np.int64)
+    at, out = _places([v for v in value if isinstance(v, str)], names), []
+    for v in value:
+        if isinstance(v, str):
+            if v not in at:
+                raise ValueError(
+                    f"{name}: there is no column {v!r}; the columns are "
+                    f"{', '.join(names[:8])}{', ...' if p > 8 else ''}"
+                )
+            out.append(at[v])
+        elif isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)):
+            if not -p <= v < p:
+                raise ValueError(f"{name}: column index {v} is out of range for p = {p} columns")
+            out.append(int(v) % p)
+        else:
+            raise TypeError(
+                f"{name} takes column names, integer indices or a boolean mask of length p = {p}, "
+                f"got {v!r}"
+            )
+    return np.unique(np.array(out, dtype=np.int64))
+
+
+def _places(wanted, names):
+    """{name: position}, the first of that name, for those of the wanted names that exist."""
+    if isinstance(names, list):
+        return {n: j for j, n in reversed(list(enumerate(names)))} if wanted else {}
+    out = {}
+    for name in wanted:
+        try:
+            out[name] = names.index(name)
+        except ValueError:
+            continue
+    return out
+
+
+def bound(value, names, name, default):
+    """Bounds (p,) from a scalar, a vector, or a dict / Series by column name; NaN is refused."""
+    p = len(names)
+    if by_label(value):
+        out = np.full(p, default)
+        for key, v in dict(value).items():
+            out[which(key, names, name)] = number(v, f"{name}[{key!r}]")
+    else:
+        out = vector(value, p, name, "column of X").copy()
+    if np.isnan(out).any():
+        raise ValueError(f"{name} contains NaN; use {default} for no bound")
+    return out
+
+
+def sample_weights(value, n):
+    """Nonnegative weights (n,), not all zero."""
+    if value is None:
+        return np.ones(n)
+    out = finite(vector(value, n, "sample_weight"), "sample_weight").copy()
+    if (out < 0).any():
+        raise ValueError(
+            f"sample_weight has {(out < 0).sum()} negative values (smallest {out.min():g}); "
+            "weights must be >= 0, 0 leaves a row out"
+        )
+    if not out.any():
+        raise ValueError(
+            "sample_weight is zero in every row; give at least one row a positive weight"
+        )
+    return out
+
+
+def _offset(value, weights, loss):
+    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
+    out = finite(vector(value, weights.size, "offset"), "offset")
+    most = 700.0 if loss == "poisson" else LARGEST
+    top = float(np.abs(out[weights > 0]).max())
+    if top > most:
+        why = "exp(offset) would" if loss == "poisson" else "their losses"
+        raise ValueError(
+            f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
+            "numbers; "
+            + ("give the logarithm of the exposure" if loss == "poisson" else "rescale it")
+        )
+    return out
+
+
+def class_weights(value, classes, loss):
+    """None, "balanced" or the pair of weights of (negative, positive)."""
+    if value is None:
+        return None
+    if classes is None:
+        raise ValueError(
+            f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
+            "sample_weight"
+        )
+    if isinstance(value, str):
+        if value != "balanced":
+            raise ValueError(
+                f"class_weight={value!r} is not known; use 'balanced' or a dict {{label: weight}}"
+            )
+        return value
+    if not isinstance(value, dict):
+        raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
+    unknown = [key for key in value if key not in classes]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown[0]!r}, which is not a class; the classes are "
+            f"{shown(classes[0])} and {shown(classes[1])}"
+        )
+    pair = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
+    if not all(np.isfinite(w) and w > 0 for w in pair):
+        raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
+    return pair
+
+
+def parse(
+    X,
+    y,
+    *,
+    loss,
+    fit_intercept,
+    standardize,
+    sample_weight,
+    class_weight,
+    offset,
+    lower,
+    upper,
+    always_include,
+    exclude,
+    penalty_factor,
+    feature_names,
+    gamma,
+    delta,
+    groups=None,
+    pos_label=None,
+    read=True,
+):
+    """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked
+    through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0.
+    delta=None: the threshold 1 stands in for the one that `solve` finds.
+    """
+    X = X.X if isinstance(X, Encoded) else X
+    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
+    if feature_names is not None and (
+        isinstance(feature_names, (str, bytes)) or not np.iterable(feature_names)
+    ):
+        raise TypeError(
+            f"feature_names={feature_names!r} must be a sequence of names, one per column of X"
+        )
+    design, names, _, notes = as_design(X, feature_names)
+    if read:
+        check_finite(design, names)
+    target, classes, more = response(y, design.n, loss, pos_label)
+    notes = [*notes, *more]
+    weights = sample_weights(sample_weight, design.n)
+    if not read and not weights.all():
+        check_finite(design, names)
+    shift = None if offset is None else _offset(offset, weights, loss)
+    record = make_loss(
+        loss, number(gamma, "gamma"), 1.0 if delta is None else number(delta, "delta")
+    )
+    if groups is None:
+        factor, forced, out = _priced(penalty_factor, always_include, exclude, names)
+    else:
+        groups = make_groups(groups, names)
+        groups, factor, forced, out = priced(
+            groups,
+            group_factor(penalty_factor, groups, names),
+            always_include,
+            exclude,
+            lambda value, name: which(value, names, name),
+        )
+    excluded = np.zeros(design.p, dtype=bool)
+    excluded[out] = True
+    low, high = bound(lower, names, "lower", -np.inf), bound(upper, names, "upper", np.inf)
+    _check_box(low, high, forced, excluded, names)
+    data = Data(
+        design=design,
+        y=target,
+        loss=record,
+        weights=weights,
+        class_weight=class_weights(class_weight, classes, loss),
+        offset=shift,
+        intercept=flag(fit_intercept, "fit_intercept"),
+        standardize=flag(standardize, "standardize"),
+        lower=low,
+        upper=high,
+        factor=factor,
+        forced=forced,
+        excluded=excluded,
+        names=names,
+        classes=classes,
+        groups=groups,
+    )
+    full = row_weights(data)
+    if classes is not None and np.unique(target[full > 0]).size < 2:
+        raise ValueError(
+            "y has one class only on the rows with positive weight; a classification needs both"
+        )
+    if loss == "poisson" and not (full @ target > 0):
+        raise ValueError(
+            "y is zero in every row with positive weight; loss='poisson' has no finite intercept "
+            "then"
+        )
+    by_name = (
+        isinstance(X, pd.DataFrame)
+        or (feature_names is None and isinstance(getattr(X, "names", None), list))
+    ) and not any("renamed" in n or "repeat" in n for n in notes)
+    return (
+        data,
+        notes,
+        by_name,
+        y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
+    )
+
+
+def _priced(penalty_factor, always_include, exclude, names):
+    """(factor (p,), forced, excluded) of single columns: indices from names, masks and factors of 0
+    and inf.
+    """
+    p = len(names)
+    if by_label(penalty_factor):
+        factor = np.ones(p)
+        for key, value in dict(penalty_factor).items():
+            factor[which(key, names, "penalty_factor")] = number(value, f"penalty_factor[{key!r}]")
+    else:
+        factor = (
+            np.ones(p)
+            if penalty_factor is None
+            else vector(penalty_factor, p, "penalty_factor", "column of X").copy()
+        )
+    if np.isnan(factor).any() or (factor < 0).any():
+        raise ValueError(
+            "penalty_factor must be >= 0 (0: always in, inf: never in), got NaN or negative values"
+        )
+    forced = np.union1d(
+        which(always_include, names, "always_include"), np.flatnonzero(factor == 0)
+    ).astype(np.int64)
+    out = np.union1d(which(exclude, names, "exclude"), np.flatnonzero(np.isinf(factor))).astype(
+        np.int64
+    )
+    both = np.intersect1d(forced, out)
+    if both.size:
+        raise ValueError(
+            f"always_include and exclude both name {', '.join(names[j] for j in both[:5])}; a "
+            "column is either in or out"
+        )
+    factor[forced] = 0.0
+    return factor, forced, out
+
+
+def _check_box(low, high, forced, excluded, names):
+    bad = np.flatnonzero(low > high)
+    if bad.size:
+        j = bad[0]
+        raise ValueError(
+            f"lower > upper for {bad.size} columns, the first {names[j]}: {low[j]:g} > "
+            f"{high[j]:g}; swap them"
+        )
+    bad = np.flatnonzero((np.isposinf(low) | np.isneginf(high)) & ~excluded)
+    if bad.size:
+        j = bad[0]
+        raise ValueError(
+            f"lower and upper leave no number for {names[j]}: [{low[j]:g}, {high[j]:g}]; give "
+            "finite bounds, or -inf and inf for none"
+        )
+    free = ~excluded
+    free[forced] = False
+    bad = np.flatnonzero(free & ((low > 0) | (high < 0)))
+    if bad.size:
+        j = bad[0]
+        raise ValueError(
+            f"the box of {names[j]} is [{low[j]:g}, {high[j]:g}] and leaves out 0, so the column "
+            "could not be left out; widen it, or put the column into always_include"
+        )
+
+
+def constant_notes(data, problem):
+    """Notes about columns that are never chosen, because they are constant (or, under `derived`
+    names, products that are).
+    """
+    constant = np.flatnonzero(~problem.usable & ~data.excluded)
+    if not constant.size:
+        return []
+    more = " or products of them" if (problem.square[constant] > 0).any() else ""
+    return [
+        f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: "
+        + some(constant, data.names)
+    ]
+
+
+def again(path, X, y):
+    """Data for a loaded path from X and y given anew; weights and offset of the fit are not stored,
+    so such paths need a new fit.
+    """
+    meta = path.meta
+    if isinstance(meta.names, Derived) or meta.formula is not None:
+        X, _ = path._new_design(X)
+    if meta.has_offset or meta.weighted:
+        raise ValueError(
+            "the path was fitted with an offset or weights, which a path file does not hold; fit "
+            "again to use this method"
+        )
+    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
+    data, *_ = parse(
+        X,
+        y,
+        loss=meta.loss,
+        fit_intercept=meta.intercept,
+        standardize=meta.standardize,
+        sample_weight=None,
+        class_weight=None,
+        offset=None,
+        lower=meta.lower,
+        upper=meta.upper,
+        always_include=meta.forced,
+        exclude=np.flatnonzero(meta.excluded),
+        penalty_factor=meta.factor,
+        feature_names=None if named else meta.names,
+        gamma=meta.loss_parameter or 0.25,
+        delta=meta.loss_parameter,
+        pos_label=None if meta.classes is None else meta.classes[1],
+    )
+    return replace(data, groups=meta.groups)

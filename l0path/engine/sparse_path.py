@@ -1,0 +1,421 @@
+"""Every size 0..max_k by a k-sparse solver: sweeps with warm starts on the working columns, then
+one batched read of all columns that says which must join.
+
+Solvers run on the working columns W because a read of the full matrix costs as much as hundreds of
+their steps: what a solver asserts (a fixed point of its map, a bound) is then checked over all p
+columns for every size in one product, columns that would change it enter W, and the sizes they
+touch go on from where they were. A solver that is `everywhere` works on all columns and needs no
+check; one that is `two_way` ends where its start leads it, so sizes are also entered from above;
+`taken` columns may join for one size at a time.
+"""
+
+import time
+
+import numpy as np
+
+from ..core import threads
+from ..core.status import End, FitStatus, Optimality
+from ..exchange import local_search
+from ..exchange.gram_neighbourhood import ExactMover
+from ..exchange.local_search import LocalSearch, Store
+from ..exchange.refit_neighbourhood import ConfirmedMover
+from ..working_set.columns import READ
+from ..working_set.starts import scale_of, seed_at
+
+ROUNDS = 30  # reads of X after which what still changes is left unverified
+
+
+def outside(model, solver, outcomes):
+    """For each outcome its best columns (solver.taken) outside W that pass the solver's threshold,
+    and their scores, descending: one read of X for all of them.
+    """
+    p = model.problem
+    R = np.column_stack([solver.right_side(outcome) for outcome in outcomes])
+    edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
+    least = (
+        np.array([solver.reach(edge) for edge in edges])
+        if hasattr(solver, "reach") and hasattr(p.X, "correlate_above")
+        else None
+    )
+    found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
+    step = max(256, READ // R.shape[1])
+    for left in range(0, p.X.p, step):
+        block = slice(left, min(left + step, p.X.p))
+        pulls = -(
+            p.X.correlate(R, block.start, block.stop)
+            if least is None
+            else p.X.correlate_above(R, least, block.start, block.stop)
+        ).T
+        out = p.usable[block] & (model.where[block] < 0)
+        for i, outcome in enumerate(outcomes):
+            score = np.where(out, solver.scores(outcome, pulls[i], block), -1.0)
+            over = np.flatnonzero(score > edges[i])
+            score, J = (
+                np.concatenate([found[i][0], score[over]]),
+                np.concatenate([found[i][1], left + over]),
+            )
+            best = np.lexsort((J, -score))[: max(solver.taken, outcome.fit.support.size)]
+            found[i] = score[best], J[best]
+    model.reads += 1
+    return found
+
+
+def solve_size(model, k, *, lambda1, lambda2, settings, start=None, poll=lambda: None, watch=None):
+    """Outcome of one size over all p columns, from a Fit (default: forced columns only): rounds of
+    solving on W and checking.
+    """
+    model.grow(model.problem.forced)
+    null = model.null(lambda1, lambda2)
+    solver = settings.solver(model, lambda1, lambda2, scale_of(model, null))
+    if not solver.everywhere and model.width <= model.problem.forced.size + k:
+        seed_at(model, null, max(100, 4 * k))
+    if start is not None:
+        model.grow(start.support)
+    outcome, steps = solver.solve(k, null if start is None else start, poll, watch), 0
+    for _ in range(0 if solver.everywhere else ROUNDS):
+        steps += outcome.iterations
+        ((score, J),) = outside(model, solver, [outcome])
+        outcome = solver.judge(outcome, score)
+        if outcome.proven or not model.grow(J[: solver.taken]):
+            break
+        outcome = solver.solve(k, outcome.fit, poll, watch)
+    return outcome if solver.everywhere else outcome._replace(iterations=steps)
+
+
+class SparsePath:
+    """Every size 0..max_k at one (lambda1, lambda2), for a settings record that has `check` and
+    `solver`; `run` fills `store`, `outcomes` and `rounds`, and what is there when it is interrupted
+    stays.
+
+    A size is verified when no column outside W would change what its solver asserts. on_verified(k,
+    fit) hears of each once; supports: sets of columns that compete for their sizes.
+    """
+
+    def __init__(
+        self,
+        model,
+        *,
+        lambda1,
+        lambda2,
+        max_k,
+        settings,
+        clock,
+        on_verified=None,
+        rng=None,
+        supports=(),
+    ):
+        self.model, self.lambda1, self.lambda2, self.settings, self.clock = (
+            model,
+            float(lambda1),
+            float(lambda2),
+            settings,
+            clock,
+        )
+        self.on_verified, self.supports = on_verified or (lambda k, fit: None), supports
+        problem = model.problem
+        model.grow(problem.forced)
+        null = model.null(self.lambda1, self.lambda2)
+        self.scale = scale_of(model, null)
+        self.solver = settings.solver(model, lambda1, lambda2, self.scale)
+        free = int(problem.usable.sum()) - problem.forced.size
+        self.store = Store(
+            null, problem.forced.size, min(max_k, free), self.scale, perfect=problem.perfect
+        )
+        self.outcomes, self.verified, self.rounds = {}, {0: null.support.tobytes()}, []
+        search = LocalSearch()
+        self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
+        self.mover = (
+            ExactMover(model, lambda2, max_k, self.scale, search)
+            if self.exact
+            else ConfirmedMover(model, lambda1, lambda2, self.scale, search)
+        )
+
+    def run(self):
+        """Rounds of solving on W and checking over all columns."""
+        with (
+            threads.one_blas_thread()
+        ):  # products on W are small; full-width ones use the design's own threads
+            self._run()
+
+    def _run(self):
+        store, null = self.store, self.store.fits[0]
+        self.on_verified(0, null)
+        if (
+            FitStatus.SEPARATED in null.flags
+            or store.last == 0
+            or store.perfect(null.value, self.scale)
+        ):
+            store.finish(
+                0, FitStatus.SEPARATED if FitStatus.SEPARATED in null.flags else End.SATURATED
+            )
+            return
+        if (
+            not self.solver.everywhere
+            and self.model.width <= self.model.problem.forced.size + store.last
+        ):
+            seed_at(self.model, null, max(100, 4 * store.last))
+        for support in self.supports:
+            self.offer_support(support)
+        stale = set(range(1, store.last + 1))
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            self.sweep(sorted(stale), -1)
+            if not self.solver.everywhere:
+                if self.solver.two_way:
+                    self.sweep(sorted(stale - {store.last}, reverse=True), 1)
+                if self.settings.polish:
+                    self.polish()
+                elif getattr(self.solver, "nests", False):
+                    self.nest()
+            solved, todo = (
+                time.perf_counter(),
+                [
+                    k
+                    for k in sorted(self.outcomes)
+                    if k in store.fits and self.verified.get(k) != store.fits[k].support.tobytes()
+                ],
+            )
+            stale = self.verify(todo)
+            self.rounds.append(
+                {
+                    "reads": self.model.reads,
+                    "working": self.model.width,
+                    "members": self.model.members,
+                    "tables": self.model.tables,
+                    "refits": self.model.refits,
+                    "checked": len(todo),
+                    "verified": len(self.verified),
+                    "search_seconds": solved - started,
+                    "verify_seconds": time.perf_counter() - solved,
+                    **getattr(self.solver, "profile", dict)(),
+                }
+            )
+            if not stale:
+                return
+
+    def sweep(self, sizes, side):
+        """Solve sizes in turn: from their own fit first where they have one, and from the fit one
+        size below (side = -1) or above (1).
+        """
+        for k in sizes:
+            if k > self.store.last:
+                continue
+            starts = [self.store.fits.get(k) if side < 0 else None, self.store.fits.get(k + side)]
+            if starts[0] is None and starts[1] is None:
+                starts[1] = self.store.fits[max(j for j in self.store.fits if j < k)]
+            if not self.solver.two_way and starts[0] is not None:
+                starts = starts[:1]
+            for start in starts:
+                if start is not None and k <= self.store.last:
+                    self.clock.poll()
+                    self.keep(k, self.solver.solve(k, start, self.clock.poll))
+            if not self.settings.paper_defaults:
+                self.fall(k)
+
+    def fall(self, k):
+        """See that one more column costs nothing: where size k is worse than k - 1, the best
+        addition to the latter takes its place.
+        """
+        below, held = self.store.fits.get(k - 1), self.store.fits.get(k)
+        if (
+            below is None
+            or held is None
+            or held.value <= below.value + self.store.tolerance(below.value)
+            or FitStatus.SEPARATED in below.flags
+        ):
+            return
+        new = self.mover.forward(below, polish=False)
+        if new is not None:
+            self.keep(k, self.solver.solve(k, new, self.clock.poll))
+
+    def nest(self):
+        """Let the cheapest removal from every size, and the best addition to it, compete for the
+        sizes beside it.
+        """
+        for step, sizes, side in (
+            (self.mover.backward, range(self.store.last, 1, -1), -1),
+            (self.mover.forward, range(1, self.store.last), 1),
+        ):
+            for k in sizes:
+                fit = self.store.fits.get(k)
+                if (
+                    fit is not None
+                    and k + side in self.store.fits
+                    and FitStatus.SEPARATED not in fit.flags
+                ):
+                    self.clock.poll()
+                    new = step(fit, polish=False)
+                    if new is not None and new.value < self.store.fits[k + side].value:
+                        self.keep(k + side, self.solver.solve(k + side, new, self.clock.poll))
+
+    def keep(self, k, outcome):
+        """Let an outcome compete for its size; of equal fits the later one is kept, whose step or
+        dual point knows more columns.
+        """
+        held = self.outcomes.get(k)
+        if (
+            self.store.offer(outcome.fit)
+            or held is None
+            or (
+                k in self.store.fits
+                and outcome.fit.support.tobytes() == self.store.fits[k].support.tobytes()
+            )
+        ):
+            self.outcomes[k] = outcome
+        elif outcome.alpha is not None:  # a worse fit, maybe a better bound
+            self.outcomes[k] = outcome._replace(fit=self.store.fits[k])
+        for j in [j for j in self.outcomes if j not in self.store.fits]:
+            del self.outcomes[j]
+
+    def polish(self):
+        """One local search over the sizes (swaps with refit, on W), then the solver from what it
+        found.
+        """
+        local_search.search(
+            self.store, self.mover, LocalSearch(effort="fast"), set(), self.clock.poll
+        )
+        for k in range(1, self.store.last + 1):
+            fit = self.store.fits.get(k)
+            if (
+                fit is None
+                or FitStatus.SEPARATED in fit.flags
+                or (k in self.outcomes and self.outcomes[k].fit is fit)
+            ):
+                continue
+            self.clock.poll()
+            self.keep(k, self.solver.solve(k, fit, self.clock.poll))
+
+    def verify(self, sizes):
+        """Check sizes over all columns: those that no column outside W would change are verified,
+        the others (a set) are to be solved again on the larger W.
+        """
+        fits, stale = self.store.fits, set()
+        if self.solver.everywhere:
+            for k in sizes:
+                self._settle(k)
+            return stale
+        sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
+        if not sizes:
+            return stale
+        self.clock.poll()
+        found = outside(
+            self.model, self.solver, [self.outcomes[k]._replace(fit=fits[k]) for k in sizes]
+        )
+        better, joining = self.exchanged(sizes) if self.settings.polish else set(), []
+        for k, (score, J) in zip(sizes, found, strict=True):
+            if k not in fits:  # a swap ended the sizes before it
+                continue
+            self.outcomes[k] = self.solver.judge(self.outcomes[k]._replace(fit=fits[k]), score)
+            if k in better:
+                continue
+            if self.outcomes[k].proven or not J.size:
+                self._settle(k)
+            else:
+                stale.add(k)
+                joining.append(J[: self.solver.taken])
+        grew = bool(joining) and self.model.grow(np.unique(np.concatenate(joining)))
+        return better | stale if grew else better
+
+    def exchanged(self, sizes):
+        """Swaps with refit over all p columns, as `SupportPath` checks them: what the working
+        columns lack joins them, and the sizes (a set) that this improves take the swaps. A read or
+        two of X.
+        """
+        store, model, search = self.store, self.model, self.mover.settings
+        sizes = [k for k in sizes if not (k in self.outcomes and self.outcomes[k].proven)]
+        if not sizes:
+            return set()
+        fits = [store.fits[k] for k in sizes]
+        ceilings = [-store.tolerance(fit.value) if self.exact else 1e300 for fit in fits]
+        keep = [
+            self.solver.taken
+            if self.exact
+            else local_search.pairs_tried(search, model.problem.n_eff, fit.support.size)
+            for fit in fits
+        ]
+        found = model.violators(
+            fits,
+            [1e300] * len(fits),
+            lambda1=self.lambda1,
+            lambda2=self.lambda2,
+            ceilings=ceilings,
+            keep=keep,
+        )
+        model.grow(
+            np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
+        )
+        better = set()
+        for k, fit, candidates in zip(sizes, fits, found, strict=True):
+            self.clock.poll()
+            if (
+                candidates
+                and k in store.fits
+                and store.offer(
+                    self.mover.polish(fit) if self.exact else self.mover.polish(fit, thorough=True)
+                )
+            ):
+                better.add(k)
+        return better
+
+    def _settle(self, k):
+        """Mark a size verified and tell the listener, where the solver came to an end of its
+        own.
+        """
+        if self.outcomes[k].status == "max_iter" and self.outcomes[k].alpha is None:
+            return
+        key = self.store.fits[k].support.tobytes()
+        if self.verified.get(k) != key:
+            self.verified[k] = key
+            self.on_verified(k, self.store.fits[k])
+
+    def optimality(self, k):
+        """ "global" where the gap is closed, "stationary": coefficients are the best on the
+        support, which a solver's map over all columns keeps; else "unverified".
+        """
+        if self.solver.closed(k, self.store.fits[k]):
+            return Optimality.GLOBAL
+        return (
+            Optimality.STATIONARY
+            if self.verified.get(k) == self.store.fits[k].support.tobytes()
+            else Optimality.UNVERIFIED
+        )
+
+    def bound(self, k):
+        """What no fit of size k falls below, NaN where the solver has no dual or all columns were
+        not read yet (an outcome's own bound knows the working columns only).
+        """
+        return self.solver.bounds.get(k, float("nan"))
+
+    def dual_slopes(self):
+        """(n, m): the dual points of the sizes, weights included; m = 0 where the solver has
+        none.
+        """
+        found = [
+            outcome.alpha
+            for _, outcome in sorted(self.outcomes.items())
+            if outcome.alpha is not None
+        ]
+        return (
+            self.model.problem.weights[:, None] * np.column_stack(found)
+            if found
+            else np.empty((self.model.problem.X.n, 0))
+        )
+
+    def next_value(self):
+        """Value of one more column than the last size, by its best addition in W, which the columns
+        of largest slope there join first; None when there is none.
+        """
+        seed_at(self.model, self.store.fits[self.store.last], 20)
+        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
+        return None if new is None else new.value
+
+    def supports_found(self):
+        """Supports worth offering to another slice."""
+        return [fit.support for k, fit in self.store.fits.items() if k]
+
+    def offer_support(self, support):
+        """Let a support from elsewhere compete for its size."""
+        k = support.size - self.model.problem.forced.size
+        if 0 < k <= self.store.last:
+            self.model.grow(support)
+            self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))

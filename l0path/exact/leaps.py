@@ -1,0 +1,387 @@
+"""Leaps and bounds: the best least squares models of a size, or of a lambda0, of few columns with
+more rows than columns or a ridge.
+
+    value of a set T:  1/2 sum_i w_i y_i^2 - 1/2 q_T' inv(S_TT) q_T + lambda0 sum_T f_j,    S = Z'diag(w)Z + 2 lambda2 I,  q = Z'diag(w)y
+
+No set of the candidates of a node is below the value of all of them, and one of at most t has to
+leave candidates out, which costs. The candidate that costs most to leave out joins, its subtree is
+searched, then it leaves; the last two columns of a set are found by a scan of all pairs.
+
+Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound by the value of all candidates and
+    for inverses beside products, pivot by pivot; Gatu & Kontoghiorghes (Journal of Computational
+    and
+Graphical Statistics 15, 2006) for the order of candidates by what their leaving costs, made anew
+near the root. Differences: the order is made at every node, because with the inverse it costs no
+factorisation; the bound adds what the (t + 1)th costliest candidate, or two of the t + 2 costliest,
+cost to leave out, or what a diagonal taken out of S says of all that leave (with a ridge 0.1 in
+unit-variance columns, a tenth of the nodes at p = 100); one size (or lambda0) is searched at a
+time, from the best model known.
+"""
+
+import math
+from collections import deque
+from itertools import islice
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs, solve_triangular
+
+from ..core.threads import one_blas_thread, run_each
+from ..problem.problem import EPS
+from .leaps_kernels import Space, Stack, search
+from .tree import Contest
+
+# searches side by side: their number does not depend on that of threads, so neither does what they
+# find
+WORKERS = 4
+PORTION = 4e6  # entries of matrices that a worker visits between polls: about 5 ms
+DEPENDENT = (
+    1e-8  # pivot of a unit column given others, below which it counts as a combination of them
+)
+NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
+TASKS = 512  # searches that are made ready at a time, where dependent columns split one
+MOST_SEARCHES = 1 << 16  # of them at most
+DEALS_BETWEEN_POLLS = 64  # of them that are looked at between polls
+LARGEST = 200  # columns at most: every open level holds two matrices
+
+
+def searchable(dual):
+    """Why `Leaps` cannot search a problem, or ""."""
+    problem = dual.problem
+    if not problem.quadratic:
+        return f"leaps and bounds needs a squared loss, not {type(problem.loss).__name__.lower()}"
+    if dual.lambda1 > 0:
+        return f"leaps and bounds needs lambda1 = 0, not {dual.lambda1}"
+    used = _used(dual)
+    if np.isfinite(dual.lower[used]).any() or np.isfinite(dual.upper[used]).any():
+        return "leaps and bounds needs coefficients without bounds"
+    return (
+        f"leaps and bounds takes {LARGEST} columns at most, not {used.sum()}"
+        if used.sum() > LARGEST
+        else ""
+    )
+
+
+def _used(dual):
+    return dual.problem.usable & ((dual.lower != 0) | (dual.upper != 0))
+
+
+class Task:
+    """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur
+    complement, B, c, b, price, value of the columns that are in, prices paid, and least, a bound.
+    """
+
+    def __init__(self, into, ident, S, c, price, value, paid):
+        self.into, self.ident, self.S, self.c, self.price, self.value, self.paid = (
+            into,
+            ident,
+            S,
+            c,
+            price,
+            value,
+            paid,
+        )
+        L = np.linalg.cholesky(S) if ident.size else np.empty((0, 0))
+        half = solve_triangular(L, np.eye(ident.size), lower=True) if ident.size else L
+        self.B = half.T @ half
+        self.b = half.T @ (half @ c)
+        self.full = value - float(np.sum((half @ c) ** 2))
+        self.least = self.full + paid
+        self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + len(into)
+
+
+class Worker:
+    """A search under way: stack, space, and the levels base .. f that are open (none where f <
+    base).
+    """
+
+    def __init__(self, m, size, levels, delta):
+        rows, matrices = (levels, m), (levels, m, m)
+        self.stack = Stack(
+            np.zeros(matrices),
+            np.zeros(matrices),
+            np.zeros(rows),
+            np.zeros(rows),
+            np.zeros(rows),
+            np.zeros(rows, dtype=np.int64),
+            np.zeros(levels),
+            np.zeros(levels),
+            np.zeros(levels),
+            np.full(levels, math.inf),
+            np.zeros(levels, dtype=np.int64),
+            np.full(levels, -1),
+            np.full(size, -1),
+        )
+        notes = m * (m + 1) + 64
+        self.space = Space(
+            np.zeros(m),
+            np.zeros(m),
+            np.zeros(m),
+            np.zeros(m),
+            np.zeros(m + 1, dtype=np.int64),
+            np.zeros(m + 1),
+            delta,
+            np.zeros((notes, size), dtype=np.int16),
+            np.zeros(notes),
+        )
+        self.base, self.f, self.nodes = 0, -1, 0
+
+    @property
+    def open(self):
+        return self.f >= self.base
+
+    @property
+    def least(self):
+        return float(self.stack.least[self.base : self.f + 1].min(initial=math.inf))
+
+    def load(self, task):
+        """Begin a task."""
+        s, f, m = self.stack, len(task.into), task.ident.size
+        s.S[f, :m, :m], s.B[f, :m, :m], s.c[f, :m], s.b[f, :m], s.price[f, :m], s.ident[f, :m] = (
+            task.S,
+            task.B,
+            task.c,
+            task.b,
+            task.price,
+            task.ident,
+        )
+        s.F[f], s.R[f], s.paid[f], s.least[f], s.m[f], s.took[f] = (
+            task.full,
+            task.value,
+            task.paid,
+            task.least,
+            m,
+            -1,
+        )
+        s.into[:f] = task.into
+        self.base = self.f = f
+
+    def share(self, other):
+        """Take over the uppermost open level of another worker that has more than one."""
+        f = other.base
+        for mine, its in zip(self.stack[:-1], other.stack[:-1], strict=True):
+            mine[f] = its[f]
+        self.stack.into[:f] = other.stack.into[:f]
+        self.base = self.f = f
+        other.base += 1
+
+    def work(self, size, threshold, shrink, slack, limit):
+        """Search on for a portion; returns [(value, set)] of what was noted."""
+        self.f, _, number, nodes = search(
+            self.stack,
+            self.space,
+            self.base,
+            self.f,
+            size,
+            threshold,
+            shrink,
+            slack,
+            PORTION,
+            limit,
+        )
+        self.nodes += nodes
+        return [(self.space.value[i], self.space.found[i].copy()) for i in range(number)]
+
+
+class Leaps(Contest):
+    """One search. dual: the problem, without the columns that are fixed (`searchable`); size
+    (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support
+    of the problem; settings: gap, relative, at which it ends, and node_limit; n_best: how many of
+    the best supports are wanted.
+
+    best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below
+        it (nor, for a size, with fewer columns). `run` may be called again to go on.
+    A set is called worse only beyond `margin`, what rounding of products, inverses and pivots can
+    hide:  (m + 16) eps v0 (sum_j sqrt(VIF_j))^2,  v0 the value without columns, VIF_j = S_jj
+    inv(S)_jj (pivots are exact for matrices perturbed by eps relative to their diagonals;
+    coefficients are at most sqrt(2 v0 inv(S)_jj), products with residuals at most sqrt(2 v0 S_jj)).
+    A column of which the columns that are in leave less than 1e-13 of the square adds nothing, as
+    in refits.
+    """
+
+    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=()):
+        reason = searchable(dual)
+        if reason:
+            raise ValueError(f"{reason}; search with Tree")
+        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = (
+            dual,
+            size,
+            lambda0,
+            refit,
+            settings,
+            n_best,
+        )
+        self.best, self.seen, self.nodes = [], set(), 0
+        with one_blas_thread():
+            S, c, value = self._products()
+            self.dependent = _rank(S)[0] < len(S)  # exactly or nearly
+            S, c, value = self._hold(S, c, value)
+            m = self.J.size
+            self.most = m if size is None else min(size, m)
+            spare = m - _rank(S)[0]
+            if (
+                sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1))
+                > MOST_SEARCHES
+            ):
+                raise ValueError(
+                    f"too many of {m} columns are linear combinations of others for leaps and "
+                    "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
+                )
+            self.margin, self.made, self.more = 0.0, 0, self._tasks(S, c, value)
+            self.tasks = deque(islice(self.more, TASKS))
+        levels = max(self.most + 1 if spare else self.most - 2, 1)
+        self.workers = [
+            Worker(max(m, 1), max(self.most, 1), levels, self.delta) for _ in range(WORKERS)
+        ]
+
+    def _products(self):
+        """(S, c, value of the empty model), columns scaled to unit diagonal and c by sqrt(1/2):
+        c_j^2 is what column j alone takes off; S - diag(delta) is positive semidefinite.
+        """
+        dual, problem = self.dual, self.dual.problem
+        J = np.flatnonzero(_used(dual))
+        Z = problem.X.columns(J)
+        ridge = dual.ridge[J] if dual.split is None else dual.ridge[J] - 0.5 * dual.split[J]
+        S = (problem.weights[:, None] * Z).T @ Z
+        S[np.diag_indices(J.size)] += 2.0 * np.maximum(ridge, 0.0)
+        scale = 1.0 / np.sqrt(np.diag(S))
+        c = math.sqrt(0.5) * scale * (Z.T @ (problem.weights * problem.y))
+        self.half = 0.5 * float(problem.weights @ problem.y**2)
+        self.J, self.delta = J, 2.0 * dual.ridge[J] * scale**2
+        self.price = np.zeros(J.size) if self.size is not None else self.lambda0 * problem.factor[J]
+        return S * np.outer(scale, scale), c, self.half
+
+    def _hold(self, S, c, value):
+        """Let the columns in that every model has: forced ones, and, at a lambda0, those without a
+        price.
+        """
+        held = np.isin(self.J, self.dual.problem.forced)
+        if self.size is None:
+            held |= self.price == 0
+        for j in np.flatnonzero(held):
+            S, c, value = _swept(S, c, value, j)
+        self.held, free = self.J[held], ~held
+        self.J, self.price, self.delta = self.J[free], self.price[free], self.delta[free]
+        return S[np.ix_(free, free)], c[free], value
+
+    def _tasks(self, S, c, value):
+        """The search, split at candidates that are combinations of others, until none is left:
+        those that are in make others add nothing. One after another, as they are asked for.
+        """
+        todo = [((), np.arange(self.J.size), S, c, value)]
+        while todo:
+            into, at, S, c, value = todo.pop()
+            nothing = np.diag(S) <= NOTHING
+            if nothing.any() and self.n_best == 1 and self.size is not None:
+                at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
+            rank, order = _rank(S)
+            if rank == at.size:
+                paid = float(self.price[list(into)].sum())
+                task = Task(into, at, S, c, self.price[at], value, paid)
+                spread = len(self.held) + task.spread
+                rounding = (self.J.size + len(self.held) + 16) * EPS * self.half * spread**2
+                self.margin, self.made = max(self.margin, rounding), self.made + 1
+                yield task
+                continue
+            d = order[rank]
+            rest = np.arange(at.size) != d
+            if len(into) < self.most:
+                T, x, v = _swept(S, c, value, d)
+                todo.append(((*into, int(at[d])), at[rest], T[np.ix_(rest, rest)], x[rest], v))
+            todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value))
+        self.more = None
+
+    @property
+    def lower(self):
+        """What nothing outside `best` is below."""
+        if self.more is not None:  # no value of searches that are still to be made is negative
+            return min(0.0, self.cutoff)
+        least = min(
+            [task.least for task in self.tasks]
+            + [worker.least for worker in self.workers if worker.open],
+            default=math.inf,
+        )
+        return min(least - self.margin, self.cutoff)
+
+    def run(self, poll=None):
+        """Search until nothing is open ("closed"), node_limit is met ("node_limit"), dependent
+        columns split it into too many searches ("too_many"), or poll() is True ("stopped").
+        """
+        limit = 1 << 62 if self.settings.node_limit is None else int(self.settings.node_limit)
+        shrink = 1.0 - 0.5 * self.settings.gap if self.n_best == 1 else math.inf
+        while True:
+            self._deal()
+            active = [worker for worker in self.workers if worker.open]
+            if not active and not self.tasks and (self.more is None or self.made >= MOST_SEARCHES):
+                return "closed" if self.more is None else "too_many"
+            if poll is not None and poll():
+                return "stopped"
+            if self.nodes >= limit:
+                return "node_limit"
+            if not active:
+                continue
+            threshold, rest, found = (
+                self.cutoff + self.margin,
+                min(limit - self.nodes, 1 << 60),
+                [()] * len(active),
+            )
+
+            def work(i, active=active, threshold=threshold, rest=rest, found=found):
+                share = rest // len(active) + (i < rest % len(active))
+                found[i] = active[i].work(self.most, threshold, shrink, 2.0 * self.margin, share)
+
+            run_each(work, len(active))
+            self.nodes = sum(worker.nodes for worker in self.workers)
+            for value, at in sorted(
+                (note for notes in found for note in notes), key=lambda note: note[0]
+            ):
+                self._look(value, at[at >= 0])
+
+    def _look(self, value, at):
+        """Offer the set at positions `at`, if it may be wanted; of several best sets all have the
+        full size.
+        """
+        if value < self.cutoff + self.margin and (
+            self.n_best == 1 or self.size is None or len(at) == self.most
+        ):
+            self.offer(np.concatenate([self.held, self.J[np.asarray(at, dtype=np.int64)]]))
+
+    def _deal(self):
+        """Give workers without work a task, or the uppermost open level of the worker with the
+        most.
+        """
+        deals = DEALS_BETWEEN_POLLS
+        for worker in self.workers:
+            if worker.open:
+                continue
+            while not worker.open and deals:
+                if not self.tasks and self.more is not None and self.made < MOST_SEARCHES:
+                    with one_blas_thread():
+                        self.tasks.extend(islice(self.more, 1))
+                if not self.tasks:
+                    break
+                task, deals = self.tasks.popleft(), deals - 1
+                if task.least < self.cutoff + self.margin:
+                    self._look(task.value + task.paid, task.into)
+                    worker.load(task)
+            if not worker.open:
+                busy = max(self.workers, key=lambda other: other.f - other.base)
+                if busy.f > busy.base:
+                    worker.share(busy)
+
+
+def _swept(S, c, value, j):
+    """S, c and the value after column j has joined; a column that others explain adds nothing."""
+    if S[j, j] <= NOTHING:
+        return S, c, value
+    r = S[:, j] / S[j, j]
+    return S - np.outer(r, S[j]), c - r * c[j], value - c[j] ** 2 / S[j, j]
+
+
+def _rank(S):
+    """(rank, order): columns `order` of which the first `rank` explain the others up to DEPENDENT
+    of their squares.
+    """
+    if not S.size:
+        return 0, np.empty(0, dtype=np.int64)
+    _, order, rank, _ = get_lapack_funcs("pstrf", (S,))(S, tol=DEPENDENT, lower=1)
+    return int(rank), order - 1

@@ -1,0 +1,631 @@
+"""Branch and bound for the best model of a size, or of a lambda0: perspective relaxations at the
+nodes, bounded over all columns by weak duality in batched reads.
+
+    lower = min over open nodes of their bounds  <=  optimum  <=  upper = the best model met
+
+A node holds columns that are in and columns that are out; its relaxation (`node_relaxation`) is
+solved on *working columns*, those that were ever nonzero in one, and its dual point is then
+correlated with all columns, many nodes in one read: columns that would take more off the bound than
+those counted become working ones, and columns that the node's bound fixes (`screening`, with the
+node's own bound) are in or out below it. The best node is split first, at the column whose z is
+closest to one half.
+
+Sources: Hazimeh, Mazumder & Saab (Mathematical Programming 196, 2022) for the tree, the node solver
+    and bounds from residuals, penalised with a box; Bertsimas & Shioda (Computational Optimization
+    and
+Applications 43, 2009) for sizes. Their tree for p columns needs a finite box; with a ridge ours
+does not.
+"""
+
+import heapq
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.threads import one_blas_thread
+from ..exchange.local_search import LocalSearch
+from ..problem.conjugates import smooth
+from ..problem.problem import EPS
+from ..relaxation.bounds import base, gains, largest, points_at
+from .node_newton import NodeNewton
+from .node_relaxation import relax
+
+# nodes split at a time, at most: their children share a read of X (four times as many where that is
+# a file)
+BATCH = 16
+TURNS = 60  # Newton steps of a relaxation
+LATER = 10  # of those below the root, for losses that are not quadratic
+ROUNDS = 8  # times a node is solved again with more working columns
+ENTERING = 30  # columns that become working ones for a node at a time
+ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is rounded to a model
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchAndBound:
+    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes
+    solved for a size or lambda0 at most, None for no limit.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters()
+    >>> path = l0path.fit(data.X, data.y, algorithm=l0path.solvers.BranchAndBound(gap=0.01), max_k=3)
+    >>> bool((path.table.gap <= 0.01).all())
+    True
+    """
+
+    gap: float = 1e-6
+    node_limit: int | None = None
+    start = LocalSearch()  # of the path whose models the searches start from
+
+    def __post_init__(self):
+        if (
+            isinstance(self.gap, bool)
+            or not isinstance(self.gap, (int, float, np.number))
+            or not 0 <= self.gap < math.inf
+        ):
+            raise ValueError(f"gap={self.gap!r} must be a number >= 0, relative to the objective")
+        if self.node_limit is not None and (
+            isinstance(self.node_limit, bool)
+            or not isinstance(self.node_limit, (int, np.integer))
+            or self.node_limit < 1
+        ):
+            raise ValueError(
+                f"node_limit={self.node_limit!r} must be a whole number >= 1, or None for no limit"
+            )
+
+
+class Node(NamedTuple):
+    """into, out: positions of columns in W that are in or out; at, b: the nonzero relaxed
+    coefficients; s: root of the price; shift: intercept; split: position to branch on, -1 for none.
+    """
+
+    bound: float
+    into: np.ndarray
+    out: np.ndarray
+    at: np.ndarray
+    b: np.ndarray
+    s: float
+    shift: float
+    split: int = -1
+
+
+class Working:
+    """The working columns W (w,), positions in them are for ever: Z (n, w), q = Z'diag(w)y, the
+    dual's terms, and for the squared loss G (w, w) = Z'diag(w)Z less the split.
+    """
+
+    def __init__(self, dual):
+        self.dual, self.W = dual, np.empty(0, dtype=np.int64)
+        self.position = np.full(dual.problem.X.p, -1)
+        self.Z, self.G, self.q, self.space = (
+            np.empty((dual.problem.X.n, 0), order="F"),
+            np.empty((0, 0)),
+            np.empty(0),
+            np.empty((0, 0)),
+        )
+        self.take()
+
+    def take(self):
+        dual, W = self.dual, self.W
+        self.ridge, self.lower, self.upper = (
+            np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper)
+        )
+        self.factor = np.where(
+            dual.counted[W], dual.problem.factor[W], 0.0
+        )  # forced columns cost nothing
+        self.counted = dual.counted[W]
+
+    def grow(self, J):
+        """Let columns J, in this order, become working ones."""
+        J = np.asarray(J, dtype=np.int64)
+        J = J[self.position[J] < 0]
+        if not J.size:
+            return
+        old, problem = self.W.size, self.dual.problem
+        self.W = np.concatenate([self.W, J])
+        self.position[J] = np.arange(old, self.W.size)
+        Z = np.empty((self.Z.shape[0], self.W.size), order="F")
+        Z[:, :old], Z[:, old:] = self.Z, problem.X.columns(J)
+        weighted = problem.weights[:, None] * Z[:, old:]
+        self.Z, self.q = Z, np.concatenate([self.q, weighted.T @ problem.y])
+        self.take()
+        if problem.quadratic:
+            self._gram(old, weighted)
+
+    def _gram(self, old, weighted):
+        """G with the working columns from position `old` on, which times the weights are
+        `weighted`.
+        """
+        w = self.W.size
+        G = np.empty((w, w))
+        G[:old, :old] = self.G
+        G[old:] = weighted.T @ self.Z
+        G[:, old:] = G[old:].T
+        if self.dual.split is not None:
+            G[np.arange(old, w), np.arange(old, w)] -= self.dual.split[self.W[old:]]
+        self.G = G
+        if self.space.shape[0] < w:
+            self.space = np.empty((2 * w, 2 * w))
+
+
+class Contest:
+    """The n_best best models that a search has met. best: [(value, what was kept)], ascending;
+    seen: supports that were offered; refit, settings, n_best as in `Tree`.
+    """
+
+    @property
+    def upper(self):
+        """Value of the worst model that is kept, infinite while fewer than n_best are known."""
+        return self.best[self.n_best - 1][0] if len(self.best) >= self.n_best else math.inf
+
+    @property
+    def cutoff(self):
+        """Nodes with a larger bound hold nothing that is wanted, up to half the gap asked for."""
+        return (
+            self.upper - 0.5 * self.settings.gap * abs(self.upper)
+            if math.isfinite(self.upper)
+            else math.inf
+        )
+
+    def offer(self, support):
+        """Let a support of the problem compete."""
+        key = np.sort(np.asarray(support, dtype=np.int64))
+        if key.tobytes() in self.seen:
+            return
+        self.seen.add(key.tobytes())
+        self.accept(*self.refit(key))
+
+    def accept(self, value, kept):
+        """Let a model of known value compete."""
+        if value < self.upper:
+            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[
+                : self.n_best
+            ]
+
+
+class Tree(Contest):
+    """One search. dual: the problem, without the columns that are fixed; size (chosen columns at
+    most) or lambda0; refit(support) -> (value, what is kept of it) for a support of the problem;
+    start: columns that work from the first node on; n_best: how many of the best supports are
+        wanted; around: (columns, m), only models that lack at most m of these columns are looked
+        for.
+
+    allowed: (p,) bool, the columns that may be split, None for all (`allow`); a node without a
+        fractional one among them rests, at the bound of its relaxation.
+    best: [(value, what was kept)] of the best supports so far, ascending; lower: no model is below
+        it (nor, for a size, with fewer columns). `run` may be called again to go on.
+    """
+
+    width = 0.0  # of a smoothed hinge, if there is one
+    # asked before the relaxation of a node that is not quadratic: True leaves it the bound it has
+    poll = None
+
+    def __init__(
+        self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=(), around=((), 0)
+    ):
+        problem = dual.problem
+        self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = (
+            dual,
+            size,
+            lambda0,
+            refit,
+            settings,
+            n_best,
+        )
+        self.loss = smooth(problem.loss)
+        self.work = Working(dual)
+        self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
+        self.columns = int(dual.counted.sum())
+        self.batch = (
+            (4 * BATCH, 1) if hasattr(problem.X.design, "memory_limit") else (BATCH, 4)
+            # nodes at a time: at most, and one in so many of those that wait; fewer reads where X
+            # is on
+            # disk
+        )
+        self.best, self.seen, self.allowed = [], set(), None
+        self.heap, self.nodes, self.count = [], 0, 0
+        self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
+        self.work.grow(np.union1d(problem.forced, np.union1d(start, self.near)))
+        self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
+
+    def _guess(self):
+        """The root's price: that at which `size` columns would leave zero by themselves."""
+        pull = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
+        ridge = np.median(self.work.ridge) if self.work.W.size else 1.0
+        return max(float(pull[min(self.size, pull.size - 1)]) if pull.size else 1.0, 1e-12) / (
+            2.0 * math.sqrt(max(ridge, 1e-12))
+        )
+
+    @property
+    def lower(self):
+        """What nothing outside `best` is below."""
+        return (
+            -math.inf
+            if not self.nodes
+            else min(self.heap[0][0] if self.heap else math.inf, self.cutoff)
+        )
+
+    def run(self, poll=None):
+        """Solve the root, if that is still to be done, and split nodes until the gap is closed
+        ("closed"), node_limit is met ("node_limit"), poll() is True ("stopped"), or the lowest node
+        may not be split ("resting").
+        """
+        limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
+        with one_blas_thread():
+            if not self.nodes:
+                empty = np.empty(0, dtype=np.int64)
+                self._settle(
+                    [
+                        Node(
+                            -math.inf,
+                            empty,
+                            empty,
+                            empty,
+                            np.empty(0),
+                            math.sqrt(self.lambda0) if self.size is None else self._guess(),
+                            0.0,
+                        )
+                    ]
+                )
+            self.poll = poll  # the root is solved at any rate
+            while self.heap and self.heap[0][0] < self.cutoff:
+                if poll is not None and poll():
+                    return "stopped"
+                if self.nodes >= limit:
+                    return "node_limit"
+                if self.heap[0][2].split < 0:
+                    return "resting"
+                if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(
+                    self.upper
+                ):
+                    return "closed"
+                nodes = []
+                most, share = self.batch
+                while (
+                    self.heap
+                    and len(nodes)
+                    < min(most, 1 + len(self.heap) // share, (limit - self.nodes + 1) // 2)
+                    and self.heap[0][0] < self.cutoff
+                    and self.heap[0][2].split >= 0
+                ):
+                    nodes.append(heapq.heappop(self.heap)[2])
+                self._settle([child for node in nodes for child in self._children(node)])
+        self.heap = []
+        return "closed"
+
+    def allow(self, columns):
+        """Let these columns, None for all, be split from now on, in all open nodes."""
+        self.allowed = None
+        if columns is not None:
+            self.allowed = np.zeros(self.dual.problem.X.p, dtype=bool)
+            self.allowed[columns] = True
+        heap, self.heap = self.heap, []
+        for bound, count, node in heap:
+            heapq.heappush(
+                self.heap,
+                (bound, count, node._replace(split=self._branch(node, *self._spread(node)))),
+            )
+
+    def fractional(self, node):
+        """(columns, their z) of a node's relaxation with 0 < z < 1, the largest first."""
+        z = self._z(node, *self._spread(node))
+        at = np.flatnonzero((z > 1e-7) & (z < 1 - 1e-7))
+        at = at[np.argsort(-z[at], kind="stable")]
+        return self.work.W[at], z[at]
+
+    def _spread(self, node):
+        """(state, b), both (w,), of a node."""
+        b = np.zeros(self.work.W.size)
+        b[node.at] = node.b
+        return self._state(node), b
+
+    def _children(self, node):
+        """The two nodes with the column of `split` out, and in."""
+        j = np.array([node.split])
+        kept = node.at != node.split
+        yield self._near(
+            node._replace(
+                out=np.concatenate([node.out, j]), at=node.at[kept], b=node.b[kept], split=-1
+            )
+        )
+        yield node._replace(into=np.concatenate([node.into, j]), split=-1)
+
+    def _near(self, node):
+        """The node with what is left of `around` in, once as many of these columns are out as may
+        be.
+        """
+        if not self.near.size:
+            return node
+        near = self.work.position[self.near]
+        if np.isin(near, node.out).sum() < self.away:
+            return node
+        rest = near[~np.isin(near, node.out) & ~np.isin(near, node.into)]
+        return node._replace(into=np.concatenate([node.into, rest]))
+
+    def _state(self, node):
+        state = np.where(self.work.counted, 0, 1).astype(np.int8)
+        state[node.into], state[node.out] = 1, -1
+        return state
+
+    def _left(self, node):
+        return -1 if self.size is None else self.size - node.into.size
+
+    def _settle(self, nodes):
+        """Solve nodes, bound them over all columns, and put those that may hold a better model on
+        the heap.
+        """
+        for _ in range(ROUNDS):
+            if not nodes:
+                return
+            solved = self._relaxed(nodes)
+            nodes, fresh = [], []
+            checked = [(node, None) for node in solved] if self.complete else self._read(solved)
+            for node, J in checked:
+                if J is not None and J.size and node.bound < self.cutoff:
+                    nodes.append(node)
+                    fresh.append(J)
+                else:
+                    self._keep(node)
+            if fresh:
+                self.work.grow(np.unique(np.concatenate(fresh)))
+                self.complete = self.dual.problem.quadratic and self.work.W.size == int(
+                    self.dual.problem.usable.sum()
+                )
+        for node in nodes:
+            self._keep(node)
+
+    def _keep(self, node):
+        """On the heap, unless its bound says that it holds nothing better."""
+        if node.bound < self.cutoff and self._leaf(
+            node
+        ):  # what was fixed may leave one model alone
+            return
+        self.nodes += 1
+        if not node.bound < self.cutoff:
+            return
+        state, b = self._spread(node)
+        if self.nodes <= 50 or self.nodes % ROUND == 0:
+            self._round(node, state, b)
+        if node.bound < self.cutoff:
+            self.count += 1
+            heapq.heappush(
+                self.heap,
+                (node.bound, self.count, node._replace(split=self._branch(node, state, b))),
+            )
+
+    def _leaf(self, node):
+        """Whether the node holds one model alone, which then competes: as many columns are in as
+        may be, or no more are free than may still come in.
+        """
+        left, work = self._left(node), self.work
+        free = self.columns - node.into.size - node.out.size
+        if (self.size is None and free > 0) or (left > 0 and free > left):
+            return False
+        if self.size is not None and left < 0:  # `around` leaves no such model
+            return True
+        self.nodes += 1
+        into = np.concatenate([self.dual.problem.forced, work.W[node.into]])
+        if left != 0 and free > 0:
+            rest = self.dual.counted.copy()
+            rest[work.W[node.into]] = rest[work.W[node.out]] = False
+            into = np.concatenate([into, np.flatnonzero(rest)])
+        if (
+            self.size is None
+            or into.size == self.size + self.dual.problem.forced.size
+            or self.n_best == 1
+        ):
+            self.offer(into)
+        return True
+
+    def _relaxed(self, nodes):
+        """The nodes with their relaxations on the working columns, without those that hold one
+        model alone, which has then competed.
+        """
+        work, out = self.work, []
+        for node in nodes:
+            if not self._leaf(node):
+                out.append(node)
+        B, s = np.zeros((work.W.size, len(out)), order="F"), np.array([node.s for node in out])
+        for m, node in enumerate(out):
+            B[node.at, m] = node.b
+        shift, bounds = np.array([node.shift for node in out]), np.full(len(out), -math.inf)
+        states, fixed = [self._state(node) for node in out], []
+        if self.dual.problem.quadratic:
+            for m, node in enumerate(out):
+                bounds[m], s[m], gain = self._solve(
+                    states[m],
+                    self._left(node),
+                    s[m],
+                    work.q,
+                    self.half,
+                    self.cutoff,
+                    TURNS,
+                    B[:, m],
+                )
+                if self.complete:
+                    free = states[m] == 0
+                    fixed.append(
+                        self._fixed(
+                            bounds[m],
+                            gain,
+                            free,
+                            None
+                            if self.size is None
+                            else largest(gain[free], self._left(node) + 1),
+                        )
+                    )
+        else:
+            self._newton(out, states, B, s, shift)
+        done = []
+        for m, node in enumerate(out):
+            at = np.flatnonzero(B[:, m])
+            node = node._replace(at=at, b=B[at, m], s=float(s[m]), shift=float(shift[m]))
+            done.append(self._narrowed(node, bounds[m], *fixed[m]) if self.complete else node)
+        return done
+
+    def _solve(self, state, left, s, q, half, cutoff, turns, b):
+        """(bound on the working columns, s, what each takes off the bound) of the quadratic
+        relaxation with linear term q; b (w,) is the start and is overwritten.
+        """
+        work, w = self.work, b.size
+        c, h, part = np.empty(w), np.empty(w), np.empty(w, dtype=np.int64)
+        gamma = (self.dual.problem.X.n + 16) * EPS
+        return *relax(
+            work.G,
+            q,
+            half,
+            work.ridge,
+            self.dual.lambda1,
+            work.lower,
+            work.upper,
+            work.factor,
+            state,
+            left,
+            s,
+            cutoff,
+            turns,
+            gamma,
+            b,
+            c,
+            h,
+            part,
+            work.space,
+        ), h
+
+    def _fixed(self, value, h, free, top):
+        """(out, into), (w,) bool: free working columns with which, or without which, no model of
+        the node is below the cutoff (see `screening`). value: a bound of the node, of which its
+        working columns take off h each, the free ones up to their number that may come in, or for a
+        lambda0 what exceeds their price; top: the gains of all free columns, that number + 1 of the
+        largest.
+        """
+        if not -math.inf < value < self.cutoff < math.inf:
+            return np.zeros((2, h.size), dtype=bool)
+        if self.size is None:
+            price = self.lambda0 * self.work.factor
+            excess = np.maximum(h - price, 0.0)
+            return free & (value + excess + price - h > self.cutoff), free & (
+                value + excess > self.cutoff
+            )
+        return free & (value + top[-2] - np.maximum(h, 0.0) > self.cutoff), free & (
+            value + h - top[-1] > self.cutoff
+        )
+
+    def _narrowed(self, node, value, out, into):
+        """The node with a bound of it, and columns that this bound fixes."""
+        kept = ~out[node.at]
+        node = node._replace(bound=max(node.bound, value), at=node.at[kept], b=node.b[kept])
+        if out.any() or into.any():
+            node = self._near(
+                node._replace(
+                    out=np.concatenate([node.out, np.flatnonzero(out)]),
+                    into=np.concatenate([node.into, np.flatnonzero(into)]),
+                )
+            )
+        return node
+
+    def _newton(self, nodes, states, B, s, shift):
+        """Relaxations of a loss that is not quadratic, in place, on the working columns; for the
+        hinge: whether its width is what some bound lacks.
+        """
+        coarse = False
+        for m, node in enumerate(nodes):
+            if self.poll is not None and self.poll():
+                return False
+            s[m], shift[m], lack = NodeNewton(self, states[m], self._left(node), B[:, m]).run(
+                s[m], shift[m], LATER if node.into.size + node.out.size else TURNS
+            )
+            coarse |= lack
+        return coarse
+
+    def _read(self, nodes):
+        """[(node with its bound over all columns, columns that should become working ones)]: one
+        read of X.
+        """
+        if not nodes:
+            return []
+        work, dual = self.work, self.dual
+        U = np.zeros((work.W.size, len(nodes)))
+        for m, node in enumerate(nodes):
+            U[node.at, m] = node.b
+        points = points_at(dual, work.W, U, np.array([node.shift for node in nodes]))
+        return [self._bounded(node, points, m) for m, node in enumerate(nodes)]
+
+    def _bounded(self, node, points, m):
+        """(the node with the bound of point m and what it fixes, columns outside W that take more
+        off than those counted).
+        """
+        work, dual, left = self.work, self.dual, self._left(node)
+        h = gains(dual, points, m)
+        start = base(dual, points, m, h)
+        into = work.W[node.into]
+        start -= h[into].sum()
+        free = dual.counted.copy()
+        free[into] = False
+        free[work.W[node.out]] = False
+        if self.size is None:
+            price = self.lambda0 * dual.problem.factor
+            start += price[into].sum()
+            excess = np.where(free, np.maximum(h - price, 0.0), 0.0)
+            value, above, top = start - excess.sum(), np.where(free, h - price, -1.0), None
+        else:
+            g = np.where(free, np.maximum(h, 0.0), -1.0)
+            top = largest(g, left + 1)
+            known = np.sort(g[work.W])[
+                ::-1
+                # a column enters that takes more off than the last of those counted would, were W
+                # all
+                # there is
+            ]
+            value, above = (
+                start - top[:left].sum(),
+                g - max(known[left - 1] if left <= known.size else 0.0, 1e-300),
+            )
+        above[work.W] = -1.0
+        J = np.flatnonzero(above > 0)
+        if J.size > ENTERING:
+            J = J[np.argpartition(-above[J], ENTERING)[:ENTERING]]
+        return self._narrowed(node, value, *self._fixed(value, h[work.W], free[work.W], top)), J
+
+    def _z(self, node, state, b):
+        """(w,) z of the relaxation on free columns; 0 elsewhere."""
+        work = self.work
+        M = np.where(b > 0, work.upper, -work.lower)
+        price = node.s**2 * work.factor if self.size is not None else self.lambda0 * work.factor
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rho = np.minimum(np.sqrt(price / work.ridge), M)
+            z = np.where(rho > 0, np.minimum(np.abs(b) / rho, 1.0), 1.0)
+        return np.where((state == 0) & (b != 0), z, 0.0)
+
+    def _branch(self, node, state, b):
+        """The free column whose z is closest to one half; where all are whole the largest. Where
+        not all columns are `allowed`: the first, among those that are, or -1.
+        """
+        z = self._z(node, state, b)
+        middle = np.where((z > 1e-7) & (z < 1 - 1e-7), 0.5 - np.abs(z - 0.5), -1.0)
+        if self.allowed is not None:
+            middle[~self.allowed[self.work.W]] = -1.0
+        j = int(middle.argmax()) if middle.size else -1
+        if j >= 0 and middle[j] > 0:
+            return j
+        if self.allowed is not None:
+            return -1
+        free = np.flatnonzero(state == 0)
+        if not free.size:  # the free columns are zero in every relaxation so far
+            self.work.grow(np.flatnonzero(self.dual.counted & (self.work.position < 0))[:1])
+            return self.work.W.size - 1
+        return int(free[np.abs(b[free]).argmax()])
+
+    def _round(self, node, state, b):
+        """Offer the model of the columns that are in and the free ones of the largest z."""
+        z, work, left = self._z(node, state, b), self.work, self._left(node)
+        if left < 0:
+            chosen = np.flatnonzero(z > 0.5)
+        else:
+            chosen = np.argsort(np.where(state == 0, -z, 1.0), kind="stable")[:left]
+            chosen = chosen[state[chosen] == 0]
+        if left < 0 or chosen.size == left:
+            self.offer(work.W[np.concatenate([np.flatnonzero(state == 1), chosen])])

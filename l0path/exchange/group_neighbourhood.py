@@ -1,0 +1,138 @@
+"""Steps over sets of groups: add, drop and swap groups with everything re-optimised, ranked or
+decided by the tables of `group_model`.
+"""
+
+import numpy as np
+
+from ..core.status import FitStatus
+from .local_search import flat
+
+# groups ranked best at each size that a check takes in, and exchanges that refits refute where a
+# table only ranks
+TRIED = 10
+GLANCE = 5  # exchanges that a ranked search refits at a fit on its way
+ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
+
+
+def groups_tried(settings):
+    """The m of a check over groups: n_best, by default TRIED."""
+    return settings.n_best or TRIED
+
+
+class GroupMover:
+    """Moves of a GroupModel, with the interface of the movers of single columns. Tables are kept by
+    sets of groups, and follow the working groups.
+    """
+
+    def __init__(self, model, scale, settings):
+        self.model, self.scale, self.settings = model, scale, settings
+        self.tables, self.moved, self.failed = {}, {}, {}
+        self.tried = groups_tried(settings)
+
+    def _tolerance(self, value):
+        return flat(value, self.scale, self.settings.tol)
+
+    def table(self, fit):
+        """The Table of a fit over all working groups."""
+        known = self.tables.get(fit.key)
+        if known is None or known.width < self.model.W.size:
+            known = self.tables[fit.key] = self.model.table(fit, known, self.tried)
+        return known
+
+    def drops(self, fit):
+        """[(increase of F, group)] of the removals from a fit, the cheapest first."""
+        known = self.tables.get(fit.key)
+        return sorted(
+            (x, g) for g, x in (self.model.drops(fit) if known is None else known.drops).items()
+        )
+
+    def forward(self, fit, polish=True):
+        """One group more: the best addition, then swaps. None when no group is independent of the
+        support.
+        """
+        best = self._best(
+            fit,
+            [
+                (fit.key, 1, g)
+                for _, g in self.table(fit).additions[: 1 if self.model.exact else ADDITIONS]
+            ]
+            + [(fit.key, 1, g) for g in self._near(fit)],
+        )
+        return self.polish(best) if polish and best is not None else best
+
+    def backward(self, fit, polish=True):
+        """One group less: the cheapest removal, then swaps. None when only forced groups are
+        left.
+        """
+        best = self._best(
+            fit,
+            [(fit.key, -1, g) for _, g in self.drops(fit)[: 1 if self.model.exact else REMOVALS]],
+        )
+        return self.polish(best) if polish and best is not None else best
+
+    def _best(self, fit, moves):
+        """The best fit one group away by the moves (key, 1 to add or -1 to drop, group), each of
+        which is refitted once.
+        """
+        best = None
+        for move in moves:
+            if move not in self.moved:
+                groups = (
+                    np.sort(np.append(fit.groups, move[2]))
+                    if move[1] > 0
+                    else fit.groups[fit.groups != move[2]]
+                )
+                self.moved[move] = self.model.refit(groups, fit)
+            new = self.moved[move]
+            best = new if best is None or new.value < best.value else best
+        return best
+
+    def _near(self, fit):
+        """Groups with columns of near combinations, which a table does not see: `tried` of those
+        outside a fit.
+        """
+        near = self.model.near_groups()
+        return [g for g in near if g not in fit.groups][: self.tried]
+
+    def polish(self, fit, thorough=False):
+        """Swaps until none improves; where a table only ranks, the first GLANCE of it are refitted
+        on the way (thorough: all).
+        """
+        most = 1 if self.model.exact else self.tried if thorough else min(GLANCE, self.tried)
+        for _ in range(self.settings.max_swaps):
+            if FitStatus.SEPARATED in fit.flags:
+                return fit
+            better = self._improved(fit, most)
+            if better is None:
+                return fit
+            fit = better
+        return fit
+
+    def _improved(self, fit, most):
+        """The first swap of those ranked best that lowers F, None where none does."""
+        goal, refused = (
+            fit.value - self._tolerance(fit.value),
+            self.failed.setdefault(fit.key, set()),
+        )
+        swaps, near = self.table(fit).swaps[:most], self._near(fit)
+        if near:
+            members = np.setdiff1d(fit.groups, self.model.forced)
+            swaps = swaps + [(0.0, int(out), into) for into in near for out in members]
+        for change, out, into in swaps:
+            if (out, into) in refused or (self.model.exact and fit.value + change >= goal):
+                continue
+            new = self.model.refit(
+                np.sort(np.append(fit.groups[fit.groups != out], into)), fit, goal
+            )
+            if new is not None and new.value < goal:
+                return new
+            refused.add((out, into))
+        return None
+
+    def refined(self, fit):
+        """The fit as it is: refits are run to their end."""
+        return fit
+
+    def drop_some(self, fit, groups):
+        """The fit without some of its groups."""
+        return self.model.refit(np.setdiff1d(fit.groups, groups), fit)

@@ -1,0 +1,218 @@
+"""Moves ranked by the table of `exchange` on the local quadratic and decided by refits: every loss,
+lambda1, boxes.
+"""
+
+import numpy as np
+
+from ..core.status import FitStatus
+from . import table
+from .local_search import flat, pairs_tried
+
+
+def exchanged(support, out, into):
+    """The sorted support without `out` and with `into` (-1: none)."""
+    return np.sort(np.append(support[support != out], [into] if into >= 0 else []).astype(np.int64))
+
+
+# pairs that a ranked search tries at a support on its way; all n_best are tried when a size is
+# verified
+GLANCE = 5
+
+
+class ConfirmedMover:
+    """Moves ranked by the local quadratic, decided by refits; pairs that failed are remembered for
+    each support.
+    """
+
+    def __init__(self, model, lambda1, lambda2, scale, settings):
+        self.model, self.lambda1, self.lambda2, self.scale, self.settings = (
+            model,
+            float(lambda1),
+            float(lambda2),
+            scale,
+            settings,
+        )
+        self.failed = {}  # support -> pairs (out, into) that a refit refused
+        # support a polish started from -> its end, the width of W it knew, the number of pairs it
+        # tried
+        self.polished = {}
+        self.last_ranked = {}  # support, number of pairs -> change foretold for the last of them
+        self.additions, self.removals = (
+            {},
+            {},
+        )  # support -> width known, the first additions, the best of them; the best removal
+
+    def _refit(self, support, fit, target=np.inf):
+        """Refit on a sorted support, starting from the coefficients of `fit`."""
+        b = np.zeros(support.size)
+        place = np.searchsorted(support, fit.support)
+        place[place == support.size] = 0
+        same = support[place] == fit.support if support.size else np.zeros(fit.support.size, bool)
+        b[place[same]] = fit.b[same]
+        start = b if self.model.problem.quadratic else (b, fit.b0)
+        return self.model.refit(support, self.lambda1, self.lambda2, start, target)
+
+    def _tolerance(self, value):
+        return flat(value, self.scale, self.settings.tol)
+
+    def forward(self, fit, polish=True):
+        """One size up: the best of the additions ranked first (three, more where refits are cheap),
+        then swaps.
+        """
+        key, width = fit.support.tobytes(), self.model.width
+        known, top, best = self.additions.get(key, (0, [], None))
+        if known < width:
+            most = max(
+                3, pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size) // 4
+            )
+            ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
+            if ranked != top or best is None:
+                top, best = ranked, self._lowest(fit, [(-1, j) for _, j in ranked])
+            self.additions[key] = (width, top, best)
+        if best is not None and not np.isfinite(best.value):
+            return None  # what is left is a combination of the support
+        return self.polish(best) if polish and best is not None else best
+
+    def _ranked_additions(self, fit, first, most):
+        """The `most` best (-gain, column) among the working columns from position `first` on."""
+        q = self.model.quadratic(fit, self.lambda2, first)
+        self.model.tables += 1
+        W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
+        s = A - np.einsum("ij,ij->j", q.rows, q.B @ q.rows)
+        ok = (A > 0) & self.model.problem.usable[W] & ~np.isin(W, fit.support)
+        free = s > table.COLLINEAR * A
+        if (
+            self.lambda1 or self.model.boxed or self.model.near is not None
+        ):  # combinations count too
+            s = np.where(free, s, A)
+        else:
+            ok &= free
+        gain = np.maximum(np.abs(q.c[ok]) - self.lambda1, 0.0) ** 2 / (2.0 * s[ok])
+        W = W[ok]
+        best = np.argpartition(-gain, most)[:most] if W.size > most else range(W.size)
+        return [(-float(gain[j]), int(W[j])) for j in best]
+
+    def backward(self, fit, polish=True):
+        """One size down: the best of the three removals ranked first, then swaps."""
+        key = fit.support.tobytes()
+        if key not in self.removals:
+            self.removals[key] = self._remove(fit)
+        best = self.removals[key]
+        return self.polish(best) if polish and best is not None else best
+
+    def _remove(self, fit):
+        """The best of the three removals ranked first; None when only forced columns are left."""
+        forced = np.isin(fit.support, self.model.problem.forced)
+        cost = np.where(
+            forced, np.inf, fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
+        )
+        return self._lowest(
+            fit,
+            [
+                (int(fit.support[i]), -1)
+                for i in np.argsort(cost, kind="stable")[:3]
+                if np.isfinite(cost[i])
+            ],
+        )
+
+    def _lowest(self, fit, pairs):
+        """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
+        pairs.
+        """
+        best = None
+        for out, into in pairs:
+            new = self._refit(
+                exchanged(fit.support, out, into), fit, np.inf if best is None else best.value
+            )
+            if new is not None and (best is None or new.value < best.value):
+                best = new
+        return best
+
+    def polish(self, fit, thorough=False):
+        """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`,
+        GLANCE on the way. A support polished before is tried with the columns that are new since.
+        """
+        most = pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
+        keep, trail = most if thorough else min(GLANCE, most), []
+        for _ in range(self.settings.max_swaps):
+            key = fit.support.tobytes()
+            end, width, depth = self.polished.get(key, (fit, 0, 0))
+            trail.append(key)
+            if end.support.tobytes() != key:
+                fit = end
+                continue
+            width = width if depth >= keep else 0
+            better = self._improve(fit, width, keep) if width < self.model.width else None
+            if better is None:
+                break
+            fit = better
+        for key in trail:
+            self.polished[key] = (fit, self.model.width, keep)
+        return fit
+
+    def _improve(self, fit, first, keep):
+        """The first of the `keep` first swaps with working columns from position `first` on that a
+        refit confirms, or None.
+        """
+        if FitStatus.SEPARATED in fit.flags or not fit.support.size:
+            return None
+        failed = self.failed.setdefault(fit.support.tobytes(), set())
+        ranked = self.model.scan(
+            self.model.quadratic(fit, self.lambda2, first),
+            fit,
+            lambda1=self.lambda1,
+            lambda2=self.lambda2,
+            ceiling=1e300,
+            keep=keep,
+            columns=self.model.W[first:],
+        )
+        target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
+        last = (
+            self.last_ranked.get((key, keep), np.inf) if first else np.inf
+        )  # columns that came later must beat the first pairs of before
+        for candidate in ranked:
+            pair = (candidate.out, candidate.into)
+            if candidate.out < 0 or pair in failed or candidate.change > last:
+                continue
+            new = self._refit(exchanged(fit.support, *pair), fit, target)
+            if new is not None and new.value < target:
+                return new
+            failed.add(pair)
+        if len(ranked) == keep:
+            self.last_ranked[key, keep] = min(last, ranked[-1].change)
+        return None
+
+    def overshoot(self, store, poll):
+        """Add columns, one at a time, to half as many again as the last size, then remove the
+        cheapest down to one, polished where the path's sizes begin. True if any size improved.
+        """
+        fit, improved = store.fits.get(store.last), False
+        if fit is None or store.end:
+            return False
+        top = min(
+            store.last + store.last // 2,
+            self.model.width - store.n_forced,
+            int(0.9 * self.model.problem.n_eff) - store.n_forced - 1,
+        )
+        while store.size(fit) < top and FitStatus.SEPARATED not in fit.flags:
+            poll()
+            new = self.forward(fit, polish=False)
+            if new is None:
+                break
+            fit = new
+        while store.size(fit) > 1:
+            poll()
+            fit = self.backward(fit, polish=store.size(fit) <= store.last + 1)
+            if fit is None:
+                break
+            if store.size(fit) <= store.last:
+                improved |= store.offer(fit)
+        return improved
+
+    def refined(self, fit):
+        """The fit at full accuracy: refits are."""
+        return fit
+
+    def drop_some(self, fit, positions):
+        """The fit of the support without some of its members."""
+        return self._refit(np.delete(fit.support, positions), fit)

@@ -1,0 +1,385 @@
+"""Exchanges with refit: what every add, drop and swap would change, all other coefficients
+re-optimised (Hazimeh & Mazumder 2020 freeze the others).
+
+For the quadratic  F(b) = const - q'b + b'Gb / 2 + lambda2 ||b||^2  on a support S of size k, with B
+= (G_SS + 2 lambda2 I)^-1:
+
+    b = B q_S,   V = G_{:,S} B,   c = q - G_{:,S} b,   s_j = G_jj + 2 lambda2 - V_j . G_{j,S}
+    drop i: b_i^2 / (2 B_ii)      add j: -c_j^2 / (2 s_j)      swap i for j: b_i^2 / (2 B_ii) - (c_j + b_i V_ji / B_ii)^2 / (2 (s_j + V_ji^2 / B_ii))
+
+`State` keeps these numbers for one support over the w working columns and changes them by rank one,
+O(k w) a move.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.dispatch import njit
+from ..working_set.linear_algebra import invert
+
+# a column keeps less than this share of its squared length outside the support: it counts as a
+# combination of it. Without lambda1 and box it cannot improve a model with that support; with them
+# it can (`dependent` in kernels), and is ranked by the step of its coefficient alone
+COLLINEAR = 1e-9
+NONE, START = (
+    np.int64(-1),
+    np.int64(0),
+)  # typed: a plain number would compile a second kernel for the constant
+REFRESH = (
+    40  # rank-one changes after which a state is built anew, so that rounding does not pile up
+)
+
+
+class State(NamedTuple):
+    """One support on the working columns: S (capacity,), member (w,), inverse B (capacity,
+    capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w,
+    capacity)), count = (size k, rank-one changes since the last `build`).
+    """
+
+    S: np.ndarray
+    member: np.ndarray
+    B: np.ndarray
+    b: np.ndarray
+    V: np.ndarray
+    c: np.ndarray
+    s: np.ndarray
+    scratch: np.ndarray
+    count: np.ndarray
+
+
+class Columns(NamedTuple):
+    """The quadratic on the w working columns: G (w, w) at least, q (w,), 2 lambda2 = `twice`;
+    locked (w,): never dropped; price (w,): what a column costs by being in (1e300: it may not
+    enter).
+    """
+
+    G: np.ndarray
+    q: np.ndarray
+    twice: float
+    w: int
+    locked: np.ndarray
+    price: np.ndarray
+
+
+def new_state(width, capacity):
+    """An empty state for `width` working columns and supports up to `capacity`."""
+    capacity = max(capacity, 1)
+    return State(
+        np.zeros(capacity, np.int64),
+        np.zeros(width, np.bool_),
+        np.zeros((capacity, capacity)),
+        np.zeros(capacity),
+        np.zeros((width, capacity)),
+        np.zeros(width),
+        np.zeros(width),
+        np.zeros((5, max(width, capacity))),
+        np.zeros(2, np.int64),
+    )
+
+
+@njit
+def build(state, columns, k):
+    """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient
+    zero.
+    """
+    S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    G, q, w = columns.G, columns.q, columns.w
+    state.count[0], state.count[1] = k, 0
+    for j in range(w):
+        state.member[j] = False
+    H = np.empty((k, k))
+    for i in range(k):
+        state.member[S[i]] = True
+        for l in range(k):
+            H[i, l] = G[S[i], S[l]]
+        H[i, i] += columns.twice
+    invert(H, k, B)
+    for i in range(k):
+        t = 0.0
+        for l in range(k):
+            t += B[i, l] * q[S[l]]
+        b[i] = t
+    g = np.empty(k)
+    for j in range(w):
+        cj, sj = q[j], G[j, j] + columns.twice
+        for l in range(k):
+            g[l] = G[j, S[l]]
+            cj -= g[l] * b[l]
+        for i in range(k):
+            t = 0.0
+            for l in range(k):
+                t += B[i, l] * g[l]
+            V[j, i] = t
+            sj -= t * g[i]
+        c[j], s[j] = cj, sj
+
+
+@njit
+def add(state, columns, j0):
+    """Add working column j0 to the support by rank one: O(k w)."""
+    S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    G, k = columns.G, state.count[0]
+    u, g = state.scratch[0], state.scratch[1]
+    sigma = s[j0]
+    t0 = c[j0] / sigma
+    for i in range(k):
+        u[i] = V[j0, i]
+        g[i] = G[j0, S[i]]
+        b[i] -= t0 * u[i]
+    for i in range(k):
+        for l in range(k):
+            B[i, l] += u[i] * u[l] / sigma
+        B[i, k] = -u[i] / sigma
+        B[k, i] = -u[i] / sigma
+    B[k, k] = 1.0 / sigma
+    b[k] = t0
+    for j in range(columns.w):
+        rho = G[j0, j]
+        for i in range(k):
+            rho -= V[j, i] * g[i]
+        share = rho / sigma
+        for i in range(k):
+            V[j, i] -= share * u[i]
+        V[j, k] = share
+        c[j] -= rho * t0
+        s[j] -= rho * share
+    S[k] = j0
+    state.member[j0] = True
+    state.count[0] += 1
+    state.count[1] += 1
+
+
+@njit
+def drop(state, columns, i0):
+    """Remove position i0 from the support by rank one; the last position takes its place. O(k
+    w).
+    """
+    S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    u, k = state.scratch[0], state.count[0]
+    last = k - 1
+    pivot = B[i0, i0]
+    t0 = b[i0] / pivot
+    for i in range(k):
+        u[i] = B[i0, i] / pivot
+    for i in range(k):
+        b[i] -= t0 * B[i0, i]
+    for j in range(columns.w):
+        v = V[j, i0]
+        c[j] += t0 * v
+        s[j] += v * v / pivot
+        for i in range(k):
+            V[j, i] -= v * u[i]
+        V[j, i0] = V[j, last]
+    for i in range(k):
+        if i != i0:
+            for l in range(k):
+                B[i, l] -= u[i] * u[l] * pivot
+    for i in range(k):
+        B[i, i0] = B[i, last]
+    for i in range(k):
+        B[i0, i] = B[last, i]
+    B[i0, i0] = B[last, last] if i0 != last else B[i0, i0]
+    b[i0] = b[last]
+    state.member[S[i0]] = False
+    S[i0] = S[last]
+    state.count[0] -= 1
+    state.count[1] += 1
+
+
+@njit
+def add_best(state, columns):
+    """Add the column that lowers F + price most, whatever it gains; False when none is independent
+    of the support.
+    """
+    best, where = 0.0, NONE
+    for j in range(columns.w):
+        if (
+            not state.member[j]
+            and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.twice)
+            and state.s[j] > 0.0
+            and columns.price[j] < 1e299
+        ):
+            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.price[j]
+            if gain > best or where < 0:
+                best, where = gain, j
+    if where >= 0:
+        add(state, columns, where)
+    return where >= 0
+
+
+@njit
+def cheapest_drop(state, columns):
+    """The unlocked position whose removal raises F + price least, -1 when all are locked."""
+    best, where = np.inf, NONE
+    for i in range(state.count[0]):
+        if not columns.locked[state.S[i]]:
+            cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.price[state.S[i]]
+            if cost < best:
+                best, where = cost, i
+    return where
+
+
+@njit
+def polish(state, columns, tolerance, max_swaps):
+    """Take the best improving swap until none improves by more than `tolerance`; returns the number
+    of tables of swaps looked at, negative when max_swaps stopped it.
+
+    Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the
+    scan over i is a vector loop, and the exact change is computed only for the few that pass.
+    """
+    S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
+    locked, price, k = columns.locked, columns.price, state.count[0]
+    theta, inverse, limit = state.scratch[1], state.scratch[2], state.scratch[3]
+    swaps = 0
+    while True:
+        best, best_i, best_j = -tolerance, NONE, NONE
+        for i in range(k):
+            free = not locked[S[i]]
+            theta[i] = b[i] / B[i, i] if free else 0.0
+            inverse[i] = 1.0 / B[i, i]
+            limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + price[S[i]]) if free else 1e300
+        for j in range(columns.w):
+            if state.member[j]:
+                continue
+            cj, sj = c[j], s[j]
+            extra = 2.0 * price[j]
+            floor = COLLINEAR * (columns.G[j, j] + columns.twice)
+            hits = 0
+            for i in range(k):
+                v = V[j, i]
+                num = cj + theta[i] * v
+                hits += num * num > (limit[i] + extra) * (sj + v * v * inverse[i])
+            if hits == 0:
+                continue
+            for i in range(k):
+                v = V[j, i]
+                den = sj + v * v * inverse[i]
+                num = cj + theta[i] * v
+                if den > floor and num * num > (limit[i] + extra) * den:
+                    change = (
+                        0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + price[j] - price[S[i]]
+                    )
+                    if change < best:
+                        best, best_i, best_j = change, i, j
+            if best_j == j:
+                for i in range(k):
+                    if limit[i] < 1e299:
+                        limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + price[S[i]])
+        if best_j < 0:
+            return swaps + 1
+        if swaps >= max_swaps:
+            return -swaps
+        drop(state, columns, best_i)
+        add(state, columns, best_j)
+        swaps += 1
+        if state.count[1] > REFRESH:
+            build(state, columns, k)
+
+
+@njit
+def fitted_part(state, columns):
+    """q_S'b_S / 2: how far the support's optimum lies below the empty quadratic."""
+    t = 0.0
+    for i in range(state.count[0]):
+        t += columns.q[state.S[i]] * state.b[i]
+    return 0.5 * t
+
+
+@njit
+def share_left(B, g, A, u):
+    """Fill u = B g for a column with g = G_{S, j}; returns what of its curvature A is left given
+    the support, A - g'B g.
+    """
+    k, s = g.size, A
+    for i in range(k):
+        x = 0.0
+        for l in range(k):
+            x += B[i, l] * g[l]
+        u[i] = x
+        s -= x * g[i]
+    return s
+
+
+@njit
+def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
+    """Change of F when a member with coefficient b, pivot = B_ii, gives way to a column with v =
+    u_i and s (see `share_left`), A = its curvature; where that is a combination of the others inf,
+    or with `dependent` that of a step of its coefficient alone.
+    """
+    den = s + v * v / pivot
+    if den <= COLLINEAR * A:
+        if not dependent:
+            return np.inf
+        den = A
+    num = max(abs(c + b / pivot * v) - lambda1, 0.0)
+    return 0.5 * (b * b / pivot - num * num / den)
+
+
+@njit
+def scan(
+    rows,
+    B,
+    b,
+    c,
+    a,
+    skip,
+    locked,
+    price,
+    paid,
+    lambda1,
+    lambda2,
+    dependent,
+    target,
+    ceiling,
+    change,
+    column,
+    position,
+):
+    """The best exchanges and additions of one support among m columns, by the exact change on the
+    quadratic; returns how many were kept.
+
+    rows (k, m) = G_{S, columns}; B (k, k), b (k,) of the support; c (m,) residual products; a,
+    price, skip (m,); locked, paid (k,): positions that stay, prices of the members. Kept are the
+    len(change) lowest of: swaps with change < ceiling, and additions (position -1) that lower F by
+    more than target + price_j, entered as change = target + price_j - gain. With lambda1 the gain
+    is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
+    """
+    k, kept, room = b.size, START, change.size
+    g, u = np.empty(k), np.empty(k)
+    for j in range(c.size):
+        if skip[j]:
+            continue
+        A = a[j] + 2.0 * lambda2
+        for i in range(k):
+            g[i] = rows[i, j]
+        s = share_left(B, g, A, u)
+        worst = change[room - 1] if kept == room else ceiling
+        left = s if s > COLLINEAR * A else A if dependent else 0.0
+        if left > 0.0:
+            size = max(abs(c[j]) - lambda1, 0.0)
+            d = target + price[j] - 0.5 * size * size / left
+            if d < min(0.0, worst):
+                kept = _keep(d, j, NONE, change, column, position, kept)
+        for i in range(k):
+            if locked[i]:
+                continue
+            d = swap_change(B[i, i], b[i], u[i], c[j], s, A, lambda1, dependent)
+            d += price[j] - paid[i]
+            if d < worst:
+                kept = _keep(d, j, i, change, column, position, kept)
+                worst = change[room - 1] if kept == room else ceiling
+    return kept
+
+
+@njit
+def _keep(d, j, i, change, column, position, kept):
+    """Insert (d, j, i) into the ascending list; ties keep the smaller column first."""
+    at = kept if kept < change.size else kept - 1
+    if kept == change.size and d >= change[at]:
+        return kept
+    while at > 0 and change[at - 1] > d:
+        change[at], column[at], position[at] = change[at - 1], column[at - 1], position[at - 1]
+        at -= 1
+    change[at], column[at], position[at] = d, j, i
+    return min(kept + 1, change.size)

@@ -1,0 +1,265 @@
+"""Whole sweeps over the sizes, overshoots and kicks on the exact table, in kernels: Python is
+entered once for some 10 ms of work, to see whether it shall stop.
+
+`Held` keeps the best support of each size (unforced columns); `exchange.State` walks from one to
+the next by rank-one changes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.dispatch import njit
+from .table import REFRESH, add, add_best, build, cheapest_drop, drop, fitted_part, polish
+
+BUDGET = 2e7  # entries of V touched before a kernel returns: some 20 ms
+IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in Held.note
+
+
+class Held(NamedTuple):
+    """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value
+    (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from
+    it, Python has not seen it; note = (a size improved, entries touched, tables of swaps, last size
+    worth having, no column was independent of the last support).
+    """
+
+    S: np.ndarray
+    b: np.ndarray
+    value: np.ndarray
+    fresh: np.ndarray
+    note: np.ndarray
+
+
+class Limits(NamedTuple):
+    """F of the empty quadratic, what counts as an improvement at F (relative, and at least), F of a
+    perfect fit, number of forced columns, most swaps in a polish.
+    """
+
+    empty: float
+    relative: float
+    least: float
+    perfect: float
+    forced: int
+    max_swaps: int
+
+
+def new_held(max_k, capacity):
+    """Nothing held, for sizes 0..max_k and supports of up to `capacity` columns."""
+    note = np.zeros(5)
+    note[LAST] = max_k
+    return Held(
+        np.zeros((max_k + 1, capacity), np.int64),
+        np.zeros((max_k + 1, capacity)),
+        np.full(max_k + 1, np.inf),
+        np.ones((3, max_k + 1), np.bool_),
+        note,
+    )
+
+
+@njit
+def load(state, held, columns, limits, k):
+    """Make the state hold the support of size k: by rank-one changes where it is near and they are
+    few, else anew.
+    """
+    size, have = k + limits.forced, state.count[0]
+    mark = state.scratch[4]
+    strange = 0
+    for i in range(size):
+        strange += not state.member[held.S[k, i]]
+    surplus = have - size + strange
+    if strange == 0 and surplus == 0:
+        return
+    if state.count[1] + strange + surplus > REFRESH or 2 * (strange + surplus) > size:
+        for i in range(size):
+            state.S[i] = held.S[k, i]
+        build(state, columns, size)
+        held.note[WORK] += (0.5 * size + 2.0) * size * columns.w
+        return
+    for i in range(have):
+        mark[state.S[i]] = 0.0
+    for i in range(size):
+        mark[held.S[k, i]] = 1.0
+    for i in range(have - 1, -1, -1):
+        if mark[state.S[i]] == 0.0:
+            drop(state, columns, i)
+    for i in range(size):
+        if not state.member[held.S[k, i]]:
+            add(state, columns, held.S[k, i])
+    held.note[WORK] += 3.0 * (strange + surplus) * size * columns.w
+
+
+@njit
+def settle(state, held, columns, limits, polished):
+    """Polish the state if `polished`, and keep it if it is the best of its size."""
+    size = state.count[0]
+    held.note[WORK] += 3.0 * size * columns.w  # the step that led here
+    value = limits.empty - fitted_part(state, columns)
+    if polished:
+        tables = polish(
+            state, columns, max(limits.relative * abs(value), limits.least), limits.max_swaps
+        )
+        held.note[TABLES] += 1
+        held.note[WORK] += 3.0 * abs(tables) * size * columns.w
+        value = limits.empty - fitted_part(state, columns)
+    k = size - limits.forced
+    if k > held.note[LAST]:
+        return
+    bar = (
+        held.value[k] - max(limits.relative * abs(held.value[k]), limits.least)
+        if held.value[k] < np.inf
+        else np.inf
+    )
+    if not value < bar:
+        return
+    if (
+        state.count[1] > 0
+    ):  # rounding of the walk: one step of refinement, or anew where that is not small
+        residual, off, length = state.scratch[1], 0.0, 0.0
+        for i in range(size):
+            t = columns.q[state.S[i]] - columns.twice * state.b[i]
+            for l in range(size):
+                t -= columns.G[state.S[i], state.S[l]] * state.b[l]
+            residual[i] = t
+        for i in range(size):
+            t = 0.0
+            for l in range(size):
+                t += state.B[i, l] * residual[l]
+            length = max(length, abs(state.b[i]))
+            off = max(off, abs(t))
+            state.b[i] += t
+        if not off <= 1e-9 * length:
+            build(state, columns, size)
+        value = limits.empty - fitted_part(state, columns)
+        if not value < bar:
+            return
+    held.value[k] = value
+    for i in range(size):
+        held.S[k, i], held.b[k, i] = state.S[i], state.b[i]
+    for i in range(3):
+        held.fresh[i, k] = True
+    held.note[IMPROVED] = 1
+    if k > 0 and value <= limits.perfect:
+        held.note[LAST] = k
+
+
+@njit
+def sweep(state, held, columns, limits, up, start):
+    """Steps from sizes `start` on, up (best addition) or down (cheapest removal), each polished and
+    kept if it improves; only from supports whose step was not taken before.
+
+    Returns the size to go on from once BUDGET is spent, -1 at the end.
+    """
+    held.note[WORK] = 0.0
+    k = start
+    while (up and k < held.note[LAST]) or (not up and k > 1):
+        if held.note[WORK] > BUDGET:
+            return k
+        side = 0 if up else 1
+        if held.value[k] < np.inf and held.fresh[side, k]:
+            load(state, held, columns, limits, k)
+            held.fresh[side, k] = False
+            moved = False
+            if up:
+                moved = add_best(state, columns)
+                if not moved and held.value[k + 1] == np.inf:
+                    held.note[LAST], held.note[SATURATED] = k, 1
+                    return -1
+            else:
+                i = cheapest_drop(state, columns)
+                moved = i >= 0
+                if moved:
+                    drop(state, columns, i)
+            if moved:
+                settle(
+                    state, held, columns, limits, moved
+                )  # not True: a constant would compile a second kernel
+        k += 1 if up else -1
+    return -1
+
+
+@njit
+def overshoot(state, held, columns, limits, top, stage):
+    """From the last size add columns up to `top`, then remove the cheapest, polished from the last
+    size down.
+
+    stage: 0 at first; the state carries the rest: returns the stage to go on from once BUDGET is
+        spent (1 up, 2 down), 0 at the end.
+    """
+    held.note[WORK] = 0.0
+    last = int(held.note[LAST])
+    if stage == 0:
+        load(state, held, columns, limits, last)
+    while stage < 2 and state.count[0] - limits.forced < top:
+        if held.note[WORK] > BUDGET:
+            return 1
+        if not add_best(state, columns):
+            break
+        held.note[WORK] += 3.0 * state.count[0] * columns.w
+    while state.count[0] - limits.forced > 1:
+        if held.note[WORK] > BUDGET:
+            return 2
+        i = cheapest_drop(state, columns)
+        if i < 0:
+            return 0
+        polished = state.count[0] - limits.forced <= last + 1
+        drop(state, columns, i)
+        held.note[WORK] += 2.0 * state.count[0] * columns.w
+        if polished:
+            settle(state, held, columns, limits, polished)
+    return 0
+
+
+@njit
+def kick(state, held, columns, limits, counts, noise, start):
+    """From the support of each size, from `start` on, drop counts[k] members, the small
+    coefficients first, with luck; add the best columns instead and polish. Every size on the way
+    competes.
+
+    noise (K + 1, K + 1): factors by the rank of |b|, so that chance does not fall on column
+    numbers. Returns the size to go on from once BUDGET is spent, -1 at the end.
+    """
+    held.note[WORK] = 0.0
+    order, cost = np.empty(held.S.shape[1], np.int64), np.empty(held.S.shape[1])
+    for k in range(start, held.value.size):
+        if k > held.note[LAST]:
+            break
+        if held.note[WORK] > BUDGET:
+            return k
+        if held.value[k] == np.inf:
+            continue
+        load(state, held, columns, limits, k)
+        free = 0
+        for i in range(state.count[0]):  # unlocked members by |b|
+            if not columns.locked[state.S[i]]:
+                at, size = free, abs(state.b[i])
+                while at > 0 and cost[at - 1] > size:
+                    cost[at], order[at] = cost[at - 1], order[at - 1]
+                    at -= 1
+                cost[at], order[at] = size, state.S[i]
+                free += 1
+        for i in range(free):
+            cost[i] *= noise[k, i]
+        dropped = min(counts[k], free)
+        for _ in range(dropped):
+            low = 0
+            for i in range(free):
+                if cost[i] < cost[low]:
+                    low = i
+            cost[low] = np.inf
+            for i in range(state.count[0]):
+                if state.S[i] == order[low]:
+                    drop(state, columns, i)
+                    break
+            state.member[order[low]] = True  # others come in its place; it may return in the polish
+        held.note[WORK] += 2.0 * dropped * state.count[0] * columns.w
+        for step in range(dropped):
+            more = add_best(state, columns)
+            if step == dropped - 1 or not more:
+                for i in range(free):
+                    state.member[order[i]] = False
+                for i in range(state.count[0]):
+                    state.member[state.S[i]] = True
+            if not more:
+                break
+            settle(state, held, columns, limits, step == dropped - 1)
+    return -1

@@ -1,0 +1,285 @@
+"""Exchanges tried by chord steps: Newton steps with the inverse Hessian that the table of exchanges
+has at hand, so that a trial costs gradients, O(n k) each, and no Hessian, O(n k^2).
+
+From the restricted optimum b of a support S (B the inverse of its Hessian) the quadratic foretells
+the optimum after "drop i, add j". There the loss F and the gradient g are exact, and F - SAFETY
+g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass.
+Where that is above the target, weak duality decides: slopes + v (eta' - eta), with v the curvatures
+of the table and eta' the predictor after the chord step, is dual feasible, and its value is what no
+descent passes (`newton.dual_bound`). What is neither refuted nor below the target is left to a
+refit.
+"""
+
+import numpy as np
+
+from ..core.dispatch import njit
+from ..problem.losses import mean_loss, slope
+from ..working_set.newton import dual_bound, predictor
+from .table import COLLINEAR
+
+# what an exchange may promise and still be asked for its bound: the Hessian may be that of a fit
+# close by
+SAFETY = 3.0
+TRIES = 6  # chord steps after which an exchange that is not refuted is taken for better
+MOST = 40  # those after which an exchange is left to a refit that no bound has refuted yet
+CLOSING = 12  # chord steps that bring the exchange taken to its optimum
+SETTLED = 1e-12  # share of F that descent may still promise there
+
+
+@njit
+def attempt(
+    loss,
+    y,
+    weights,
+    offset,
+    Z,
+    S,
+    b,
+    b0,
+    lambda2,
+    intercept,
+    B,
+    c,
+    rows,
+    index,
+    diagonal,
+    mean,
+    scale,
+    total,
+    out,
+    into,
+    any_below,
+    target,
+    best,
+    curvatures,
+    proof,
+):
+    """Try exchanges of a fit with support S (k,) working positions, b (k,), b0: number e drops
+    position out[e] (-1: none) and adds the working column into[e] (-1: none).
+
+    Z (w, n); c (w,) = -dF/db at the fit; rows[index[l], j], diagonal (w,): centred second
+    derivatives with member l and along j, to be multiplied by `scale`; mean (w,), total: means for
+    the curvatures and their sum; curvatures (n,), times `scale`: those of rows; B (k, k) = (scale
+    G_SS + 2 lambda2)^-1. any_below: take the first exchange that comes below target or that no
+    bound has refuted after TRIES steps; else go through all and take the lowest below target that
+    is found. proof: refute by bounds only, not by SAFETY. Returns (e, F, intercept, promised,
+    reach), e = -1 if there is none; what descent from there still promises, and max |eta - offset|.
+    best (k + 1,) has the coefficients of S, 0 at the one dropped, and that of the column added.
+    """
+    k, n = b.size, y.size
+    x, u, r, z, g = np.empty(k + 1), np.zeros(k), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k)
+    eta, slopes, ahead = np.empty(n), np.empty(n), np.empty(n)
+    found, lowest, level_found = -1, target, b0
+    for e in range(out.size):
+        i, j = out[e], into[e]
+        s = _foretell(b, lambda2, B, c, rows, index, diagonal, scale, i, j, x, u, g)
+        if not s > 0.0:
+            continue
+        level = b0
+        if intercept:
+            for l in range(k):
+                level -= mean[S[l]] * (x[l] - b[l])
+            level -= mean[j] * x[k] if j >= 0 else 0.0
+        for step in range(MOST):
+            F, g0 = _gradient(
+                loss,
+                y,
+                weights,
+                offset,
+                Z,
+                S,
+                x,
+                level,
+                lambda2,
+                intercept,
+                mean,
+                i,
+                j,
+                eta,
+                slopes,
+                r,
+            )
+            promised = _direction(B, u, s, r, i, j, g0, total, z)
+            hopeless = F - SAFETY * promised > lowest
+            last = step == MOST - 1 or (step >= TRIES - 1 and not hopeless)
+            last = last or not F < np.inf  # where it overflows, only a refit can tell
+            if hopeless and not proof:
+                break
+            if hopeless:
+                shift = -g0 / total if intercept else 0.0
+                _look_ahead(Z, S, j, z, shift, mean, eta, ahead)
+                more = 0.0
+                for l in range(k + 1):
+                    more += lambda2 * ((x[l] - z[l]) ** 2 - x[l] * x[l])
+                more += dual_bound(loss, y, weights, slopes, curvatures, eta, ahead, scale)
+                if F + more > lowest:
+                    break
+            if F < lowest or (last and any_below):
+                found, lowest, level_found = e, F, level
+                best[:] = x
+                break
+            level = _step(S, mean, intercept, g0, total, j, z, x, level)
+        if found >= 0 and any_below:
+            break
+    if found < 0:
+        return found, lowest, level_found, 0.0, 0.0
+    i, j, level = out[found], into[found], level_found
+    s = _foretell(b, lambda2, B, c, rows, index, diagonal, scale, i, j, x, u, g)
+    x[:] = best
+    F, promised = lowest, np.inf
+    for _step_number in range(CLOSING):
+        F, g0 = _gradient(
+            loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r
+        )
+        before, promised = promised, _direction(B, u, s, r, i, j, g0, total, z)
+        level_found = level
+        best[:] = x
+        if promised <= SETTLED * abs(F) or not promised < 0.5 * before:
+            break
+        level = _step(S, mean, intercept, g0, total, j, z, x, level)
+    reach = 0.0
+    for m in range(n):
+        reach = max(reach, abs(eta[m] - offset[m]))
+    return found, F, level_found, promised, reach
+
+
+@njit
+def _look_ahead(Z, S, j, z, shift, mean, eta, ahead):
+    """Fill ahead (n,) with the predictor after the chord step -z (k + 1,) from eta, whose intercept
+    moves by `shift` and by the means.
+    """
+    k = S.size
+    for l in range(k + 1):
+        at = S[l] if l < k else j
+        if at >= 0:
+            shift += mean[at] * z[l]
+    for m in range(eta.size):
+        ahead[m] = eta[m] + shift
+    for l in range(k + 1):
+        at = S[l] if l < k else j
+        if at >= 0 and z[l] != 0.0:
+            column, t = Z[at], z[l]
+            for m in range(eta.size):
+                ahead[m] -= t * column[m]
+
+
+@njit
+def _step(S, mean, intercept, g0, total, j, z, x, level):
+    """Take the chord step x - z; returns the intercept after it."""
+    k = S.size
+    for l in range(k + 1):
+        x[l] -= z[l]
+    if intercept:
+        level -= g0 / total
+        for l in range(k):
+            level += mean[S[l]] * z[l]
+        level += mean[j] * z[k] if j >= 0 else 0.0
+    return level
+
+
+@njit
+def _foretell(b, lambda2, B, c, rows, index, diagonal, scale, i, j, x, u, g):
+    """x (k + 1,): the quadratic's optimum without member i and with working column j; u = B_T g for
+    T = S without i, g = G_Tj. Returns j's curvature given T, 0 where it is a combination of T.
+    """
+    k = b.size
+    for l in range(k):
+        x[l] = b[l]
+        u[l] = 0.0
+    x[k] = 0.0
+    if i >= 0:
+        theta = b[i] / B[i, i]
+        for l in range(k):
+            x[l] -= theta * B[l, i]
+        x[i] = 0.0
+    if j < 0:
+        return 1.0
+    A = scale * diagonal[j] + 2.0 * lambda2
+    pull = c[j]
+    for l in range(k):
+        t = scale * rows[index[l], j]
+        pull -= t * (x[l] - b[l])
+        g[l] = t if l != i else 0.0
+    for l in range(k):
+        t = 0.0
+        for m in range(k):
+            t += B[l, m] * g[m]
+        u[l] = t
+    _without(B, i, u)
+    s = A
+    for l in range(k):
+        s -= u[l] * g[l]
+    if not s > COLLINEAR * A:
+        return 0.0
+    x[k] = pull / s
+    for l in range(k):
+        x[l] -= u[l] * x[k]
+    return s
+
+
+@njit
+def _without(B, i, z):
+    """Turn z = B r (r_i = 0) into B_T r for T = S without i; nothing to do for i = -1."""
+    if i >= 0:
+        t = z[i] / B[i, i]
+        for l in range(B.shape[0]):
+            z[l] -= t * B[l, i]
+        z[i] = 0.0
+
+
+@njit
+def _gradient(
+    loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r
+):
+    """F at x (k + 1,) and the intercept `level`; r: its gradient along the centred columns (0 for
+    what is not in the support). Returns (F, derivative in the intercept).
+    """
+    k, n = S.size, y.size
+    predictor(Z, S, x[:k], level, offset, eta)
+    if j >= 0:
+        column, t = Z[j], x[k]
+        for m in range(n):
+            eta[m] += t * column[m]
+    F, g0 = mean_loss(loss, y, eta, weights), 0.0
+    for m in range(n):
+        slopes[m] = weights[m] * slope(loss, y[m], eta[m])
+        g0 += slopes[m]
+    if not intercept:
+        g0 = 0.0
+    for l in range(k + 1):
+        at = S[l] if l < k else j
+        r[l] = 0.0
+        if l == i or at < 0:
+            continue
+        column, t = Z[at], 0.0
+        for m in range(n):
+            t += slopes[m] * column[m]
+        r[l] = t + 2.0 * lambda2 * x[l] - mean[at] * g0
+        F += lambda2 * x[l] * x[l]
+    return F, g0
+
+
+@njit
+def _direction(B, u, s, r, i, j, g0, total, z):
+    """z (k + 1,) = B' r, the chord step, from B_T and j's u and s; returns the decrease it
+    promises, r'B'r / 2, with the intercept's.
+    """
+    k = B.shape[0]
+    for l in range(k):
+        t = 0.0
+        for m in range(k):
+            t += B[l, m] * r[m]
+        z[l] = t
+    _without(B, i, z[:k])
+    z[k] = 0.0
+    if j >= 0:
+        t = r[k]
+        for l in range(k):
+            t -= u[l] * r[l]
+        z[k] = t / s
+        for l in range(k):
+            z[l] -= u[l] * z[k]
+    promised = 0.5 * g0 * g0 / total
+    for l in range(k + 1):
+        promised += 0.5 * r[l] * z[l]
+    return promised

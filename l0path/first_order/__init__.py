@@ -1,0 +1,1 @@
+"""Coordinate descent, projected gradients and dual ascent."""

@@ -1,0 +1,542 @@
+"""Dual iterative hard thresholding: super-gradient ascent on the concave dual of the k-sparse
+problem, with a bound on the optimum at every size.
+
+    b(a) = best k of  clip(soft(-Z'(w a), lambda1) / (2 lambda2)),     a <- project(a + step (o + Z b(a) - loss*'(a)))                                                    (A)
+    D(a) <= min over k-sparse b of P(b):  every dual point bounds the optimum from below; the two
+    meet only under a condition on data and lambda2, which is checked, not assumed
+
+Source: Liu, Yuan, Wang, Liu & Metaxas, Dual Iterative Hard Thresholding (ICML 2017): Algorithms 1
+    (DIHT) and 2 (SDIHT), Theorem 1 (when primal and dual meet), Theorem 4 (steps 1 / (gamma t)).
+The steps here are the smaller of that kind and 1 / L_D, L_D = largest loss*'' + lambda_max(Z'WZ) /
+(2 lambda2), so that the ascent never diverges for small lambda2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..engine.sparse_path import solve_size
+from ..errors import check_tol
+from ..problem.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
+from ..problem.losses import Squared, derivatives, name_of
+from .coordinate_descent import entry_gains
+from .operators import Outcome, largest, top_eigenvalue, working_columns
+
+EXAMINED = 10  # steps between refits of the support at hand
+LOOKS = 3  # epochs between them in the stochastic version
+# gap, relative to the null value, that counts as none; bounds are lowered by a third of it
+CLOSED = 3e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualIHT:
+    """Dual iterative hard thresholding, for lambda2 > 0 and losses of bounded curvature.
+
+    blocks: row blocks of the stochastic version (1: all rows at once, "dual_iht"); paper_defaults:
+        the steps 1 / (gamma t) of the theorem, blocks drawn with replacement; else safe steps and
+    a fresh order of the blocks every epoch. tol: relative gap, or progress of the bound over the
+    later half of the steps (at least 50), below which the ascent ends.
+    max_iter: steps (stochastic: epochs) per size (None: 500, or 100 epochs); polish: swaps with
+        refit (local search) at every size, checked over all columns; seed: draws the blocks.
+    """
+
+    blocks: int = 1
+    paper_defaults: bool = False
+    tol: float = 1e-4
+    max_iter: int | None = None
+    polish: bool = False
+    seed: int = 0
+
+    def __post_init__(self):
+        check_tol(self.tol)
+        for name, least in (("blocks", 1), ("max_iter", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not (value is None and name == "max_iter") and (
+                not isinstance(value, (int, np.integer)) or value < least
+            ):
+                raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
+
+    @property
+    def steps(self) -> int:
+        """Most steps, or epochs, per size."""
+        return self.max_iter or (500 if self.blocks == 1 else 100)
+
+    def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
+        """Refuse what the method cannot take."""
+        needs_ridge(type(self).__name__, problem, lambda2)
+
+    def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
+        """The solver of a model's sizes, for `SparsePath`."""
+        return DualSolver(model, lambda1, lambda2, self, scale)
+
+
+def needs_ridge(name, problem, lambda2):
+    """Dual ascent needs lambda2 > 0, which makes the link from dual to primal a function, and a
+    conjugate that is strongly convex.
+    """
+    if not lambda2 > 0:
+        raise ValueError(
+            f"lambda2={lambda2!r}: {name} needs lambda2 > 0, a ridge that makes the dual finite; "
+            "pass lambda2=1e-2 or larger (the bound is tighter the larger it is), "
+            "or use algorithm='swap'"
+        )
+    if name_of(problem.loss) == "poisson":
+        raise ValueError(
+            f"loss='poisson' has no bounded curvature, which {name} needs for its steps; use "
+            "algorithm='swap' or 'pg'"
+        )
+
+
+def project(a, low, high, weights, anchor=None):
+    """The point of low <= x <= high nearest to a in the norm weighted by `weights`; with `anchor`,
+    a point of the box, of those with sum_i weights_i (x_i - anchor_i) = 0.
+
+    For one vector six times as fast as `relaxation.feasible`, which takes many: an ascent comes
+    here at every step.
+    """
+    inside = np.minimum(np.maximum(a, low), high)
+    if anchor is None:
+        return inside
+    total, away = float(weights @ anchor), a - anchor
+    left, right, shift = float(away.min()), float(away.max()), 0.0
+    for _ in range(
+        100
+    ):  # the sum falls as the shift grows, piecewise linearly: Newton steps, kept in a bracket
+        gap = float(weights @ inside) - total
+        left, right = (max(left, shift), right) if gap > 0.0 else (left, min(right, shift))
+        if abs(gap) <= 1e-16 or right - left <= 1e-15 * max(abs(left), abs(right)):
+            break
+        inner = float(weights @ ((inside > low) & (inside < high)))
+        shift = shift + gap / inner if inner > 0.0 else left
+        if not left < shift < right:
+            shift = 0.5 * (left + right)
+        inside = np.minimum(np.maximum(a - shift, low), high)
+    return inside
+
+
+def balance(a, weights):
+    """a with the heavier of its signs scaled down so that sum_i weights_i a_i = 0; the domain holds
+    0, so it is not left.
+    """
+    return balanced((weights * a)[:, None])[:, 0] / weights
+
+
+class DualProblem:
+    """D of a problem at one (lambda1, lambda2 > 0), for dual variables a_i in units of the loss's
+    slope (`duality` has w_i a_i); its sum over columns is the caller's.
+
+    `tied`: an intercept asks for sum_i w_i a_i = 0 (a squared loss had it taken out). least:
+    smallest second derivative of the conjugates.
+    """
+
+    def __init__(self, problem, lambda1, lambda2):
+        self.problem, self.lambda1, self.lambda2 = problem, float(lambda1), float(lambda2)
+        self.low, self.high = interval(problem.loss, problem.y)
+        self.tied = problem.intercept and not problem.quadratic
+        self.zero = np.zeros(problem.y.size)
+        self.least = convexity(problem.loss)
+
+    def project(self, a):
+        """The nearest feasible point."""
+        if not self.tied:
+            return project(a, self.low, self.high, self.problem.weights)
+        return balance(
+            project(a, self.low, self.high, self.problem.weights, self.zero), self.problem.weights
+        )
+
+    def smooth_part(self, a):
+        """sum_i w_i (o_i a_i - loss*(y_i, a_i)) of a feasible a."""
+        p = self.problem
+        return float(p.weights @ (p.offset * a - conjugate(p.loss, p.y, a)))
+
+    def slope_part(self, a, rows=slice(None)):
+        """o_i less the conjugate's slope, of a (m,) on some rows: with z_i'b(a) the super-gradient
+        of D in the metric of the weights.
+        """
+        p = self.problem
+        return p.offset[rows] - conjugate_slope(p.loss, p.y[rows], a)
+
+    def link(self, pull, lower, upper, boxed):
+        """b (m,) that attains h, and h, for pull = -Z'(w a): `duality.bounds.link` for one ridge,
+        as fast as steps of an ascent need it.
+        """
+        b = np.copysign(np.maximum(np.abs(pull) - self.lambda1, 0.0), pull) / (2.0 * self.lambda2)
+        if boxed:
+            return np.clip(b, lower, upper), entry_gains(
+                pull, 0.0, self.lambda1, self.lambda2, lower, upper
+            )
+        return b, self.lambda2 * b * b
+
+    def of_predictor(self, eta):
+        """The feasible point a_i = loss'(y_i, eta_i), the dual partner of a fit."""
+        p, a, scratch = self.problem, np.empty(eta.size), np.empty(eta.size)
+        derivatives(p.loss, p.y, eta, np.ones(eta.size), a, scratch)
+        return self.project(a)
+
+
+def rests(history, tol, scale):
+    """Whether neither the best bound nor the running mean's, the two columns of `history`, has
+    grown by more than tol, relative, over its later half, at least five looks.
+
+    The mean starts low: while it climbs, the ascent goes on although the best, which may be that of
+    the start, does not move.
+    """
+    back = max(5, len(history) // 2)
+    if len(history) <= back:
+        return False
+    (best, mean), (old_best, old_mean) = history[-1], history[-1 - back]
+    return max(best - old_best, mean - old_mean) <= tol * max(abs(best), 1e-6 * scale)
+
+
+def diverged(a):
+    """Whether steps that are too long (`paper_defaults` with a small lambda2) have blown a dual
+    point up.
+    """
+    return not np.abs(a).max() <= 1e100
+
+
+class DualSolver:
+    """Sizes of one (lambda1, lambda2) by dual ascent on the working columns; a size starts from the
+    dual point of the size below. Bounds come from reads of all p columns (`judge`).
+    """
+
+    everywhere = two_way = False
+    taken = 60  # the dual spreads over many more columns than k, so more of them join at a time
+
+    def __init__(self, model, lambda1, lambda2, settings, scale):
+        settings.check(model.problem, lambda1, lambda2)
+        self.model, self.settings, self.scale = model, settings, scale
+        self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
+        self.dual = DualProblem(model.problem, lambda1, lambda2)
+        self.width, self.points, self.refits, self.bounds = -1, {}, {}, {}
+
+    def refresh(self):
+        """Renew what depends on W when it has grown."""
+        model = self.model
+        if self.width == model.width:
+            return
+        self.width = model.width
+        view = working_columns(model, self.lambda1, self.lambda2).measure()
+        self.view, self.Z, self.spread = view, model.Z[: model.width], view.spread
+        if self.settings.blocks > 1:
+            self.partitions = self._partitions()
+
+    def _partitions(self):
+        """Row blocks with their columns and spread. A free intercept keeps sum w a within a block
+        as it is, so two partitions that cut across each other take turns.
+        """
+        n, m, weights = self.model.problem.X.n, self.settings.blocks, self.model.problem.weights
+        order = np.random.default_rng(self.settings.seed).permutation(n)
+        partitions = []
+        for parts in [np.array_split(order, min(m, n))] + (
+            [[order[i::m] for i in range(min(m, n))]] if self.dual.tied else []
+        ):
+            blocks = []
+            for rows in parts:
+                rows = np.sort(rows)
+                Z, w = np.ascontiguousarray(self.Z[:, rows]), weights[rows]
+                spread = top_eigenvalue(
+                    lambda v, Z=Z, w=w: np.sqrt(w) * (Z.T @ (Z @ (np.sqrt(w) * v))),
+                    np.sqrt(w) * (1.0 + np.abs(self.model.problem.y[rows])),
+                )
+                blocks.append((rows, Z, w, spread))
+            partitions.append(blocks)
+        return partitions
+
+    def top(self, pull, k):
+        """Positions of b(a)'s support, its values there and the sum of its h."""
+        view = self.view
+        b, h = self.dual.link(pull, view.lower, view.upper, view.boxed)
+        J = largest(np.where(view.open, h, -1.0), min(k, int(view.open.sum())), view.index)
+        J = np.sort(np.concatenate([J, np.flatnonzero(view.forced)])) if view.forced.any() else J
+        return J, b[J], float(h[J].sum())
+
+    def value(self, a, k):
+        """D(a) on the working columns, the support that attains it, its values and the sum of its
+        h.
+        """
+        J, b, total = self.top(-(self.Z @ (self.model.problem.weights * a)), k)
+        return self.dual.smooth_part(a) - total, J, b, total
+
+    def solve(self, k, start, poll=lambda: None, watch=None):
+        """Outcome of size k: the best restricted optimum among the supports met (a start's
+        included), the best dual value, and whether they meet.
+        """
+        self.refresh()
+        if k > int(self.view.open.sum()):
+            raise ValueError(
+                f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen"
+            )
+        run = _Ascent(self, k, start, watch or (lambda name, value: None))
+        status = run.stochastic(poll) if self.settings.blocks > 1 else run.full(poll)
+        self.points[k] = run.best_a
+        return Outcome(
+            run.fit, run.steps, status, bound=run.best, proven=status == "proven", alpha=run.best_a
+        )
+
+    def refit(self, J):
+        """Restricted optimum on positions J, remembered."""
+        support = np.sort(self.view.index[J])
+        key = support.tobytes()
+        if key not in self.refits:
+            self.refits[key] = self.model.refit(support, self.lambda1, self.lambda2)
+        return self.refits[key]
+
+    def partner(self, fit):
+        """The dual point a_i = loss'(eta_i) of a fit."""
+        p = self.model.problem
+        eta = (
+            p.offset
+            + fit.b @ self.Z[self.model.where[fit.support]]
+            + (0.0 if p.quadratic else fit.b0)
+        )
+        return self.dual.of_predictor(eta)
+
+    def margin(self):
+        """What a bound is lowered by against rounding."""
+        return CLOSED / 3.0 * self.scale
+
+    # what a read of all columns needs
+
+    def right_side(self, outcome):
+        """(n,) w a: what X is read with."""
+        return self.model.problem.weights * outcome.alpha
+
+    def scores(self, outcome, pull, columns):
+        """h of columns (slice) for pull = -Z'(w a)."""
+        p = self.model.problem
+        return self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)[1]
+
+    def reach(self, edge):
+        """The largest |pull| up to which no h exceeds `edge`; bounds on coefficients only lower
+        h.
+        """
+        return self.dual.lambda1 + 2.0 * np.sqrt(self.dual.lambda2 * edge) if edge >= 0.0 else 0.0
+
+    def threshold(self, outcome):
+        """The least h among the k of the working columns that count: what a column outside must
+        pass to lower D.
+        """
+        pull = -(self.Z @ self.right_side(outcome))
+        k = outcome.fit.support.size - self.model.problem.forced.size
+        J, _, _ = self.top(pull, k)
+        h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1]
+        return float(h[J][self.view.open[J]].min(initial=np.inf))
+
+    def judge(self, outcome, outside):
+        """The outcome with the bound that holds over all p columns: columns outside W, by
+        descending h, push the least of the k out of the sum.
+        """
+        k = outcome.fit.support.size - self.model.problem.forced.size
+        pull = -(self.Z @ self.right_side(outcome))
+        J, _, total = self.top(pull, k)
+        h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1][J]
+        inside = np.sort(h[self.view.open[J]])
+        merged = np.sort(np.concatenate([inside, outside]))[::-1][:k]
+        value = (
+            self.dual.smooth_part(outcome.alpha)
+            - (total - float(inside.sum()))
+            - float(merged.sum())
+        )
+        bound = max(value - self.margin(), self.bounds.get(k, -np.inf))
+        self.bounds[k] = bound
+        proven = self.closed(k, outcome.fit)
+        status = (
+            "proven"
+            if proven
+            else "gap_not_closed"
+            if outcome.status == "proven"
+            else outcome.status
+        )
+        return outcome._replace(bound=bound, proven=proven, status=status)
+
+    def closed(self, k, fit):
+        """Whether the bound of size k over all columns meets the value of a fit, up to rounding."""
+        return fit.value - self.bounds.get(k, -np.inf) <= CLOSED * self.scale and not fit.flags
+
+
+class _Ascent:
+    """One size: the best primal and the best dual point met so far."""
+
+    def __init__(self, solver, k, start, watch):
+        self.solver, self.k, self.watch, self.p = solver, k, watch, solver.model.problem
+        self.scales = (
+            isinstance(self.p.loss, Squared) and not solver.lambda1 and not solver.view.boxed
+        )
+        near = min(solver.points, key=lambda size: (abs(size - k), size), default=None)
+        self.a = solver.dual.project(np.zeros(self.p.X.n) if near is None else solver.points[near])
+        self.best, self.best_a, self.fit, self.steps = -np.inf, self.a, None, 0
+        if start is not None:
+            self.consider(self.a)
+            if start.support.size == k + int(solver.view.forced.sum()):
+                self.offer(start)
+            else:
+                self.consider(solver.partner(start))
+            self.a = self.best_a  # the better of the last dual point and the partner of the start
+        self.mean, self.weight = np.zeros_like(self.a), 0.0
+
+    def offer(self, fit):
+        """Let a fit compete, and its dual partner."""
+        self.watch("refit", fit.value)
+        if self.fit is None or fit.value < self.fit.value:
+            self.fit = fit
+            self.consider(self.solver.partner(fit))
+
+    def consider(self, a):
+        """Let a dual point compete, and its best multiple where that is known; returns the support
+        that attains its value.
+        """
+        value, J, b, total = self.solver.value(a, self.k)
+        self.value = value
+        self.watch("dual", value)
+        if value > self.best:
+            self.best, self.best_a = value, a
+        if self.scales:
+            self.scale(a, total)
+        return J, b
+
+    def scale(self, a, total):
+        """Let the best multiple s a compete: D(s a) = -s w'(y a) - s^2 (w'a^2 / 2 + sum h), squared
+        loss without lambda1 and box.
+        """
+        linear, bend = (
+            float(self.p.weights @ (self.p.y * a)),
+            float(self.p.weights @ (a * a)) + 2.0 * total,
+        )
+        if bend > 0.0 and 0.5 * linear * linear / bend > self.best:
+            self.best, self.best_a = 0.5 * linear * linear / bend, a * (-linear / bend)
+
+    def average(self, weight):
+        """Running mean of the dual points, later ones weigh more: D is concave, so it does at least
+        as well as they do on average.
+        """
+        self.weight += weight
+        self.mean += weight / self.weight * (self.a - self.mean)
+
+    def examine(self, J):
+        """Refit on the support at hand, and try the mean as a dual point; "proven" once primal and
+        dual meet.
+        """
+        self.offer(self.solver.refit(J))
+        mean = balance(self.mean, self.p.weights) if self.solver.dual.tied else self.mean
+        K, _ = self.consider(mean)
+        self.mean_value = self.value
+        self.offer(self.solver.refit(K))
+        gap = self.fit.value - self.best
+        self.watch("bound", self.best)
+        self.watch("gap", gap)
+        return (
+            "proven"
+            if gap <= CLOSED / 3.0 * self.solver.scale
+            else "gap_not_closed"
+            if gap <= self.solver.settings.tol * abs(self.fit.value)
+            else ""
+        )
+
+    def rate(self, t, largest, spread):
+        """Step number t: 1 / (gamma t) with paper_defaults; else min(1 / L, 2 / (gamma t + 2 L)), L
+        = largest + spread / (2 lambda2).
+        """
+        gamma = self.solver.dual.least
+        if self.solver.settings.paper_defaults:
+            return 1.0 / (gamma * t)
+        L = largest + spread / (2.0 * self.solver.lambda2)
+        return min(1.0 / L, 2.0 / (gamma * t + 2.0 * L))
+
+    def full(self, poll):
+        """Algorithm 1: all rows at once."""
+        solver, dual = self.solver, self.solver.dual
+        history = []
+        for t in range(1, solver.settings.steps + 1):
+            self.steps = t
+            J, b = self.consider(
+                self.a
+                # at every step: the best of the iterates is often well above those that happen to
+                # be
+                # examined
+            )
+            self.average(t)
+            if t % EXAMINED == 1:
+                poll()
+                status = self.examine(J)
+                history.append((self.best, self.mean_value))
+                if status or rests(history, solver.settings.tol, solver.scale):
+                    return status or "gap_not_closed"
+            self.a = dual.project(
+                self.a
+                + self.rate(t, dual.least, solver.spread)
+                * (dual.slope_part(self.a) + b @ solver.Z[J])
+            )
+            if diverged(self.a):
+                return "diverged"
+        return self.examine(J) or "max_iter"
+
+    def stochastic(self, poll):
+        """Algorithm 2: a block of rows at a time; -Z'(w a) is kept up to date and rebuilt every
+        epoch.
+        """
+        solver, dual, p, s = self.solver, self.solver.dual, self.p, self.solver.settings
+        rng, history = np.random.default_rng(s.seed), []
+        for epoch in range(1, s.steps + 1):
+            poll()
+            self.average(epoch)
+            self.steps = epoch
+            if epoch % LOOKS == 1:
+                status = self.examine(self.consider(self.a)[0])
+                history.append((self.best, self.mean_value))
+                if status or rests(history, s.tol, solver.scale):
+                    return status or "gap_not_closed"
+            blocks = solver.partitions[epoch % len(solver.partitions)]
+            pull = -(solver.Z @ (p.weights * self.a))
+            self.a = self.a.copy()
+            for turn, number in enumerate(
+                rng.integers(len(blocks), size=len(blocks))
+                if s.paper_defaults
+                else rng.permutation(len(blocks))
+            ):
+                rows, Z, w, spread = blocks[number]
+                J, b, _ = solver.top(pull, self.k)
+                step = (
+                    self.rate((epoch - 1) * len(blocks) + turn + 1, dual.least, spread)
+                    * len(blocks)
+                    if s.paper_defaults
+                    else self.rate(epoch, dual.least, spread)
+                )
+                old = self.a[rows]
+                new = project(
+                    old + step * (dual.slope_part(old, rows) + b @ Z[J]),
+                    dual.low[rows],
+                    dual.high[rows],
+                    w,
+                    old if dual.tied else None,
+                )
+                pull -= Z @ (w * (new - old))
+                self.a[rows] = new
+                if diverged(new):
+                    return "diverged"
+            self.a = dual.project(self.a) if dual.tied else self.a
+        return self.examine(J) or "max_iter"
+
+
+def solve_k(
+    model, k, *, lambda1=0.0, lambda2, settings=None, start=None, poll=lambda: None, watch=None
+):
+    """Outcome for k unforced columns of a model over all p columns: fit, bound, and `proven` if no
+    k-sparse fit is better.
+
+    watch(name, value) hears of every dual value ("dual"), of every fit ("refit") and, at each look,
+    of the best bound and the gap on the working columns ("bound", "gap").
+    """
+    return solve_size(
+        model,
+        k,
+        lambda1=lambda1,
+        lambda2=lambda2,
+        settings=settings or DualIHT(),
+        start=start,
+        poll=poll,
+        watch=watch,
+    )

@@ -1,0 +1,371 @@
+"""The knockoff filter: every column competes with a knockoff of itself on the path, and the columns
+that win by more than chance allows are selected.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ..core import threads
+from ..core.types import Matrix, Seed
+from ..cross_validation.run import FINISHED, draw_seed
+from ..designs import as_design
+from ..designs.copies import equal_columns
+from ..engine.plan import refuse
+from ..engine.run import solve
+from ..errors import ConvergenceWarning, refuse_masked
+from ..problem.losses import Squared
+from ..problem.problem import pose
+from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
+from .rows import moving, resolve, share
+
+KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
+LARGEST = (
+    1 << 28
+)  # entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
+
+
+class KnockoffFilter:
+    """What `knockoff_filter` returns.
+
+    selected : names of the columns with statistic >= threshold, the largest first; empty if the
+        threshold is infinite.    statistic : Series over all columns, W_j; 0 for columns that do
+        not compete.
+    threshold : the least t > 0 at which the estimated false discovery rate is at most `fdr`; inf if
+        there is none.    fdr, plus : as given.    kind : "fixed" or "model".
+    s : Series over all columns, how far the knockoffs are from their columns, in units of their
+        variance (0: does not compete).    knockoffs : (n, p) array, X~ (a column that does not
+        compete is its own).
+    path : the `Path` over the columns and their knockoffs ("~name").    random_state : the seed in
+        use.    status : "complete" or what stopped the path.
+    """
+
+    def __init__(
+        self,
+        statistic: pd.Series,
+        threshold: float,
+        *,
+        fdr: float,
+        plus: bool,
+        kind: str,
+        s: np.ndarray,
+        knockoffs: Any,
+        path: Any,
+        random_state: int | None,
+        status: str,
+    ) -> None:
+        self.statistic, self.threshold, self.fdr, self.plus, self.kind = (
+            statistic,
+            threshold,
+            fdr,
+            plus,
+            kind,
+        )
+        self.s, self.knockoffs, self.path, self.random_state, self.status = (
+            s,
+            knockoffs,
+            path,
+            random_state,
+            status,
+        )
+        chosen = statistic[statistic >= threshold]
+        self.selected = chosen.sort_values(ascending=False, kind="stable").index.tolist()
+
+    def __repr__(self):
+        found = f"{len(self.selected)} of {len(self.statistic)} columns at a false discovery rate of {self.fdr:g}"
+        return f"<l0path.KnockoffFilter: {found}, threshold {self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
+
+
+def knockoff_filter(
+    X: Matrix,
+    y: ArrayLike | None = None,
+    *,
+    fdr: float = 0.1,
+    kind: str = "auto",
+    plus: bool = True,
+    statistic: str = "coefficient",
+    s: str | ArrayLike = "mvr",
+    covariance: ArrayLike | None = None,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+    **fit: Any,
+) -> KnockoffFilter:
+    """Columns chosen with a bound on the false discovery rate: each competes on the path with a
+    knockoff, an imitation made without y that is correlated with the other columns as the original
+    is.
+
+    A path over the columns and their knockoffs gives each of the 2p an importance Z >= 0, and W_j =
+    max(Z_j, Z~_j) sign(Z_j - Z~_j). A column without effect is as likely to lose as to win, so the
+    losers at least as far out as t tell how many of the winners there are false:
+
+        T = min t > 0 in |W| with  (plus + #{W_j <= -t}) / max(1, #{W_j >= t}) <= fdr,     selected = {j : W_j >= T},  empty if there is no such t
+
+    (Barber & Candes, Annals of Statistics 43, 2015, equations (1.8) and (1.9); for rows drawn at
+    random Candes, Fan, Janson & Lv, JRSS B 80, 2018.)
+
+    What it promises: E[false / max(1, selected)] <= fdr (plus=True, the knockoff+ filter);
+    plus=False bounds E[false / (selected + 1 / fdr)] only. It holds
+      kind="fixed"   for the squared loss with normal errors of equal variance (up to the weights), any X with n >= 2p (+ 1 with an intercept; p columns that compete or are forced), any coefficients;
+      kind="model"   for any loss and any relation of y to X, any n, if the rows of X are independent draws from a normal distribution whose covariance is known. With an estimated
+                     covariance, or columns that are not normal, it is approximate: second-order
+                     knockoffs (Candes et al. 2018, section 3.4.1) match means and covariances only.
+                     Dummies and counts are far from normal.
+    A column is false if y does not depend on it given all others. Nothing is said of any one
+    column, nor of a model fitted to the selected ones; another seed gives other knockoffs, and
+    another set. With plus=True at least 1 / fdr columns must be selected or none is: with few true
+    columns use a larger fdr.
+
+    Parameters
+    ----------
+    X, y, **fit : as in `l0path.fit`, but for groups and prices (a formula with a term of several
+        columns takes groups=False). X is used as a dense array with twice the columns, at most 2^28
+        entries. Columns of `always_include` stay in all models without a knockoff of their own;
+        excluded, constant and repeated ones do not compete. max_k : largest size of the path over
+        2p columns, default as in `fit`.
+    fdr : level in (0, 1).    kind : "auto" takes "fixed" where it is valid (squared loss, enough
+        rows), else "model".    plus : True for the bound above.
+    statistic : "coefficient" (default): Z_j = sum of |b_j| over the models of the path,
+        standardised; "entry": Z_j = max_k + 1 - k_j, k_j the smallest size whose model holds column
+        j (0 if none does), so that W_j is large for columns that enter early and before their
+        knockoffs. Both are valid; the first had more power in simulations
+        (`tests/benchmarks/inference.py`).
+    s : "mvr" (default), "sdp" or "equi" (`l0path.inference.gaussian_knockoffs`), or
+        numbers in units of each column's variance: how far knockoffs keep from their columns.
+        Farther is more power, as long as 2 Sigma - diag(s) stays positive semidefinite.
+    covariance : (p, p) covariance of the rows of X for kind="model", in the order of the columns;
+        None: Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to
+        unit variance.
+    random_state : seed or Generator: draws the knockoffs, and which of each pair stands where the
+        original does, so that no order of columns can favour either. None draws a seed, kept in the
+        result.
+    n_jobs : threads, as in `fit`.
+
+    Returns
+    -------
+    KnockoffFilter: selected, statistic, threshold, kind, s, knockoffs, path, plot().
+
+    Raises
+    ------
+    ValueError, TypeError naming the argument, its value and the remedy. KeyboardInterrupt if the
+    path is interrupted: an unfinished path gives no set.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 40))
+    >>> y = X[:, :12] @ np.ones(12) + rng.standard_normal(200)
+    >>> result = l0path.knockoff_filter(X, y, fdr=0.2, random_state=1)
+    >>> result.kind, len(set(result.selected) & {f"x{j}" for j in range(12)})
+    ('fixed', 12)
+    """
+    seed = draw_seed(random_state)
+    rng = np.random.default_rng(seed)
+    fdr = share(fdr, "fdr", 0.0, 1.0)
+    for name, value, known in (
+        ("kind", kind, KINDS),
+        ("statistic", statistic, STATISTICS),
+        *((("s", s, METHODS),) if isinstance(s, str) else ()),
+    ):
+        if value not in known:
+            raise ValueError(
+                f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}"
+            )
+    data, plan, *_ = resolve(X, y, {"n_jobs": n_jobs, **fit})
+    if data.groups is not None:
+        raise ValueError(
+            "groups= has no knockoffs here: they are made for single columns; leave groups out "
+            "(with a formula, pass groups=False, which counts columns), or use stability_selection"
+        )
+    rows, usable = np.flatnonzero(data.weights > 0), _competing(data)
+    if max(2 * rows.size * data.design.p, usable.size**2) > LARGEST:
+        what = "knockoffs need a dense array of twice the columns, and their covariance"
+        raise ValueError(
+            f"X has {rows.size} rows and {data.design.p} columns: {what}; screen the columns "
+            "first, on rows that are then left out"
+        )
+    kind = _kind(kind, data, rows.size, usable.size)
+    if covariance is not None and kind == "fixed":
+        raise ValueError(
+            "covariance= is for kind='model'; a fixed X is imitated by its Gram matrix, so leave "
+            "covariance out, or ask for kind='model'"
+        )
+    A = data.design.columns(np.arange(data.design.p))[rows]
+    copies, distance = A.copy(order="F"), np.zeros(data.design.p)
+    with threads.one_blas_thread():
+        if kind == "fixed":
+            copies[:, usable], distance[usable], _ = fixed_knockoffs(
+                A[:, usable], data.weights[rows], data.intercept, s, rng
+            )
+        else:
+            mean, sigma = _moments(A, usable, covariance)
+            copies[:, usable], distance[usable], _ = model_knockoffs(
+                A[:, usable], mean, sigma, s, rng
+            )
+    free = np.setdiff1d(usable, data.forced)
+    path, swapped = _compete(data, plan, A, copies, rows, free, rng, n_jobs)
+    first, second = importance(path, statistic)[data.forced.size :].reshape(2, free.size)
+    W = np.zeros(data.design.p)
+    W[free] = (
+        np.maximum(first, second) * np.sign(first - second) * np.where(swapped, -1.0, 1.0) + 0.0
+    )  # no -0
+    names = pd.Index([str(name) for name in data.names], name="feature")
+    return KnockoffFilter(
+        pd.Series(W, index=names, name="statistic"),
+        threshold_of(W, fdr, plus),
+        fdr=fdr,
+        plus=bool(plus),
+        kind=kind,
+        s=pd.Series(distance, index=names, name="s"),
+        knockoffs=copies,
+        path=path,
+        random_state=seed,
+        status=path.status,
+    )
+
+
+def _kind(kind, data, n, p):
+    """ "fixed" or "model", refused where it is not valid."""
+    need = 2 * p + data.intercept
+    squared = isinstance(data.loss, Squared)
+    if kind == "auto":
+        return "fixed" if squared and n >= need else "model"
+    if kind == "fixed" and not squared:
+        raise ValueError(
+            "kind='fixed' is valid for the squared loss only: its statistics are functions of X'X "
+            "and X'y; use kind='model'"
+        )
+    if kind == "fixed" and n < need:
+        raise ValueError(
+            f"kind='fixed' needs at least {need} rows of positive weight (twice the {p} "
+            f"columns{', and one for the intercept' if data.intercept else ''}), X has {n}; use "
+            "kind='model'"
+        )
+    return kind
+
+
+def _competing(data):
+    """Columns that are neither excluded nor constant; of equal ones, which no knockoff can tell
+    apart, a forced one or the first.
+    """
+    usable = moving(data) & ~data.excluded
+    problem = pose(data)
+    for columns in equal_columns(data, usable, problem.square * problem.X.scale**2):
+        kept = next((j for j in columns if j in data.forced), columns[0])
+        usable[[j for j in columns if j != kept]] = False
+    return np.flatnonzero(usable)
+
+
+def _moments(A, usable, covariance):
+    """(mean, covariance) of the usable columns of A: the user's covariance, or Ledoit-Wolf
+    shrinkage of the correlation matrix towards the identity (Ledoit & Wolf, J. Multivariate
+    Analysis 88, 2004).
+    """
+    mean, scale = A[:, usable].mean(axis=0), A[:, usable].std(axis=0)
+    if covariance is None:
+        from sklearn.covariance import ledoit_wolf
+
+        return mean, ledoit_wolf((A[:, usable] - mean) / scale, assume_centered=True)[0] * np.outer(
+            scale, scale
+        )
+    refuse_masked(covariance, "covariance")
+    sigma = np.asarray(covariance, dtype=np.float64)
+    p = A.shape[1]
+    if sigma.shape != (p, p) or not np.isfinite(sigma).all():
+        raise ValueError(
+            f"covariance has shape {sigma.shape}: pass finite numbers, a row and a column for each "
+            f"of the {p} columns of X"
+        )
+    if (
+        not np.allclose(sigma, sigma.T, rtol=1e-8, atol=1e-12 * np.abs(sigma).max())
+        or (np.diag(sigma) <= 0).any()
+    ):
+        raise ValueError("covariance must be symmetric with positive variances on its diagonal")
+    sigma = 0.5 * (sigma + sigma.T)
+    return mean, sigma[np.ix_(usable, usable)]
+
+
+def _compete(data, plan, A, copies, rows, free, rng, n_jobs):
+    """(path over forced columns, then one of each pair, then the other; (m,) whether the knockoff
+    stands first).
+    """
+    swapped = rng.random(free.size) < 0.5
+    first, second = (
+        np.where(swapped, copies[:, free], A[:, free]),
+        np.where(swapped, A[:, free], copies[:, free]),
+    )
+    at = np.concatenate([data.forced, free, free])
+    names = np.array([str(name) for name in data.names], dtype=object)
+    twin = np.array([f"~{name}" for name in names], dtype=object)
+    labels = [
+        *names[data.forced],
+        *np.where(swapped, twin[free], names[free]),
+        *np.where(swapped, names[free], twin[free]),
+    ]
+    design, labels, *_ = as_design(
+        np.asfortranarray(np.hstack([A[:, data.forced], first, second])), labels
+    )
+    pairs = replace(
+        data,
+        design=design,
+        y=data.y[rows],
+        weights=data.weights[rows],
+        offset=None if data.offset is None else data.offset[rows],
+        lower=data.lower[at],
+        upper=data.upper[at],
+        factor=data.factor[at],
+        forced=np.arange(data.forced.size),
+        excluded=np.zeros(at.size, dtype=bool),
+        names=labels,
+    )
+    refuse(plan, pairs)
+    with threads.limited(n_jobs):
+        path = solve(pairs, replace(plan, random_state=int(rng.integers(2**31))))
+    path._source.extra.pop("model", None)
+    if path.status.startswith("interrupted"):
+        raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")
+    if not path.status.startswith(FINISHED):
+        warnings.warn(
+            f"the path of the knockoff filter did not end ({path.status}); columns that had not "
+            "entered count as ties",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return path, swapped
+
+
+def importance(path, statistic):
+    """Z (p,) of each column of a path: see `knockoff_filter`. Over several slices the largest."""
+    Z, top = np.zeros(path.p), max(s.k for s in path.solutions)
+    slices = {}
+    for s in path.solutions:
+        slices.setdefault(s.slice, []).append(s)
+    for part in slices.values():
+        own = np.zeros(path.p)
+        for s in part:
+            J, b = (
+                s.support[s.beta != 0],
+                np.abs(s.beta[s.beta != 0]) * path.meta.scale[s.support[s.beta != 0]],
+            )
+            own[J] = (
+                own[J] + b if statistic == "coefficient" else np.maximum(own[J], top + 1.0 - s.k)
+            )
+        Z = np.maximum(Z, own)
+    return Z
+
+
+def threshold_of(W, fdr, plus=True):
+    """The least t > 0 among |W| with (plus + #{W <= -t}) / max(1, #{W >= t}) <= fdr, inf if there
+    is none: Barber & Candes (2015), equations (1.8), plus=False, and (1.9).
+    """
+    for t in np.unique(np.abs(W[W != 0])):
+        if (int(plus) + (W <= -t).sum()) / max(1, (W >= t).sum()) <= fdr:
+            return float(t)
+    return math.inf

@@ -1,0 +1,225 @@
+"""What the three procedures share: the arguments of `fit` resolved in one place, subsets of rows
+drawn by seeds of their own, and paths on them, one after another or in processes.
+"""
+
+import math
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import threads
+from ..core.arguments import shown
+from ..core.progress import Bar
+from ..core.warnings import recorded
+from ..cross_validation.run import FINISHED, in_processes
+from ..engine.plan import default_max_k, refuse
+from ..engine.run import solve
+from ..fitting import fit
+from ..problem.losses import Poisson
+from ..problem.problem import effective_rows
+
+OURS = {
+    "k": "the path needs every size; pass max_k= for its largest",
+    "grid": "sizes are compared, not prices",
+    "lambda0": "sizes are compared, not prices",
+    "n_lambda0": "sizes are compared, not prices",
+    "certify": "certify one path with l0path.fit(X, y, certify=True)",
+    "on_solution": "use it in l0path.fit",
+    "time_limit": "",
+    "progress": "",
+}
+
+
+class Resolved(NamedTuple):
+    """What `fit` makes of its arguments: the data, the plan (max_k None: not given), the path of
+    the empty model (names, notes, number of columns), and how many columns or groups compete.
+    """
+
+    data: object
+    plan: object
+    path: object
+    competing: int
+
+
+def resolve(X, y, arguments):
+    """`Resolved` from the arguments of `fit`, by a fit of the empty model: the only place that sees
+    X, y and options as the user gave them.
+    """
+    for name in arguments:
+        if OURS.get(name):
+            raise TypeError(f"{name}={arguments[name]!r} has no meaning here: {OURS[name]}")
+    max_k = arguments.get("max_k")
+    if max_k is not None:
+        whole(max_k, "max_k", 1)
+    path = fit(X, y, **{**arguments, "max_k": 0})
+    if not len(path):
+        raise TimeoutError(f"not even the empty model was fitted ({path.status}); raise time_limit")
+    data, plan = path._source.data, replace(path._source.plan, max_k=max_k)
+    refuse(plan, data)
+    if data.groups is None:
+        free = ~data.excluded
+        free[data.forced] = False
+        competing = int((free & moving(data)).sum())
+    else:
+        competing = int(data.groups.choosable(moving(data) & ~data.excluded).sum())
+    if competing < 1:
+        raise ValueError("no column of X competes: all are constant, excluded or always included")
+    return Resolved(data, plan, path, competing)
+
+
+def moving(data):
+    """(p,) whether a column takes more than one value (with an intercept), or is not zero, on the
+    rows of positive weight.
+    """
+    w = data.weights / data.weights.sum()
+    return data.design.moments(w, data.intercept)[1] > 0
+
+
+def whole(value, name, least, most=None):
+    """A whole number in [least, most]."""
+    if (
+        isinstance(value, (bool, np.bool_))
+        or not isinstance(value, (int, np.integer))
+        or value < least
+        or (most is not None and value > most)
+    ):
+        raise ValueError(
+            f"{name}={value!r} must be a whole number >= {least}"
+            + (f" and at most {most}" if most is not None else "")
+        )
+    return int(value)
+
+
+def share(value, name, low, high, closed=False):
+    """A number in (low, high), or (low, high]."""
+    inside = (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and (low < value < high or (closed and value == high))
+    )
+    if not inside:
+        raise ValueError(
+            f"{name}={value!r} must be a number in ({low:g}, {high:g}{']' if closed else ')'}"
+        )
+    return float(value)
+
+
+def both_classes(data, size):
+    """Refuse shares of the rows that hold no row of a class."""
+    rows = data.weights > 0
+    few = (
+        None
+        if data.classes is None
+        else min(
+            (
+                (int((rows & (data.y * side > 0)).sum()), label)
+                for side, label in zip((-1.0, 1.0), data.classes, strict=True)
+            ),
+            key=lambda pair: pair[0],
+        )
+    )
+    if few is not None and size * few[0] + 1e-9 < 1.0:
+        raise ValueError(
+            f"fraction={size:g} of the {few[0]} rows of class {shown(few[1])} is no row, and a "
+            "path needs both classes; raise fraction, or add rows of that class"
+        )
+
+
+def draw(data, size, rng, sets=1):
+    """`sets` disjoint arrays of about `size` * rows row indices each, drawn without replacement
+    among the rows of positive weight; within each class, so that none loses one.
+    """
+    rows = np.flatnonzero(data.weights > 0)
+    strata = [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
+    parts = [[] for _ in range(sets)]
+    for stratum in strata:
+        m, order = math.floor(size * stratum.size + 1e-9), rng.permutation(stratum)
+        for i, part in enumerate(parts):
+            part.append(order[i * m : (i + 1) * m])
+    return [np.sort(np.concatenate(part)) for part in parts]
+
+
+def on_rows(data, rows):
+    """The data with the weight of every row times how often it is among `rows`: weight 0 is no row,
+    so X is not copied and nothing else of the other rows is seen.
+    """
+    return replace(data, weights=data.weights * np.bincount(rows, minlength=data.y.size))
+
+
+def path_on_rows(data, plan, rows, deadline=None, most=None):
+    """The path on some rows, its max_k the plan's or that of `fit` on so many rows, at most `most`.
+    A path that was stopped is none: KeyboardInterrupt, TimeoutError.
+    """
+    data = on_rows(data, rows)
+    if isinstance(data.loss, Poisson) and not data.weights @ data.y > 0:
+        raise ValueError(
+            "y is zero in every row of a random subset, so loss='poisson' has no finite intercept "
+            "there; raise fraction"
+        )
+    max_k = (
+        default_max_k(data.groups, data.design.p, effective_rows(data.weights))
+        if plan.max_k is None
+        else plan.max_k
+    )
+    left = None if deadline is None else deadline - time.time()
+    if left is not None and left <= 0:
+        raise TimeoutError
+    path = solve(
+        data, replace(plan, max_k=max_k if most is None else min(max_k, most), time_limit=left)
+    )
+    path._source.extra.pop("model", None)
+    if not path.status.startswith(FINISHED):
+        raise KeyboardInterrupt if path.status.startswith("interrupted") else TimeoutError
+    return path
+
+
+class Runs(NamedTuple):
+    """Results by number (those that finished), what ended the run early or "", and warnings of each
+    as [(category, text)].
+    """
+
+    results: dict
+    end: str
+    warnings: list
+
+
+def _one(call, number, single, arguments):
+    """(number, result, warnings) of one call, on one thread if single."""
+    with recorded() as caught, threads.limited(1) if single else threads.one_blas_thread():
+        result = call(*arguments)
+    return number, result, [(w.category, str(w.message)) for w in caught]
+
+
+def run(call, items, *, n_jobs, progress, name):
+    """`Runs` of call(*item), in processes or one after another. Ctrl-C and the time limit
+    (`path_on_rows`) keep what has finished.
+    """
+    import joblib
+
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool)
+        or not isinstance(n_jobs, (int, np.integer))
+        or (n_jobs < 1 and n_jobs != -1)
+    ):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1"
+        )
+    results, told, end = {}, [], ""
+    nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
+    jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(items))
+    calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
+    try:
+        with Bar(progress, f"l0path {name}", len(items), "path") as bar:
+            for number, result, caught in (
+                (_one(*c) for c in calls) if jobs == 1 else in_processes(jobs, _one, calls)
+            ):
+                results[number] = result
+                told.append(caught)
+                bar.update()
+    except (KeyboardInterrupt, TimeoutError) as stop:
+        end = (
+            "interrupted (Ctrl-C)" if isinstance(stop, KeyboardInterrupt) else "time_limit reached"
+        )
+    return Runs(results, end, told)

@@ -1,0 +1,330 @@
+"""Sample splitting: columns are chosen on one part of the rows and tested on the other; many splits
+are combined into one p-value and one interval for each column.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ..core.types import Matrix, Seed
+from ..core.warnings import recorded
+from ..cross_validation.run import draw_seed, warn_once
+from ..errors import SeparationWarning
+from ..inspection.refits import Rows, refit_rows
+from ..paths.criteria import LIKELIHOOD
+from ..problem.losses import CLASSIFICATION, Poisson, name_of
+from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
+from .stability import stop
+
+LEAST = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
+
+
+class Split(NamedTuple):
+    """One split: the columns chosen (m,), their estimates, standard errors and p-values (m,) on the
+    held-out rows (NaN where these do not identify a coefficient), the degrees of freedom (inf:
+    normal), and whether the columns separate the classes of the held-out rows (then none is
+    identified).
+    """
+
+    support: np.ndarray
+    estimate: np.ndarray
+    error: np.ndarray
+    p_value: np.ndarray
+    freedom: float
+    separated: bool = False
+
+
+def split_inference(
+    X: Matrix,
+    y: ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    rule: str = "bic",
+    n_splits: int = 50,
+    fraction: float = 0.5,
+    level: float = 0.95,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    progress: bool = False,
+    **fit: Any,
+) -> pd.DataFrame:
+    """p-values and intervals that the choice of columns does not spoil: chosen on one part of the
+    rows, tested on the other, combined over many random splits.
+
+    In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there (size k, or
+    `rule`), and its columns are refitted without penalty on the other rows (statsmodels, as
+    `Path.refit` does), which give p_j. With 1 for columns that were not chosen, and Q(g) the
+    g-quantile of the B values min(1, |S_b| p_j) divided by g,
+
+        p_value = min(1, (1 - log 0.05) inf of Q(g) over 0.05 <= g < 1)      Meinshausen, Meier & Buhlmann (JASA 104, 2009), equation (2.3): multi-split, adaptive in g
+        p_value = min(1, |S_1| p_j) if n_splits = 1                             Wasserman & Roeder (Annals of Statistics 37, 2009), section 3: single split
+
+    (the g-quantile is the ceil(g B)-th smallest value). ci_low, ci_high hold every b that the same
+    aggregation, without the factor |S_b|, does not reject at 1 - level: intervals by inversion for
+    one column at a time (Dezeure, Buhlmann, Meier & Meinshausen, Statistical Science 30, 2015,
+    section 2.2); they are infinite for columns chosen in few splits, because nothing was estimated.
+
+    What it promises: the chance of *any* p_value <= a among columns without effect is at most a
+    (family-wise error), and an interval covers its coefficient with probability `level`, if the
+    models chosen hold all columns with an effect (screening), the refitted model is right, and
+    held-out tests are valid (exact for normal errors under the squared loss, asymptotic else).
+    Where the choice misses a column with an effect, columns correlated with it are tested for what
+    they stand in for. Choosing on half of the rows costs power, and with n_splits = 1 the result
+    depends on the split. By contrast `path.refit(k=...)` tests on the rows that chose, and is
+    labelled so; refit(X=, y=) on other rows is one split by hand.
+
+    Parameters
+    ----------
+    X, y, **fit : as in `l0path.fit` (loss: squared, logistic, poisson, huber), but for what is
+        about prices. Weights and offset go with the rows; class weights serve the choice only.
+        Columns of always_include are in every model and tested. With `groups=` whole groups are
+        chosen and their columns tested one by one. A held-out part that the chosen columns
+        separate, or that has no degree of freedom left, or no count, says nothing of them.
+    k : size of the model chosen in each split; or rule : a criterion ("bic", "aic", "ebic", ...) or
+        a function of the path of the split that returns a row. Sizes are limited to half of either
+        part.
+    n_splits : number of random splits, default 50; 1 is the single split. fraction : share of the
+        rows that choose, within each class for classes, default 0.5.
+    level : of the intervals, default 0.95, for one column each; they are not simultaneous.
+    random_state : seed or Generator; split b is drawn by the b-th child of numpy's
+        SeedSequence(seed). None draws a seed, kept in `attrs`. n_jobs : processes, one thread each;
+        the result does not depend on it.
+    time_limit : seconds; at the limit, or at Ctrl-C, the splits that finished are combined
+        (`attrs["status"]` says so). progress : bar on stderr.
+
+    Returns
+    -------
+    DataFrame, a row per column of X: selected (share of the splits that chose it), p_value, ci_low,
+    ci_high (in units of y, or of the linear predictor, per unit of the column; [-inf, inf]: nothing
+    known). Its `attrs` hold method, n_splits, level, fraction, random_state, status, mean_size (of
+    the models chosen).
+
+    Raises
+    ------
+    ValueError, TypeError naming the argument, its value and the remedy; TimeoutError or
+    KeyboardInterrupt where no split finished.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((120, 12))
+    >>> y = X[:, 2] - 2 * X[:, 7] + rng.standard_normal(120)
+    >>> table = l0path.split_inference(X, y, n_splits=20, random_state=1)
+    >>> table.index[table.p_value < 0.05].tolist()
+    ['x2', 'x7']
+    """
+    seed, deadline = (
+        draw_seed(random_state),
+        None if time_limit is None else time.time() + time_limit,
+    )
+    whole(n_splits, "n_splits", 1)
+    fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
+    data, plan, empty, competing = resolve(
+        X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
+    )
+    both_classes(data, fraction)
+    _check(data, plan, k, rule, competing)
+    n = np.count_nonzero(data.weights)
+    most = int(min(fraction, 1.0 - fraction) * n) // 2
+    if most < 1 + (data.groups is None) * data.forced.size:
+        raise ValueError(
+            f"fraction={fraction:g} of {n} rows leaves too few rows to choose or to test on; "
+            "choose fraction nearer to 0.5"
+        )
+    if k is not None and k > most:
+        raise ValueError(
+            f"k={k} is more than half of the smaller part of the rows, {most}; lower k, or choose "
+            "fraction nearer to 0.5"
+        )
+    plan = replace(plan, max_k=k if k is not None else plan.max_k, random_state=seed)
+    items = [
+        (data, plan, child, fraction, k, rule, most, deadline)
+        for child in np.random.SeedSequence(seed).spawn(n_splits)
+    ]
+    done = run(one_split, items, n_jobs=n_jobs, progress=progress, name="splits")
+    if not done.results:
+        stop(done.end, "split_inference", f"one of {n_splits} splits")
+    warn_once([], done.warnings, n_splits, "splits")
+    splits = [done.results[i] for i in sorted(done.results)]
+    apart = sum(one.separated for one in splits)
+    if apart:
+        warnings.warn(
+            SeparationWarning(
+                f"in {apart} of {len(splits)} splits the chosen columns separate the classes of "
+                "the held-out rows (or fit them perfectly), so nothing is known of their "
+                "coefficients there; choose a smaller k"
+            ),
+            stacklevel=2,
+        )
+    table = combine(splits, empty.meta.names, level)
+    finished = len(splits) == n_splits
+    table.attrs = {
+        "method": "single split (Wasserman & Roeder 2009)"
+        if len(splits) == 1
+        else f"multi-split, adaptive quantile, gamma_min = {LEAST} (Meinshausen, Meier & Buhlmann "
+        "2009)",
+        "n_splits": len(splits),
+        "level": level,
+        "fraction": fraction,
+        "random_state": seed,
+        "mean_size": float(np.mean([one.support.size for one in splits])),
+        "status": f"complete: {n_splits} splits"
+        if finished
+        else f"{done.end}; {len(splits)} of {n_splits} splits finished, the others are left out",
+    }
+    return table
+
+
+def _check(data, plan, k, rule, competing):
+    """Refuse what no split could do."""
+    loss = name_of(data.loss)
+    if loss in CLASSIFICATION - {"logistic"}:
+        raise ValueError(
+            f"split_inference needs a likelihood, which loss={loss!r} has not; use loss='logistic'"
+        )
+    if k is not None:
+        whole(k, "k", 1, competing)
+        if plan.max_k is not None and plan.max_k < k:
+            raise ValueError(f"max_k={plan.max_k} is below k={k}; leave max_k out, or raise it")
+        many = [
+            name
+            for name, value in (("lambda1", plan.lambda1), ("lambda2", plan.lambda2))
+            if value is not None and value.size > 1
+        ]
+        if plan.penalty != "L0" or many:
+            raise ValueError(
+                f"k={k} names one model in each slice of a path: give one lambda1 and one lambda2, "
+                f"or choose by rule= instead (got {', '.join(many) or f'penalty={plan.penalty!r}'})"
+            )
+    elif not callable(rule) and loss not in LIKELIHOOD:
+        raise ValueError(f"rule={rule!r} needs a likelihood, which loss={loss!r} has not; pass k=")
+
+
+def one_split(data, plan, child, fraction, k, rule, most, deadline):
+    """A `Split`, its rows drawn by a SeedSequence."""
+    from statsmodels.tools.sm_exceptions import SingularMatrixWarning
+
+    (train,) = draw(data, fraction, np.random.default_rng(child))
+    path = path_on_rows(data, plan, train, deadline, most)
+    i = (
+        min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
+        if k is not None
+        else path.index(rule)
+    )  # a path that ended early has a smaller last size
+    s = path.solutions[i]
+    held = data.weights.copy()
+    held[train] = 0.0
+    unknown = np.full(s.support.size, np.nan)
+    nothing = Split(s.support, unknown, unknown, unknown, math.inf)
+    if not s.support.size or (isinstance(data.loss, Poisson) and not held @ data.y > 0):
+        return nothing
+    with recorded() as caught:
+        results = refit_rows(path, s, Rows(data.design, data.y, held, data.offset, None, False))
+    separated = any(w.category is SeparationWarning for w in caught)
+    if separated or results.df_resid <= 0:
+        return nothing._replace(separated=separated)
+    for w in caught:
+        if (
+            w.category is not SingularMatrixWarning
+        ):  # `identified` says which coefficients mean nothing
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    exog, first = results.model.exog, int(data.intercept)
+    known = (
+        identified(exog)[first:]
+        & np.isfinite(results.bse.to_numpy()[first:])
+        & (results.bse.to_numpy()[first:] > 0)
+    )
+    estimate, error, p_value = (
+        np.where(known, v.to_numpy()[first:], np.nan)
+        for v in (results.params, results.bse, results.pvalues)
+    )
+    return Split(
+        s.support, estimate, error, p_value, float(results.df_resid) if results.use_t else math.inf
+    )
+
+
+def identified(A):
+    """Whether each coefficient of least squares on A (n, m) is the same in all its solutions:
+    nothing in the null space of A moves it.
+    """
+    size = np.linalg.norm(A, axis=0)
+    scaled = A / np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    null = vectors[:, values <= 1e-12 * values[-1]]
+    return (np.abs(null).max(axis=1, initial=0.0) < 1e-6) & (size > 0)
+
+
+def aggregate_p_values(p, gamma_min=LEAST):
+    """One p-value for each column from those of B splits, p (B, m), already adjusted: min(1, (1 -
+    log gamma_min) inf over gamma in [gamma_min, 1] of q_gamma(p) / gamma), q_gamma the ceil(gamma
+    B)-th smallest.
+
+    Meinshausen, Meier & Buhlmann (2009), equation (2.3) and Theorem 3.2: valid for any dependence
+    between splits. B = 1 is returned as it is.
+    """
+    p = np.asarray(p, dtype=np.float64)
+    B = len(p)
+    if B == 1:
+        return np.minimum(p[0], 1.0)
+    m = np.arange(_first(B, gamma_min), B + 1)
+    return np.minimum(
+        1.0,
+        (1.0 - math.log(gamma_min)) * (np.sort(p, axis=0)[m - 1] * (B / m)[:, None]).min(axis=0),
+    )
+
+
+def _first(B, gamma_min):
+    """ceil(gamma_min B), the number of splits that must agree at least."""
+    return max(1, math.ceil(round(gamma_min * B, 9)))
+
+
+def combine(splits, names, level):
+    """The table of `split_inference` from its splits."""
+    from scipy import stats
+
+    B, p = len(splits), len(names)
+    ever = np.unique(np.concatenate([one.support for one in splits])).astype(np.int64)
+    estimate, error, adjusted = (
+        np.zeros((B, ever.size)),
+        np.full((B, ever.size), np.inf),
+        np.ones((B, ever.size)),
+    )
+    count = np.zeros(p)
+    for b, one in enumerate(splits):
+        count[one.support] += 1
+        ok = np.isfinite(one.p_value)
+        at = np.searchsorted(ever, one.support[ok])
+        estimate[b, at], error[b, at], adjusted[b, at] = (
+            one.estimate[ok],
+            one.error[ok],
+            np.minimum(1.0, one.support.size * one.p_value[ok]),
+        )
+    freedom = np.array([one.freedom for one in splits])
+    low, high, p_value = np.full(p, -np.inf), np.full(p, np.inf), np.ones(p)
+    p_value[ever] = aggregate_p_values(adjusted)
+    least = 1 if B == 1 else _first(B, LEAST)
+    for m in range(
+        least, B + 1
+    ):  # b is rejected where at least m of the B tests reject it at this level
+        alpha = (1.0 - level) * m / (B * (1.0 if B == 1 else 1.0 - math.log(LEAST)))
+        half = stats.t.isf(alpha / 2.0, freedom)[:, None] * error
+        high[ever] = np.minimum(high[ever], np.sort(estimate + half, axis=0)[m - 1])
+        low[ever] = np.maximum(low[ever], -np.sort(half - estimate, axis=0)[m - 1])
+    low, high = (
+        np.minimum(low, high),
+        np.maximum(low, high),
+    )  # splits that contradict each other reject everything: what lies between is shown
+    return pd.DataFrame(
+        {"selected": count / B, "p_value": p_value, "ci_low": low, "ci_high": high},
+        index=pd.Index([str(name) for name in names], name="feature"),
+    )

@@ -1,0 +1,371 @@
+"""Stability selection: how often each column is chosen when the path is solved on random halves of
+the rows, and a bound on how many are chosen by chance.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ..core.types import Matrix, Seed
+from ..cross_validation.run import draw_seed, warn_once
+from ..engine.plan import default_max_k
+from .error_bounds import expected_false
+from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
+
+PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be drawn
+
+
+class StabilitySelection:
+    """What `stability_selection` returns. Rows of `frequency` are columns of X, or groups where the
+    fit had `groups=`.
+
+    frequency : Series over all columns: share of the subsamples whose model of size `k` holds the
+        column.    selected : names with frequency >= threshold, the most frequent first.
+    by_size : DataFrame, the same shares for every size 1..max_k (columns), of the columns that were
+        ever chosen (rows).
+    subsets : DataFrame, a row per distinct model of size k, the most frequent first: features
+        (tuple of names), n_features, count, share.
+    expected_false : bound on the expected number of false choices, bounds["worst_case"].    bounds
+        : Series of all bounds (see `stability_selection`); NaN without complementary pairs, and
+        where the path of a subsample ended before size k.
+    k, threshold, fraction, bootstrap : as used.    n_subsamples : subsamples that finished.
+        n_reached : subsamples whose path has a model of size k (in every slice); the others count
+        with their last model.
+        n_chosen : mean number chosen at size k, q of the bounds.    n_competing : p of the bounds.
+    random_state : the seed in use.    status : "complete: ..." or what stopped the run.    supports
+        : one array per subsample, the chosen numbers of columns (or groups) at size k.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        sets: Any,
+        competing: Any,
+        *,
+        k: Any,
+        threshold: float,
+        fraction: float,
+        bootstrap: bool,
+        paired: bool,
+        random_state: int | None,
+        status: str,
+        reached: Sequence[int] | None = None,
+    ) -> None:
+        self.k, self.threshold, self.fraction, self.bootstrap, self.random_state, self.status = (
+            k,
+            threshold,
+            fraction,
+            bootstrap,
+            random_state,
+            status,
+        )
+        self.n_subsamples, self.n_competing = len(sets), competing
+        self.n_reached = len(sets) if reached is None else sum(size >= k for size in reached)
+        self.supports = [one[k - 1] for one in sets]
+        count = np.bincount(np.concatenate(self.supports), minlength=len(names))
+        names = [str(name) for name in names]
+        self.frequency = pd.Series(
+            count / len(sets), index=pd.Index(names, name="feature"), name="frequency"
+        )
+        order = np.lexsort((np.arange(len(names)), -count))
+        self.selected = [names[j] for j in order if count[j] >= threshold * len(sets) - 1e-9]
+        ever = np.unique(np.concatenate([S for one in sets for S in one]))
+        sizes = pd.Index(range(1, len(sets[0]) + 1), name="k")
+        shares = [
+            np.bincount(np.concatenate([one[size - 1] for one in sets]), minlength=len(names))[ever]
+            / len(sets)
+            for size in sizes
+        ]
+        self.by_size = pd.DataFrame(
+            np.column_stack(shares),
+            index=pd.Index([names[j] for j in ever], name="feature"),
+            columns=sizes,
+        )
+        distinct = Counter(tuple(S.tolist()) for S in self.supports)
+        rows = [
+            (tuple(names[j] for j in S), len(S), m, m / len(sets))
+            for S, m in sorted(distinct.items(), key=lambda pair: (-pair[1], pair[0]))
+        ]
+        self.subsets = pd.DataFrame(rows, columns=["features", "n_features", "count", "share"])
+        self.n_chosen = float(np.mean([S.size for S in self.supports]))
+        known = (
+            expected_false(self.n_chosen, competing, threshold, len(sets) // 2)
+            if paired and self.n_reached == len(sets)
+            else dict.fromkeys(("worst_case", "unimodal", "r_concave"), math.nan)
+        )
+        self.bounds = pd.Series(known, name="expected false choices, at most")
+
+    @property
+    def expected_false(self) -> float:
+        """Bound on the expected number of false choices (NaN without complementary pairs, and where
+        a path ended before size k).
+        """
+        return float(self.bounds["worst_case"])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """DataFrame with a row per column (or group) that a model of size k had, the most frequent
+        first: frequency, count (of subsamples), selected.
+        """
+        known = self.frequency[self.frequency > 0].sort_values(ascending=False, kind="stable")
+        return pd.DataFrame(
+            {
+                "frequency": known,
+                "count": (known * self.n_subsamples).round().astype(np.int64),
+                "selected": known.index.isin(self.selected),
+            }
+        )
+
+    def _bound(self):
+        """What is known of false choices, as text."""
+        if math.isfinite(self.expected_false):
+            return f"at most {self.expected_false:.3g} false expected"
+        if self.n_reached < self.n_subsamples:
+            short = self.n_subsamples - self.n_reached
+            return (
+                f"no bound on false choices: in {short} of {self.n_subsamples} subsamples the path "
+                f"ended before k = {self.k}"
+            )
+        return "no bound on false choices"
+
+    def __repr__(self):
+        bound = self._bound()
+        return f"<l0path.StabilitySelection: {len(self.selected)} of {len(self.frequency)} chosen in {self.threshold:.0%} of {self.n_subsamples} subsamples at k = {self.k} ({bound}); {self.status}>"
+
+
+def stability_selection(
+    X: Matrix,
+    y: ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    n_subsamples: int = 100,
+    fraction: float = 0.5,
+    threshold: float = 0.6,
+    bootstrap: bool = False,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    progress: bool = False,
+    **fit: Any,
+) -> StabilitySelection:
+    """Solve the path on random subsamples of the rows and keep the columns that are chosen in most
+    of them (Meinshausen & Buhlmann, JRSS B 72, 2010; complementary pairs: Shah & Samworth, JRSS B
+    75, 2013).
+
+    Subsamples come in pairs of disjoint sets of floor(fraction n) rows (within each class for
+    classes); every path is solved on its rows alone, scales and default grids included, to the same
+    size k.
+
+    What it promises: with p columns that compete, q chosen on average at size k, and threshold tau,
+    the expected number of *false* columns in `selected` is at most
+
+        bounds["worst_case"]    q^2 / ((2 tau - 1) p)                          MB Theorem 1, SS Theorem 1
+        bounds["unimodal"]      smaller, if frequencies are unimodal            SS Theorem 2
+        bounds["r_concave"]     smaller still, if they are r-concave            SS equation (8), r = -1/2 and -1/4
+
+    where a column is false if half of the rows choose it with probability at most q / p. Noise
+    columns are of that kind if they are exchangeable and no likelier to be chosen than if drawn at
+    random (MB); a noise column that stands in for a true one it is correlated with is not, and is
+    no false choice by this definition. It promises nothing about power, gives no p-value, and a
+    frequency is no probability that a column is true. The bounds hold for one k and one threshold
+    fixed beforehand, and for rows drawn independently.
+
+    Parameters
+    ----------
+    X, y, **fit : as in `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include,
+        algorithm, max_k ...), but for what is about prices (grid, lambda0). Weights and offset go
+        with the rows; rows of weight 0 are not drawn. With `groups=` groups are counted. With
+        several slices (lambda1, lambda2) a column counts as chosen at size k if any slice chooses
+        it. Columns of `always_include` are in every model; they are not counted, and have frequency
+        0.
+    k : size of the models that are compared. None: the largest whose worst-case bound is at most
+        one false choice, floor(sqrt((2 threshold - 1) p)), but no larger than the default max_k of
+        `fit` on so many rows, and at least 1. max_k : largest size of `by_size` (default k).
+    n_subsamples : number of subsamples, even (pairs), default 100. fraction : share of the rows in
+        each, default 0.5; bounds need fraction <= 0.5.
+    threshold : in (0.5, 1], share of subsamples from which a column is selected.
+    bootstrap : True draws floor(fraction n) rows with replacement instead (fraction up to 1): the
+        inclusion frequencies of the bootstrap; no bounds, and they tend to favour larger models.
+    random_state : seed or Generator; subsample pair i is drawn by the i-th child of numpy's
+        SeedSequence(seed). None draws a seed, kept in the result. n_jobs : processes, one thread
+        each (see `cv_fit`); the result does not depend on it. time_limit : seconds; at the limit,
+        or at Ctrl-C, the pairs that finished are returned and `status` says so. progress : bar on
+        stderr.
+
+    Returns
+    -------
+    StabilitySelection: frequency, by_size, subsets, selected, expected_false, bounds, plot().
+
+    Raises
+    ------
+    ValueError, TypeError naming the argument, its value and the remedy; TimeoutError or
+    KeyboardInterrupt where not one pair finished.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((120, 30))
+    >>> y = X[:, 2] - 2 * X[:, 7] + rng.standard_normal(120)
+    >>> result = l0path.stability_selection(X, y, n_subsamples=40, random_state=1)
+    >>> sorted(result.selected), result.k, round(result.expected_false, 2)
+    (['x2', 'x7'], 2, 0.67)
+    """
+    seed, deadline = (
+        draw_seed(random_state),
+        None if time_limit is None else time.time() + time_limit,
+    )
+    threshold = share(threshold, "threshold", 0.5, 1.0, closed=True)
+    fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
+    paired = not bootstrap and fraction <= PAIRED
+    whole(n_subsamples, "n_subsamples", 2)
+    if paired and n_subsamples % 2:
+        raise ValueError(
+            f"n_subsamples={n_subsamples} must be even: subsamples are drawn in complementary "
+            f"pairs; pass {n_subsamples + 1}"
+        )
+    data, plan, empty, competing = resolve(
+        X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
+    )
+    k = (
+        min(
+            _default_k(data, competing, threshold, fraction),
+            competing if plan.max_k is None else max(plan.max_k, 1),
+        )
+        if k is None
+        else whole(k, "k", 1, competing)
+    )
+    max_k = k if plan.max_k is None else plan.max_k
+    if max_k < k:
+        raise ValueError(f"max_k={max_k} is below k={k}; leave max_k out, or raise it")
+    if fraction * np.count_nonzero(data.weights) < 2:
+        raise ValueError(
+            f"fraction={fraction:g} leaves {int(fraction * np.count_nonzero(data.weights))} rows "
+            f"of {np.count_nonzero(data.weights)} in a subsample; raise it"
+        )
+    if not bootstrap:  # that draws from each class by itself
+        both_classes(data, fraction)
+    children = np.random.SeedSequence(seed).spawn(n_subsamples // 2 if paired else n_subsamples)
+    items = [
+        (
+            data,
+            replace(plan, max_k=max_k, random_state=seed),
+            child,
+            fraction,
+            bootstrap,
+            paired,
+            deadline,
+        )
+        for child in children
+    ]
+    done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples")
+    total = len(children)
+    if not done.results:
+        stop(
+            done.end,
+            "stability_selection",
+            f"one of {total} {'pairs of ' if paired else ''}subsamples",
+        )
+    warn_once([], done.warnings, total, "subsamples" if not paired else "pairs of subsamples")
+    pairs = [one for i in sorted(done.results) for one in done.results[i]]
+    sets, reached = [one for one, _ in pairs], [size for _, size in pairs]
+    status = (
+        f"complete: {len(sets)} subsamples"
+        if len(done.results) == total
+        else f"{done.end}; {len(sets)} of {n_subsamples} subsamples finished, the others are left "
+        "out"
+    )
+    names = empty.meta.names if data.groups is None else data.groups.labels
+    return StabilitySelection(
+        names,
+        sets,
+        competing,
+        k=k,
+        threshold=threshold,
+        fraction=fraction,
+        bootstrap=bool(bootstrap),
+        paired=paired,
+        random_state=seed,
+        status=status,
+        reached=reached,
+    )
+
+
+def _default_k(data, competing, threshold, fraction):
+    """The largest size whose worst-case bound is at most one false choice, and that paths on a
+    share of the rows have by default.
+    """
+    size = math.isqrt(int(1e-9 + (2.0 * threshold - 1.0) * competing))
+    most = default_max_k(data.groups, data.design.p, fraction * np.count_nonzero(data.weights))
+    return max(1, min(size, competing, most))
+
+
+def chosen_sets(data, plan, child, fraction, bootstrap, paired, deadline):
+    """[([numbers of the columns (or groups) chosen at size 1, ..., max_k], largest size reached)]
+    of a pair of disjoint subsamples, or of one subsample, drawn by a SeedSequence.
+    """
+    rng = np.random.default_rng(child)
+    if bootstrap:
+        rows = np.flatnonzero(data.weights > 0)
+        strata = (
+            [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
+        )
+        samples = [
+            np.sort(
+                np.concatenate(
+                    [
+                        rng.choice(stratum, max(1, int(fraction * stratum.size + 1e-9)))
+                        for stratum in strata
+                    ]
+                )
+            )
+        ]
+    else:
+        samples = draw(data, fraction, rng, 2 if paired else 1)
+    paths = (path_on_rows(data, plan, rows, deadline) for rows in samples)
+    return [(by_size(path, plan.max_k), reach(path)) for path in paths]
+
+
+def reach(path):
+    """The largest size that every slice of the path has."""
+    largest = {}
+    for s in path.solutions:
+        largest[s.slice] = max(largest.get(s.slice, 0), s.k)
+    return min(largest.values(), default=0)
+
+
+def by_size(path, max_k):
+    """Unforced columns (or groups) with a nonzero coefficient at each size 1..max_k, in any slice;
+    a slice that ends early keeps its last model.
+    """
+    meta, out = path.meta, [np.empty(0, dtype=np.int64)] * max_k
+    slices = {}
+    for s in path.solutions:
+        slices.setdefault(s.slice, {})[s.k] = (
+            s.support[s.beta != 0] if meta.groups is None else s.groups
+        )
+    for have in slices.values():
+        last = have[min(have)]
+        for k in range(1, max_k + 1):
+            last = have.get(k, last)
+            out[k - 1] = np.union1d(out[k - 1], last)
+    forced = meta.forced if meta.groups is None else np.flatnonzero(meta.groups.factor == 0)
+    return [np.setdiff1d(S, forced).astype(np.int64) for S in out]
+
+
+def stop(end, what, unit):
+    """Nothing to return: say why."""
+    if end.startswith("interrupted"):
+        raise KeyboardInterrupt(f"{what} was interrupted before {unit} finished")
+    raise TimeoutError(
+        f"time_limit was over before {unit} of {what} finished; raise time_limit, or lower max_k"
+    )

@@ -1,0 +1,353 @@
+"""Information criteria over a path: `score_table`, and `select`, bound to `Path` in
+`l0path/__init__`.
+
+All criteria are in log-likelihood form, so that they agree with statsmodels where it has them. With
+n = n_eff (the sum of whole-number weights, else the rows of positive weight), L = mean loss of the
+table, d = nonzero coefficients + intercept, s = nonzero coefficients that were chosen (not forced),
+q = p or `p_total`, less the forced columns:
+
+    loglik   squared   -n/2 (log(2 pi RSS/n) + 1), RSS = 2 n L: the Gaussian profile likelihood, sigma^2 = RSS/n
+             logistic  -n L;    poisson   -n (L + mean log y!)
+    aic      -2 loglik + 2 d                                            Akaike (1974)
+    aicc     aic + 2 m (m + 1) / (n - m - 1), inf for n <= m + 1        Hurvich & Tsai (1989); m = d, plus one for sigma under the squared loss
+    bic      -2 loglik + d log n                                        Schwarz (1978)
+    ebic     bic + 2 gamma log C(q, s)                                  Chen & Chen (2008), eq. (2); gamma = 1
+    gic      -2 loglik + d log(log n) log q                             Fan & Tang (2013), section 3
+    mbic     bic + 2 s log(q/4 - 1), the log at least 0                 Bogdan, Ghosh & Doerge (2004), with 4 expected true columns
+             with groups= s and q count groups in ebic, gic and mbic (the number of models of a size
+             is C(q, s)); d counts coefficients
+    cp       RSS / sigma2 - n + 2 d                                     Mallows (1973)
+
+They take the support as if it had been named beforehand. The count d is right for unpenalised
+coefficients; with lambda1 or lambda2 > 0 shrinkage spends less, and the criteria are
+conservative: `cv_fit` is the better judge there. Class weights, and weights that are not whole
+    numbers, make the logistic likelihood a pseudo-likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import linalg
+
+from ..problem.losses import CLASSIFICATION
+from ..problem.problem import pose
+from . import Path
+
+LIKELIHOOD = ("squared", "logistic", "poisson")
+RULES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")
+PERFECT = 1e-13  # a loss at most this share of the null loss is zero up to rounding
+FORMULAS = {
+    "aic": "-2 * loglik + 2 * df",
+    "aicc": "aic + 2 * m * (m + 1) / (n - m - 1)",
+    "bic": "-2 * loglik + df * log(n)",
+    "ebic": "bic + 2 * ebic_gamma * log(comb(p, chosen))",
+    "gic": "-2 * loglik + df * log(log(n)) * log(p)",
+    "mbic": "bic + 2 * chosen * log(p / 4 - 1)",
+    "cp": "rss / sigma2 - n + 2 * df",
+}  # log(log(n)) and log(p / 4 - 1) at least 0
+WIDEST = 2000  # columns up to which the full model is fitted for the variance of Cp
+
+
+def score_table(
+    self: Path,
+    p_total: int | None = None,
+    sigma2: float | None = None,
+    *,
+    ebic_gamma: float = 1.0,
+    separated: bool = False,
+) -> pd.DataFrame:
+    """Log-likelihood and information criteria of every solution, rows as `path.table`; the formulas
+    are at the top of `l0path.paths.criteria`.
+
+    p_total : number of columns the user began with (None: p), when X holds those a screening left
+        over; ebic, gic and mbic then charge for all of them.
+    sigma2 : noise variance for cp. None: RSS / (n - rank) of the full model if n > p + 1 (and p <=
+        2000), else of the largest model on the path; NaN if that takes the data and the path was
+        loaded from a file.
+    ebic_gamma : 0 (bic) to 1; 1 is consistent for any p that is a power of n.
+    separated : whether rows whose columns separate the classes take part. Their likelihood has no
+        finite maximum, so by default everything but their df is NaN.
+
+    Returns a DataFrame: loglik df aic aicc bic ebic gic mbic, for the squared loss also rss
+    r2_adjusted cp. The loglik of a perfect fit is as large as rounding makes it, up to inf;
+    `select` passes it over. Its `attrs` say what went in: n (n_eff), p (columns that compete:
+    p_total less the forced ones), ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria
+    as texts in these, in df, m = df (+ 1 under the squared loss) and chosen, the nonzero
+    coefficients that were not forced.
+
+    Raises ValueError for losses without a likelihood (hinges, huber): choose there by
+    `l0path.cv_fit`.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.score_table()[["df", "aic", "bic", "cp"]].loc[5:7].round(1)
+       df     aic     bic    cp
+    5   6  3794.6  3816.1  21.6
+    6   7  3787.2  3812.2  14.0
+    7   8  3786.3  3814.9  13.1
+    >>> path.score_table().attrs["n"]
+    263.0
+    """
+    meta = self.meta
+    _has_likelihood(meta.loss)
+    q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
+    if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
+        raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
+    n, squared = meta.n_eff, meta.loss == "squared"
+    loss = np.array([s.loss for s in self.solutions])
+    df = np.array([np.count_nonzero(s.beta) for s in self.solutions]) + float(meta.intercept)
+    chosen = np.array(
+        [
+            np.count_nonzero(s.beta[~np.isin(s.support, meta.forced)])
+            if meta.groups is None
+            else s.k
+            for s in self.solutions
+        ]
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loglik = (
+            -0.5 * n * (np.log(4.0 * math.pi * loss) + 1.0)
+            if squared
+            else -n * (loss + meta.log_constant)
+        )
+        m = df + squared
+        room = n - m - 1.0
+        aic, bic = 2.0 * df - 2.0 * loglik, math.log(n) * df - 2.0 * loglik
+        out = {
+            "loglik": loglik,
+            "df": df.astype(np.int64),
+            "aic": aic,
+            "aicc": np.where(
+                room > 0, aic + 2.0 * m * (m + 1.0) / np.where(room > 0, room, 1.0), np.inf
+            ),
+            "bic": bic,
+            "ebic": bic + 2.0 * ebic_gamma * log_binomial(q, chosen),
+            "gic": max(math.log(max(math.log(n), 1.0)), 0.0) * math.log(max(q, 1)) * df
+            - 2.0 * loglik,
+            "mbic": bic + 2.0 * chosen * math.log(max(q / 4.0 - 1.0, 1.0)),
+        }
+        if squared:
+            rss = 2.0 * n * loss
+            null = 2.0 * meta.null_loss * n / max(n - meta.intercept, 1.0)
+            sigma2 = noise_variance(self) if sigma2 is None else _positive(sigma2)
+            out |= {
+                "rss": rss,
+                "r2_adjusted": np.where(
+                    n > df, 1.0 - rss / np.where(n > df, n - df, 1.0) / null, np.nan
+                ),
+                "cp": rss / sigma2 - n + 2.0 * df,
+            }
+    table = pd.DataFrame(out, index=self.table.index)
+    if not separated:
+        apart = np.array([s.separated for s in self.solutions], dtype=bool)
+        table.loc[apart, table.columns != "df"] = np.nan
+    table.attrs = {"n": float(n), "p": q, "ebic_gamma": float(ebic_gamma)} | (
+        {"sigma2": float(sigma2)} if squared else {}
+    )
+    table.attrs["formulas"] = {name: text for name, text in FORMULAS.items() if name in table}
+    return table
+
+
+def select(
+    self: Path,
+    rule: str,
+    *,
+    rows: Sequence[int] | None = None,
+    p_total: int | None = None,
+    sigma2: float | None = None,
+    ebic_gamma: float = 1.0,
+    separated: bool = False,
+) -> int:
+    """Index of the solution with the smallest criterion: "aic", "aicc", "bic", "ebic", "gic",
+    "mbic", "cp" (squared loss only), or a callable taking the path.
+
+    rows : indices to choose among, None for all. p_total, sigma2, ebic_gamma, separated : see
+        `score_table`.
+        Ties (1e-10 relative) go to the fewest nonzeros, then to the first row.
+    Left out, because their likelihood has no finite maximum or says nothing: rows flagged
+    "separated" (unless separated=True), rows of zero loss (up to rounding, squared loss), rows with df >= n.
+
+    Raises ValueError for an unknown rule or a loss without likelihood, LookupError when no row is
+    left.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.select("bic")
+    6
+    >>> path.select("aic")
+    10
+    """
+    if callable(rule):
+        return self.index(rule)
+    name = rule.lower() if isinstance(rule, str) else rule
+    if name not in RULES:
+        hint = (
+            "; 'min' and '1se' are choices of l0path.cv_fit(...)" if name in ("min", "1se") else ""
+        )
+        raise ValueError(
+            f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, or a callable taking "
+            f"the path{hint}"
+        )
+    if name == "cp" and self.meta.loss != "squared":
+        raise ValueError(
+            f"rule='cp' is defined for the squared loss, this path has loss={self.meta.loss!r}; "
+            "use 'aic', 'bic' or 'ebic'"
+        )
+    if name != "cp":
+        sigma2 = 1.0  # not looked at, so the full model need not be fitted
+    table = self.score_table(p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
+    if name == "cp" and not table.attrs["sigma2"] > 0:
+        raise ValueError(
+            "rule='cp' needs a noise variance: the data are not kept with a loaded path, or the "
+            "largest model fits perfectly; pass sigma2="
+        )
+    rows = range(len(self)) if rows is None else rows
+    candidates = [i for i in rows if usable(self, i, separated)]
+    if not candidates:
+        raise LookupError(
+            f"rule={rule!r} finds no model to choose: every one is separated, perfect or has as "
+            "many coefficients as rows; use l0path.cv_fit, or add a little shrinkage "
+            "(lambda2=1e-3)"
+        )
+    values = table[name].to_numpy()
+    best = min(values[i] for i in candidates)
+    tied = (
+        [i for i in candidates if values[i] <= best + 1e-10 * max(abs(best), 1.0)]
+        if math.isfinite(best)
+        else candidates
+    )
+    return min(tied, key=lambda i: (np.count_nonzero(self.solutions[i].beta), i))
+
+
+def usable(path, i, separated=False):
+    """Whether a criterion may choose row i: not separated (unless asked), not perfect, fewer
+    coefficients than rows.
+    """
+    s, meta = path.solutions[i], path.meta
+    perfect = meta.loss == "squared" and s.loss <= PERFECT * meta.null_loss
+    room = np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
+    return not perfect and room and (separated or not s.separated)
+
+
+def log_binomial(q, s):
+    """Log of the number of supports of size s among q columns, log C(q, s); s (m,)."""
+    from scipy.special import (
+        gammaln,
+    )  # scipy.special would add a tenth to the package's import time
+
+    return gammaln(q + 1.0) - gammaln(s + 1.0) - gammaln(q - s + 1.0)
+
+
+def noise_variance(path):
+    """RSS / (n - rank) of the regression on all columns if n > p + 1, else of the model of the path
+    with most nonzeros; NaN without data or degrees of freedom.
+    """
+    meta, n = path.meta, path.meta.n_eff
+    if n > meta.p + 1 and meta.p <= WIDEST:
+        full = next(
+            (
+                s
+                for s in path.solutions
+                if np.count_nonzero(s.beta) == meta.p and s.lambda1 == s.lambda2 == 0
+            ),
+            None,
+        )
+        if full is not None:
+            return 2.0 * n * full.loss / (n - meta.p - meta.intercept)
+        extra = path._source.extra
+        if "sigma2" not in extra and path._source.data is not None:
+            extra["sigma2"] = _full_variance(path._source.data)
+        return extra.get("sigma2", math.nan)
+    largest = max(
+        (s for i, s in enumerate(path.solutions) if usable(path, i)),
+        key=lambda s: (np.count_nonzero(s.beta), -s.loss),
+        default=None,
+    )
+    return (
+        math.nan
+        if largest is None
+        else 2.0 * n * largest.loss / (n - np.count_nonzero(largest.beta) - meta.intercept)
+    )
+
+
+def _full_variance(data):
+    """RSS / (n - rank) of weighted least squares on all usable columns, from their Gram matrix: p^2
+    numbers, X read in blocks.
+    """
+    problem = pose(data)
+    J = np.flatnonzero(problem.usable)
+    gram = np.empty((J.size, J.size))
+    step = max(1, (1 << 23) // max(problem.X.n, 1))
+    for left in range(0, J.size, step):
+        block = J[left : left + step]
+        gram[:, left : left + step] = problem.X.correlate(
+            problem.weights[:, None] * problem.X.columns(block)
+        )[J]
+    values, vectors = linalg.eigh(gram)
+    keep = values > 1e-10 * max(values[-1], 0.0) if J.size else np.zeros(0, dtype=bool)
+    along = (vectors.T @ problem.X.correlate(problem.weights * problem.y)[J])[keep]
+    rest = problem.weights @ problem.y**2 - np.sum(along**2 / values[keep])
+    room = problem.n_eff - keep.sum() - data.intercept
+    return float(problem.n_eff * max(rest, 0.0) / room) if room > 0 else math.nan
+
+
+def _has_likelihood(loss):
+    if loss in LIKELIHOOD:
+        return
+    why = (
+        "is a margin loss"
+        if loss in CLASSIFICATION
+        else "depends on a scale (delta) that no likelihood estimates"
+    )
+    raise ValueError(
+        f"loss={loss!r} {why}, so it has no log-likelihood and no information criterion; choose "
+        "the size by l0path.cv_fit(...)"
+    )
+
+
+def _columns(meta, p_total):
+    """Columns that compete: p or p_total, less the forced ones."""
+    if p_total is None:
+        p_total = meta.p
+    if (
+        isinstance(p_total, (bool, np.bool_))
+        or not isinstance(p_total, (int, np.integer))
+        or p_total < meta.p
+    ):
+        raise ValueError(
+            f"p_total={p_total!r} must be a whole number, at least the {meta.p} columns of X"
+        )
+    return int(p_total) - len(meta.forced)
+
+
+def _groups(meta, p_total):
+    """Groups that compete, the forced ones left out."""
+    every, forced = len(meta.groups.labels), int((meta.groups.factor == 0).sum())
+    if p_total is None:
+        return every - forced
+    if (
+        isinstance(p_total, (bool, np.bool_))
+        or not isinstance(p_total, (int, np.integer))
+        or p_total < every
+    ):
+        raise ValueError(
+            f"p_total={p_total!r} must be a whole number, with groups= at least the number of "
+            f"groups, {every}"
+        )
+    return int(p_total) - forced
+
+
+def _positive(sigma2):
+    if not isinstance(sigma2, (int, float, np.number)) or not (
+        math.isfinite(sigma2) and sigma2 > 0
+    ):
+        raise ValueError(f"sigma2={sigma2!r} must be a positive number, the noise variance")
+    return float(sigma2)

@@ -1,0 +1,1 @@
+"""What is minimised: losses and their conjugates, penalties, groups, the data and the problem."""

@@ -1,0 +1,261 @@
+"""Conjugates of the losses, and the dual points a loss allows.
+
+    l*(y, r) = sup over eta of  r eta - l(y, eta),   finite for low(y) <= r <= high(y), an interval that holds 0
+
+    loss               l*(y, r)                                                  domain, q = y r for classes
+    squared            r^2 / 2 + y r                                             all r
+    huber(delta)       r^2 / 2 + y r                                             |r| <= delta
+    poisson            (r + y) log(r + y) - (r + y)                              r >= -y
+    logistic           -q log(-q) + (1 + q) log(1 + q), 0 log 0 = 0              -1 <= q <= 0
+    squared_hinge      q + q^2 / 4                                               q <= 0
+    smoothed_hinge     q + gamma q^2 / 2                                         -1 <= q <= 0
+    hinge              q                                                         -1 <= q <= 0
+
+Sources: Liu et al. (ICML 2017), Table 1 (there the squared loss lacks our 1/2); Ren & Qian (Dynamic
+    Incremental Optimization for Best Subset Selection), appendix E,
+whose logistic projection and smoothed-hinge domain are misprinted: the domains are the ones above.
+An offset adds -o r, and the weight w of a row gives w l*(y, a / w).
+"""
+
+from functools import singledispatch
+
+import numpy as np
+from scipy.special import xlog1py, xlogy
+
+from .losses import (
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    SmoothedHinge,
+    Squared,
+    SquaredHinge,
+    derivatives,
+    smoothness,
+)
+
+NEWTON_STEPS = 60
+INSIDE = (
+    1e-12  # logistic: how far from the ends of its domain a slope is taken, so that it is finite
+)
+
+
+def smooth(loss):
+    """The loss whose slopes serve: for the hinge the smoothed hinge of its width, which has the
+    same dual domain and lies below it by at most half that width; any other loss itself.
+    """
+    return SmoothedHinge(loss.width) if isinstance(loss, Hinge) else loss
+
+
+@singledispatch
+def conjugate(loss, y, r):
+    """l*(y, r) of arrays that broadcast; r within `interval`."""
+    raise TypeError(f"no conjugate for {type(loss).__name__}")
+
+
+@singledispatch
+def interval(loss, y):
+    """(low, high), each like y: where l*(y, .) is finite."""
+    raise TypeError(f"no dual domain for {type(loss).__name__}")
+
+
+@conjugate.register(Squared)
+@conjugate.register(Huber)
+def _(loss, y, r):
+    return r * (0.5 * r + y)
+
+
+@conjugate.register(Poisson)
+def _(loss, y, r):
+    t = np.maximum(r + y, 0.0)
+    return xlogy(t, t) - t
+
+
+@conjugate.register(Logistic)
+def _(loss, y, r):
+    q = np.clip(-y * r, 0.0, 1.0)
+    return xlogy(q, q) + xlog1py(1.0 - q, -q)
+
+
+@conjugate.register(SquaredHinge)
+def _(loss, y, r):
+    return y * r + 0.25 * r * r
+
+
+@conjugate.register(SmoothedHinge)
+def _(loss, y, r):
+    return y * r + 0.5 * loss.gamma * r * r
+
+
+@conjugate.register(Hinge)
+def _(loss, y, r):
+    return y * r
+
+
+@interval.register(Squared)
+def _(loss, y):
+    return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
+
+
+@interval.register(Huber)
+def _(loss, y):
+    return np.full(y.shape, -loss.delta), np.full(y.shape, loss.delta)
+
+
+@interval.register(Poisson)
+def _(loss, y):
+    return -y, np.full(y.shape, np.inf)
+
+
+@interval.register(Logistic)
+@interval.register(SmoothedHinge)
+@interval.register(Hinge)
+def _(loss, y):
+    return np.where(y > 0, -1.0, 0.0), np.where(y > 0, 0.0, 1.0)
+
+
+@interval.register(SquaredHinge)
+def _(loss, y):
+    return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+
+
+@singledispatch
+def conjugate_slope(loss, y, r):
+    """Derivative of l*(y, r) in r: the predictor whose slope r is; kept finite at the ends of the
+    domain.
+    """
+    raise TypeError(f"no slope of a conjugate for {type(loss).__name__}")
+
+
+@conjugate_slope.register(Squared)
+@conjugate_slope.register(Huber)
+def _(loss, y, r):
+    return r + y
+
+
+@conjugate_slope.register(Logistic)
+def _(loss, y, r):
+    q = np.clip(-y * r, INSIDE, 1.0 - INSIDE)
+    return -y * np.log(q / (1.0 - q))
+
+
+@conjugate_slope.register(SquaredHinge)
+def _(loss, y, r):
+    return y + 0.5 * r
+
+
+@conjugate_slope.register(SmoothedHinge)
+def _(loss, y, r):
+    return y + loss.gamma * r
+
+
+def convexity(loss):
+    """Least second derivative of l*(y, .) on its domain, 1 / the largest curvature of the loss: the
+    only value it takes, but for the logistic (and poisson, 0), where it has no upper bound.
+    """
+    return 1.0 / smoothness(loss)
+
+
+def feasible(loss, y, weights, intercept, a):
+    """The dual points a (n, m) moved into the domain, a_i / w_i in `interval`, and to column sums
+    of zero where the model has a free intercept; a new array.
+
+    r = clip(a / w + t, low, high), t the root of sum w r = 0: the nearest feasible point in the
+    norm sum w r^2, and for the squared loss the best shift. What rounding leaves of the sum is
+    taken off by shrinking the heavier sign, which moves every a_i towards 0 and so stays within the
+    domain.
+    """
+    low, high = (bound[:, None] for bound in interval(loss, y))
+    w = weights[:, None]
+    r = np.clip(a / w, low, high)
+    if not intercept:
+        return np.asfortranarray(w * r)
+    if isinstance(loss, Squared):
+        return np.asfortranarray(w * (r - (w * r).sum(axis=0)))
+    if np.abs((w * r).sum(axis=0)).max(initial=0.0) > 1e-9 * (w * np.abs(r)).sum(axis=0).max(
+        initial=0.0
+    ):
+        r = _centred(a / w, w, low, high)
+    return balanced(w * r)
+
+
+def balanced(a):
+    """Dual points a (n, m) with column sums of zero up to rounding: the heavier sign is multiplied
+    by the ratio of the sums of the two signs.
+    """
+    up, down = np.maximum(a, 0.0).sum(axis=0), np.maximum(-a, 0.0).sum(axis=0)
+    least = np.minimum(up, down)
+    ratio = np.where(
+        a > 0, least / np.where(up > 0, up, 1.0), least / np.where(down > 0, down, 1.0)
+    )
+    return np.asfortranarray(a * ratio)
+
+
+def _centred(r, w, low, high):
+    """clip(r + t, low, high) with t (m,) such that sum w clip(r + t) = 0: safeguarded Newton on a
+    monotone piecewise linear function.
+    """
+    left, right = np.full(r.shape[1], -np.inf), np.full(r.shape[1], np.inf)
+    t = np.zeros(r.shape[1])
+    reach = 2 * np.abs(r).max(axis=0, initial=0.0) + 1.0
+    for _ in range(NEWTON_STEPS):
+        moved = np.clip(r + t, low, high)
+        total = (w * moved).sum(axis=0)
+        left, right = np.where(total <= 0, t, left), np.where(total >= 0, t, right)
+        mass = (w * ((moved > low) & (moved < high))).sum(axis=0)
+        step = np.divide(-total, mass, out=np.sign(-total) * reach, where=mass > 0)
+        after = t + step
+        outside = (after <= left) | (after >= right)
+        bounded = np.isfinite(left) & np.isfinite(right)
+        after = np.where(
+            outside & bounded,
+            0.5 * (np.where(bounded, left, 0.0) + np.where(bounded, right, 0.0)),
+            after,
+        )
+        after = np.where(total == 0, t, after)
+        if (
+            np.abs(total).max() <= 1e-15 * (w * np.abs(moved)).sum(axis=0).max()
+            or (after == t).all()
+        ):
+            break
+        t = after
+    return np.clip(r + t, low, high)
+
+
+def tangents(loss, y, weights, eta, intercept, shift):
+    """(a (n, m), loss (m,), shift (m,)): the slopes a_i = w_i l'(y_i, eta_i + shift) of predictors
+    eta (n, m), offset included, at the shift that makes them sum to zero.
+
+    These dual points are within the domain (their sum is zero to 1e-14 of its terms: `feasible`
+    does the rest), and tangent: sum_i w_i l*(y_i, a_i / w_i) = sum_i a_i (eta_i + shift) - loss.
+    shift (m,): where the search for the free intercept starts; without one it stays as it is. A
+    Poisson rate beyond all numbers has an infinite loss. The hinge's are those of `smooth`.
+    """
+    loss = smooth(loss)
+    a, total, shift = (
+        np.empty(eta.shape, order="F"),
+        np.empty(eta.shape[1]),
+        np.array(shift, dtype=float),
+    )
+    if isinstance(loss, Squared):
+        r = eta - y[:, None]
+        if intercept:
+            shift = -(weights @ r)
+        r = r + shift
+        a[:] = weights[:, None] * r
+        return a, 0.5 * np.einsum("ij,ij->j", a, r), shift
+    curvature = np.empty(y.size)
+    for m in range(eta.shape[1]):
+        slopes, left, right, reach = a[:, m], -np.inf, np.inf, 1.0
+        for _ in range(NEWTON_STEPS):
+            total[m] = derivatives(loss, y, eta[:, m] + shift[m], weights, slopes, curvature)
+            g, h = slopes.sum(), curvature.sum()
+            if not intercept or abs(g) <= 1e-14 * np.abs(slopes).sum():
+                break
+            left, right = (shift[m], right) if g < 0 else (left, shift[m])
+            step = -g / h if h > 0 and abs(g) < reach * h else -np.sign(g) * reach
+            after = shift[m] + step
+            if after == shift[m]:
+                break
+            shift[m] = after if left < after < right else 0.5 * (left + right)
+    return a, total, shift

@@ -1,0 +1,72 @@
+"""The separable L0 penalty as a record of numbers, with its one-coordinate verbs that work in
+Python and in kernels.
+
+phi_j(b) = lambda0 f_j [b != 0] + lambda1 |b| + lambda2 b^2   on   lower_j <= b <= upper_j
+"""
+
+import math
+from typing import NamedTuple
+
+from ..core.dispatch import generic
+
+
+class Separable(NamedTuple):
+    """lambda0 prices a column, lambda1 its size, lambda2 its square; gains within `tie` of the
+    price leave a coordinate as it is.
+    """
+
+    lambda0: float
+    lambda1: float = 0.0
+    lambda2: float = 0.0
+    tie: float = 0.0
+
+
+def separable(lambda0, lambda1=0.0, lambda2=0.0, tie=0.0):
+    """A checked `Separable`; floats only, so that kernels are compiled once."""
+    if not all(number >= 0 for number in (lambda0, lambda1, lambda2, tie)):
+        raise ValueError(
+            f"lambda0={lambda0!r}, lambda1={lambda1!r}, lambda2={lambda2!r} and tie={tie!r} must "
+            "be numbers >= 0"
+        )
+    return Separable(float(lambda0), float(lambda1), float(lambda2), float(tie))
+
+
+@generic
+def entry(penalty, pull, curvature, lower, upper):
+    """(b, gain): the best nonzero value of a coordinate, and by how much it beats zero, lambda0
+    aside.
+    """
+    raise TypeError(f"no entry for {type(penalty).__name__}")
+
+
+@generic
+def threshold(penalty, pull, curvature, factor, lower, upper, current):
+    """argmin over lower <= b <= upper of  curvature b^2 / 2 - pull b + phi(b);  a tie keeps the
+    state of `current`, zero or not.
+    """
+    raise TypeError(f"no threshold for {type(penalty).__name__}")
+
+
+@entry.register(Separable)
+def _(penalty, pull, curvature, lower, upper):
+    """b = clip(soft(pull, lambda1) / s), s = curvature + 2 lambda2;  gain = pull b - s b^2 / 2 -
+    lambda1 |b|  (clipping is exact: the cost is convex in b).
+    """
+    s = max(curvature + 2.0 * penalty.lambda2, 1e-300)
+    b = math.copysign(max(abs(pull) - penalty.lambda1, 0.0), pull) / s
+    b = min(max(b, lower), upper)
+    return b, pull * b - 0.5 * s * b * b - penalty.lambda1 * abs(b)
+
+
+@threshold.register(Separable)
+def _(penalty, pull, curvature, factor, lower, upper, current):
+    """Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), equation (10), with a box and a price lambda0
+    f; a box without 0 leaves no choice.
+    """
+    b, gain = entry(penalty, pull, curvature, lower, upper)
+    if lower > 0.0 or upper < 0.0:
+        return b
+    price = penalty.lambda0 * factor
+    if current != 0.0:
+        return b if gain >= price - penalty.tie else 0.0
+    return b if gain > price + penalty.tie else 0.0

@@ -1,0 +1,264 @@
+"""The problem in the solvers' units: what `fit` was asked, with columns standardised on the fly,
+weights that sum to one, and rows of weight zero left out.
+
+minimise over (b0, b):  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda0 sum_j f_j [b_j != 0] +
+lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper       (P)
+z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
+from .losses import Huber, Poisson, Squared
+
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """What the user gave, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for
+    classes; `class_weight` is (negative, positive) or "balanced" or None.
+    """
+
+    design: Any
+    y: np.ndarray
+    loss: Any
+    weights: np.ndarray
+    class_weight: Any = None
+    offset: np.ndarray | None = None
+    intercept: bool = True
+    standardize: bool = True
+    lower: np.ndarray
+    upper: np.ndarray
+    factor: np.ndarray
+    forced: np.ndarray
+    excluded: np.ndarray
+    names: list
+    classes: tuple | None = None
+    groups: Any = None  # `groups.Groups`: then the penalty counts these
+    # (m, 2) columns that are left out, each with the one that it equals: see `copies`
+    copies: np.ndarray | None = None
+
+    @property
+    def spare(self):
+        """Whether a column is left out as a copy, (p,) bool."""
+        out = np.zeros(self.excluded.size, dtype=bool)
+        out[[] if self.copies is None else self.copies[:, 0]] = True
+        return out
+
+
+class Fit(NamedTuple):
+    """Coefficients b on a support (sorted column indices, forced ones included), intercept b0,
+    value = loss + shrinkage, and flags ("separated", "not_converged").
+    """
+
+    support: np.ndarray
+    b: np.ndarray
+    b0: float
+    value: float
+    flags: tuple = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """(P) for one set of weights. X standardised design (n active rows, p); y, weights, offset
+    (n,); factor, lower, upper, square (p,), usable (p,) bool; forced indices.
+    """
+
+    X: Standardized
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    loss: Any
+    intercept: bool
+    factor: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    square: np.ndarray  # weighted mean square of each standardised column: 1 when standardised
+    usable: np.ndarray
+    forced: np.ndarray
+    n_eff: float
+    shift: float  # what was taken off a squared loss's y: its intercept
+    groups: Any = None
+    floor: float = 0.0  # the least value the mean loss can take: that of predicting every y
+    noise: float = 0.0  # what rounding of y leaves of it
+
+    @property
+    def quadratic(self):
+        """Whether the loss is squared, so that Gram matrices say everything."""
+        return isinstance(self.loss, Squared)
+
+    def perfect(self, value, scale):
+        """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null
+        model.
+        """
+        return value - self.floor <= 1e-13 * scale + self.noise
+
+    @property
+    def boxed(self):
+        """Whether any usable column has a finite bound."""
+        return bool(
+            np.isfinite(self.lower[self.usable]).any() or np.isfinite(self.upper[self.usable]).any()
+        )
+
+
+def row_weights(data, keep=None):
+    """Weights of all rows (n,), sum one, class weights included; `keep` (n,) bool or multiplicities
+    restricts to a training set. Class balance is taken within it.
+    """
+    w = data.weights / data.weights.max()  # so that no sum overflows
+    w = w if keep is None else w * keep
+    if data.class_weight is not None:
+        positive = data.y > 0
+        if isinstance(data.class_weight, str):  # "balanced": both classes get half
+            pair = [0.5 / max(w[positive == side].sum(), 1e-300) for side in (False, True)]
+        else:
+            pair = data.class_weight
+        w = w * np.where(positive, pair[1], pair[0])
+    total = w.sum()
+    if not total > 0:
+        raise ValueError(
+            "the weights (sample_weight times class_weight) sum to zero on the rows to be fitted; "
+            "give at least one row a positive weight"
+        )
+    return w / total
+
+
+def effective_rows(weights):
+    """n_eff: the sum of the weights when all are whole numbers (a weight of 2 is a row twice), else
+    the number of rows with positive weight.
+    """
+    whole = weights.max() < 2**53 / weights.size and np.all(weights == np.floor(weights))
+    return float(weights.sum()) if whole else float(np.count_nonzero(weights))
+
+
+def pose(data, keep=None, known=None):
+    """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are
+    taken there, X is not copied.
+
+    known: AllRows of the same data, from whose sums those of a training set follow by subtraction
+        where that is safe.
+    """
+    full = row_weights(data, keep)
+    active = full > 0
+    rows = None if active.all() else np.flatnonzero(active)
+    weights = full if rows is None else full[rows]
+    y, offset = data.y, np.zeros(data.y.size) if data.offset is None else data.offset
+    y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
+    shift, size = 0.0, float(np.abs(y).max())
+    if isinstance(data.loss, Squared):
+        y = y - offset
+        shift = float(weights @ y) if data.intercept else 0.0
+        y, offset = y - shift, np.zeros(y.size)
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        held = None if known is None or keep is None else known.less(keep, full)
+        if held is None and hasattr(data.design, "foresee"):
+            _foresee(data, rows, weights, y, keep is None)
+        mean, second = (
+            data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
+        )
+    wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
+    if wild.size:
+        check_finite(data.design, data.names)
+        raise ValueError(
+            f"X has entries too large to be squared in {wild.size} columns, the first "
+            f"{data.names[wild[0]]}; rescale them"
+        )
+    # without an intercept columns keep their origin, and the scale is their root mean square
+    usable = (second > 0) & ~data.excluded & ~data.spare
+    if data.intercept and isinstance(data.names, Derived):
+        usable[data.names.repeated(second)] = False
+    scale = (
+        np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
+    )
+    floor, noise = _least(data.loss, y, weights, size)
+    counted = data.weights if keep is None else data.weights * keep
+    X = (
+        Standardized(data.design, mean, scale, rows)
+        if held is None
+        else TrainingSet(held, scale, rows, weights, y)
+    )
+    return Problem(
+        X=X,
+        y=y,
+        weights=weights,
+        offset=np.ascontiguousarray(offset, dtype=np.float64),
+        loss=data.loss,
+        intercept=data.intercept,
+        factor=data.factor,
+        lower=data.lower * scale,
+        upper=data.upper * scale,
+        square=second / scale**2,
+        usable=usable,
+        forced=data.forced[usable[data.forced]],
+        n_eff=effective_rows(counted),
+        shift=shift,
+        groups=data.groups,
+        floor=floor,
+        noise=noise,
+    )
+
+
+def _foresee(data, rows, weights, y, first):
+    """Tell a design whose reads are dear what will be asked for after its moments: products with y,
+    and in a first fit the looks of `duplicates`.
+    """
+    ahead = [directions(data.design.n)] if first else []
+    if isinstance(data.loss, Squared):
+        full = np.zeros((data.design.n, 1))
+        full[slice(None) if rows is None else rows, 0] = weights * y
+        ahead.append(full)
+    if ahead:
+        data.design.foresee(np.hstack(ahead))
+
+
+def known_of(model, jobs=1):
+    """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that
+    share the memory allowed.
+    """
+    p = model.problem
+    more = {"y": p.y, "products": model.q_all} if p.quadratic else {}
+    if p.quadratic and model.cluster is None:
+        more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
+    return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
+
+
+def _least(loss, y, weights, size):
+    """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y|
+    before an intercept was taken off.
+    """
+    if isinstance(loss, Poisson):
+        floor = float(weights @ (y - y * np.log(np.where(y > 0, y, 1.0))))
+        return floor, 16 * EPS * max(abs(floor), float(weights @ y))
+    return 0.0, 8 * (EPS * size) ** 2 if isinstance(loss, Squared | Huber) else 0.0
+
+
+def weighted_median(x, weights):
+    """Smallest x_i with at least half the weight at or below it, averaged with the next where the
+    half is met exactly.
+    """
+    order = np.argsort(x, kind="stable")
+    x, cumulative = x[order], np.cumsum(weights[order])
+    half = 0.5 * cumulative[-1]
+    at = int(np.searchsorted(cumulative, half * (1 - 1e-12)))
+    tie = abs(cumulative[at] - half) <= 1e-12 * cumulative[-1]
+    later = np.flatnonzero(cumulative > half * (1 + 1e-12))
+    return 0.5 * (x[at] + x[later[0]]) if tie and later.size else x[at]
+
+
+def checksum(data):
+    """A cheap digest of the data: y, and up to 64 evenly spaced columns of X."""
+    digest = hashlib.blake2b(digest_size=16)
+    design = data.design
+    J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))
+    digest.update(repr((design.n, design.p)).encode())
+    step = max(1, (1 << 20) // max(design.n, 1))
+    for left in range(0, J.size, step):
+        digest.update(np.ascontiguousarray(design.columns(J[left : left + step]).T).tobytes())
+    digest.update(np.ascontiguousarray(data.y).tobytes())
+    return digest.hexdigest()

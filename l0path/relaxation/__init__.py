@@ -1,0 +1,40 @@
+"""Lower bounds of best-subset problems by weak duality: conjugates, bounds for every size and
+lambda0 from one dual point, better points, and a diagonal to split off where there is no ridge.
+"""
+
+from ..problem.conjugates import conjugate, feasible, interval, tangents
+from .bounds import (
+    Dual,
+    Points,
+    cardinality_bounds,
+    dual_problem,
+    evaluate,
+    gains,
+    known_points,
+    penalised_bounds,
+    points_at,
+    points_of_fits,
+)
+from .solver import Improved, improve
+from .splitting import least_squares, split
+
+__all__ = [
+    "Dual",
+    "Improved",
+    "Points",
+    "cardinality_bounds",
+    "conjugate",
+    "dual_problem",
+    "evaluate",
+    "feasible",
+    "gains",
+    "improve",
+    "interval",
+    "known_points",
+    "least_squares",
+    "penalised_bounds",
+    "points_at",
+    "points_of_fits",
+    "split",
+    "tangents",
+]

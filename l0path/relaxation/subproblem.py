@@ -1,0 +1,489 @@
+"""The convex problem that the feature generating machine solves between two looks: a loss of some
+columns, and a ridge whose scalings by blocks of columns share a budget.
+
+    F(x) = sum_i w_i loss(y_i, o_i + b0 + sum_h z_i'x_h) + lambda1 ||x||_1 + r (min over 0 <= d <= 1, sum d <= B of sum_h ||x_h||^2 / d_h + ||x_forced||^2),   x_h on the columns of block h        (S)
+    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_forced h_j - (sum of the B largest block scores),   score of a block = sum of its h_j,   h_j = (|z_j'(w a)| - lambda1)_+^2 / (4 r)
+
+With blocks of many units and B = 1 the ridge is r (sum_h ||x_h||)^2, the published form: a mixture
+of blocks. With a block for every unit that was generated it has all scalings of these units, of
+which the mixtures are a part: F is lower for the same columns, and where r is small, so that many
+units have a share, it takes a fraction of the looks.
+
+Source: Tan, Tsang & Wang (JMLR 15, 2014): problem (35) and its optimality (Theorem 4), Algorithm 3
+    (projection), Algorithm 4 (accelerated proximal gradient); Argyriou, Foygel & Srebro, Sparse
+Prediction with the k-Support Norm (NIPS 2012): the norm for B > 1, Proposition 2.1. Departures,
+each needed for convergence: the intercept is at its best at every point instead of having a line
+search of its own, which no step may satisfy; the curvature tau never falls within a call and has no
+upper limit; the momentum is (rho - 1) / rho_next; a step that raises F is taken again without it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ..problem.conjugates import tangents
+from ..problem.losses import derivatives
+
+CHECK = 5  # steps between looks at the gap of (S)
+INNER = 1000  # steps of one solve of (S) at most
+SHARE = 0.1  # of the gap of the relaxation that the gap of (S) may be
+FIRST = 1e-3  # relative gap of the first (S)
+STALL = 1e-3  # of the gap of (S) that CHECK steps must lower F by
+ALTERNATIONS = 2  # before proximal steps; 4 take 1.8 times as long for the same bounds
+FRESH = 0.25  # share of the budget that new blocks start from, at most
+LONGEST = 100  # trials of a step: beyond, what is left is rounding
+TALL = 1.5  # columns a row from which systems are solved on the rows
+GROWTH = 2.0  # by which tau grows where a step fails, and falls once at the start of a call
+
+
+class Blocks(NamedTuple):
+    """Entries of all blocks, (E,) each: columns, the unit that has them, the number of the block 0,
+    1, ..., v coefficients.
+    """
+
+    columns: np.ndarray
+    unit: np.ndarray
+    block: np.ndarray
+    v: np.ndarray
+
+    @property
+    def count(self):
+        """How many blocks there are."""
+        return int(self.block.max(initial=-1)) + 1
+
+    def only(self, kept):
+        """The blocks of a mask (count,), renumbered."""
+        left = kept[self.block]
+        return Blocks(
+            self.columns[left],
+            self.unit[left],
+            (np.cumsum(kept) - 1)[self.block[left]],
+            self.v[left],
+        )
+
+    def with_units(self, pool, units, apart):
+        """With one more block of units, unless there is one of just these; or `apart`, with a block
+        for each unit that has none. Their columns join the working ones.
+        """
+        if apart:
+            units = np.setdiff1d(units, self.unit)
+        elif any(
+            np.array_equal(np.unique(self.unit[self.block == h]), units) for h in range(self.count)
+        ):
+            return self
+        columns, unit = pool.entries(units)
+        pool.model.grow(columns)
+        block = self.count + (
+            np.searchsorted(units, unit) if apart else np.zeros(unit.size, dtype=np.int64)
+        )
+        return Blocks(
+            *(
+                np.concatenate(pair)
+                for pair in zip(self, (columns, unit, block, np.zeros(unit.size)), strict=True)
+            )
+        )
+
+
+NONE = Blocks(*(np.empty(0, dtype=np.int64),) * 3, np.empty(0))
+
+
+class Point(NamedTuple):
+    """x (E,) coefficients of all blocks and the forced columns, w (m,) their sums by column, image
+    (linear in w), smooth: the loss, slopes (n,) by rows or None, shift: intercept.
+    """
+
+    x: np.ndarray
+    w: np.ndarray
+    image: np.ndarray
+    smooth: float
+    slopes: np.ndarray | None
+    shift: float
+
+
+def level(norm, budget):
+    """(r, theta, norms descending) of norms (m,): the best shares are d = min(1, norm / theta), 1
+    for the r largest, and sum to the budget; theta = 0 where no more than `budget` are positive.
+    """
+    ranked = np.zeros(max(norm.size, budget))
+    ranked[: norm.size] = np.sort(norm)[::-1]
+    theta = np.cumsum(ranked[::-1])[::-1][:budget] / (budget - np.arange(budget))
+    r = int(np.argmax(ranked[:budget] <= theta))
+    return r, float(theta[r]), ranked
+
+
+def support_norm(norm, budget):
+    """min over 0 <= d <= 1, sum d <= budget of sum_h norm_h^2 / d_h: the r largest squared, and
+    (budget - r) theta^2; (sum_h norm_h)^2 for budget 1.
+    """
+    if budget == 1:
+        return float(norm.sum()) ** 2
+    r, theta, ranked = level(norm, budget)
+    return float(ranked[:r] @ ranked[:r]) + (budget - r) * theta * theta
+
+
+def shares(norm, budget):
+    """The d at which `support_norm` is attained."""
+    theta = level(norm, budget)[1]
+    return np.minimum(norm / theta, 1.0) if theta > 0.0 else (norm > 0.0).astype(np.float64)
+
+
+def project(u, owner, count, ratio, budget=1):
+    """argmin over x of ||x - u||^2 / (2 ratio) + support_norm(||x_h||, budget) / 2 for blocks h =
+    0..count - 1 of entries `owner` (E,): x_h = u_h d_h / (d_h + ratio).
+
+    d_h = clip(o_h t - ratio, 0, 1) for the norms o of u, with t such that their sum is the budget,
+    a root of a piecewise linear function; all 1 where there is none. For budget 1 every block is
+    shortened by the same length (Algorithm 3).
+    """
+    norm = np.sqrt(np.bincount(owner, u * u, minlength=count))
+    some = norm[norm > 0.0]
+    if some.size <= budget:
+        return u / (1.0 + ratio)
+    turns = np.concatenate([ratio / some, (1.0 + ratio) / some])
+    order = np.argsort(turns, kind="stable")
+    turns, slope = turns[order], np.cumsum(np.concatenate([some, -some])[order])
+    total = np.concatenate([[0.0], np.cumsum(slope[:-1] * np.diff(turns))])
+    e = (
+        int(np.searchsorted(total, budget * (1.0 - 1e-12))) - 1
+        # where the sum stands still at the budget, its first point: rounding would give blocks that
+        # vanish a coefficient
+    )
+    t = turns[e] + (budget - total[e]) / slope[e]
+    d = np.clip(norm * t - ratio, 0.0, 1.0)
+    return u * (d / (d + ratio))[owner]
+
+
+def allowed(value, floor):
+    """The gap at which a solve of (S) may stop: SHARE of the gap of (R), where a bound is known."""
+    return max(
+        SHARE * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value)
+    )
+
+
+def ridged(H, ridge):
+    """H + 2 r I, in place."""
+    H[np.diag_indices_from(H)] += 2.0 * ridge
+    return H
+
+
+def solution(H, q):
+    """H^-1 q for a positive definite H, which is overwritten; None where rounding hides that it is
+    definite.
+    """
+    try:
+        return cho_solve(
+            cho_factor(H.T, lower=True, overwrite_a=True, check_finite=False), q, check_finite=False
+        )
+    except np.linalg.LinAlgError:
+        return None
+
+
+class Subproblem:
+    """(S) for some blocks and a budget of them. A squared loss is on the Gram matrix of their
+    columns, or with many columns, as other losses are, on their rows. Columns that several blocks
+    have are held once.
+    """
+
+    def __init__(self, model, dual, blocks, forced, ridge, budget=1, tau=0.0):
+        self.model, self.dual, self.problem, self.ridge, self.lambda1 = (
+            model,
+            dual,
+            model.problem,
+            ridge,
+            dual.lambda1,
+        )
+        self.blocks, self.count, self.owner, self.budget = (
+            blocks,
+            blocks.count,
+            blocks.block,
+            budget,
+        )
+        self.used, self.slot = np.unique(
+            np.concatenate([blocks.columns, forced.columns]), return_inverse=True
+        )
+        self.split = self.owner.size  # entries of blocks come first
+        self.quadratic, at = self.problem.quadratic, model.where[self.used]
+        self.tall = self.used.size > TALL * self.problem.X.n
+        self.G = model.G[np.ix_(at, at)] if self.quadratic and not self.tall else None
+        self.Z = (
+            None
+            if self.G is not None
+            else model.Z[at] * np.sqrt(self.problem.weights)
+            if self.quadratic
+            else model.Z[at]
+        )
+        self.q = model.q[at] if self.quadratic else None
+        self.tau, self.steps = tau, 0
+        self.x = self.at(np.concatenate([blocks.v, forced.v]), 0.0)
+
+    def sums(self, x):
+        """Coefficients by column (m,)."""
+        return np.bincount(self.slot, x, minlength=self.used.size)
+
+    def norms(self, x):
+        """||x_h|| of the blocks, (count,)."""
+        return np.sqrt(np.bincount(self.owner, x[: self.split] ** 2, minlength=self.count))
+
+    def product(self, w):
+        """The image of coefficients by column: G w, or their predictor."""
+        return (
+            self.G @ w
+            if self.G is not None
+            else self.Z @ (w @ self.Z)
+            if self.quadratic
+            else w @ self.Z
+        )
+
+    def at(self, x, shift):
+        """The Point of coefficients x."""
+        w = self.sums(x)
+        return self.valued(x, w, self.product(w), shift)
+
+    def valued(self, x, w, image, shift):
+        """The Point of coefficients whose image is known: the loss at the best intercept, sought
+        from shift.
+        """
+        p = self.problem
+        if self.quadratic:
+            return Point(
+                x,
+                w,
+                image,
+                float(self.model.half_square - self.q @ w + 0.5 * (w @ image)),
+                None,
+                0.0,
+            )
+        a, loss, shift = tangents(
+            p.loss,
+            p.y,
+            p.weights,
+            np.asfortranarray((p.offset + image)[:, None]),
+            p.intercept,
+            np.array([shift]),
+        )
+        return Point(x, w, image, float(loss[0]), a[:, 0], float(shift[0]))
+
+    def gradient(self, point):
+        """Gradient of the loss by column, (m,)."""
+        return point.image - self.q if self.quadratic else self.Z @ point.slopes
+
+    def penalty(self, x):
+        """What (S) has beside the loss."""
+        free = x[self.split :]
+        return self.ridge * (support_norm(self.norms(x), self.budget) + float(free @ free)) + (
+            self.lambda1 * float(np.abs(x).sum()) if self.lambda1 else 0.0
+        )
+
+    def value(self, point=None):
+        """F."""
+        point = self.x if point is None else point
+        return point.smooth + self.penalty(point.x)
+
+    def bound(self, gradient):
+        """D at the slopes of the current point, with the heaviest blocks for the B largest scores:
+        at most the optimum of (S).
+        """
+        h = (np.maximum(np.abs(gradient) - self.lambda1, 0.0) ** 2 / (4.0 * self.ridge))[self.slot]
+        score = np.bincount(self.owner, h[: self.split], minlength=self.count)
+        heaviest = (
+            score
+            if score.size <= self.budget
+            else np.partition(score, score.size - self.budget)[score.size - self.budget :]
+        )
+        return (
+            self.x.smooth
+            - float(self.x.w @ gradient)
+            - float(heaviest.sum())
+            - float(h[self.split :].sum())
+        )
+
+    def step(self, v, g):
+        """The proximal step from v by tau, which grows until the loss is below its quadratic
+        model.
+        """
+        noise = 1e-13 * (
+            abs(v.smooth)
+            if not self.quadratic
+            else self.model.half_square + float(np.abs(self.q * v.w).sum())
+        )
+        for _ in range(LONGEST):
+            u = v.x - g[self.slot] / self.tau
+            if self.lambda1:
+                u = np.copysign(np.maximum(np.abs(u) - self.lambda1 / self.tau, 0.0), u)
+            x = np.empty_like(u)
+            x[: self.split] = project(
+                u[: self.split], self.owner, self.count, 2.0 * self.ridge / self.tau, self.budget
+            )
+            x[self.split :] = u[self.split :] / (1.0 + 2.0 * self.ridge / self.tau)
+            new, d = self.at(x, v.shift), x - v.x
+            if (
+                new.smooth
+                <= v.smooth + float(g[self.slot] @ d) + 0.5 * self.tau * float(d @ d) + noise
+            ):
+                break
+            self.tau *= GROWTH
+        return new
+
+    def begin(self, g):
+        """tau at first: the curvature along the steepest descent, or less than the tau of the last
+        call.
+        """
+        direction = -g[self.slot]
+        square = float(direction @ direction)
+        if not square > 0.0:
+            return 1.0
+        w = self.sums(direction)
+        ahead = self.product(w)
+        if self.quadratic:
+            return float(w @ ahead) / square
+        # curvature of the loss at most beta: the estimate may be above the one needed, and never
+        # far
+        return float(self.problem.weights @ (ahead * ahead)) / (square * self.dual.least)
+
+    def descend(self, floor, poll):
+        """Accelerated steps until the gap of (S) is `allowed` beside the bound `floor` of (R), or
+        they come to rest. Returns the best D met.
+        """
+        v, rho, best = self.x, 1.0, -np.inf
+        g = self.gradient(v)
+        self.tau = self.tau / GROWTH if self.tau else max(self.begin(g), 1e-300)
+        held = last = self.value()
+        for count in range(INNER):
+            if count % CHECK == 0:
+                poll()
+                here = g if v is self.x else self.gradient(self.x)
+                best = max(best, self.bound(here))
+                if held - best <= allowed(held, floor) or (
+                    count and last - held <= STALL * (held - best)
+                ):
+                    break
+                last = held
+            new = self.step(v, g)
+            value = self.value(new)
+            self.steps += 1
+            if value > held:
+                if v is self.x:  # what is left is rounding
+                    break
+                rho, v = 1.0, self.x
+                g = self.gradient(v)
+                continue
+            later = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * rho * rho))
+            ahead, old = (rho - 1.0) / later, self.x
+            rho, self.x, held = later, new, value
+            v = (
+                new
+                if ahead == 0.0
+                else self.valued(
+                    new.x + ahead * (new.x - old.x),
+                    new.w + ahead * (new.w - old.w),
+                    new.image + ahead * (new.image - old.image),
+                    new.shift,
+                )
+            )
+            g = self.gradient(v)
+        return best
+
+    def alternate(self, floor, poll):
+        """Alternation: coefficients for fixed shares d_h of the blocks, then d_h by `shares` of
+        ||v_h||; F falls. Quick where r is small and many blocks count, which is where `descend` is
+        slow.
+
+        With d_j = sum of d_h over the blocks of j the ridge is r sum_j w_j^2 / d_j: a Newton step
+        on w, exact for a squared loss. Where that is at its best, ||v_h|| = d_h ||gradient_h|| / (2
+        r); shares of d_h ||gradient_h||^2 go twice as far, and are taken while F falls.
+        """
+        d, column, best, bold = self.first_shares(), self.slot[: self.split], self.x, True
+        held, point = self.value(), self.x
+        for _ in range(ALTERNATIONS):
+            poll()
+            by_column = np.bincount(column, d[self.owner], minlength=self.used.size)
+            by_column[self.slot[self.split :]] = 1.0
+            point = self.newton(point, by_column)
+            self.x = point._replace(
+                x=np.append(d[self.owner] / by_column[column], np.ones(self.slot.size - self.split))
+                * point.w[self.slot]
+            )
+            self.steps += 1
+            gradient = self.gradient(point)
+            value, norms = self.value(), self.norms(self.x.x)
+            if value - self.bound(gradient) <= allowed(value, floor):
+                break
+            bold = bold and value <= held
+            if value < held:
+                held, best = value, self.x
+            d = np.maximum(
+                shares(norms * self.norms(gradient[self.slot]) if bold else norms, self.budget),
+                1e-9 * d,
+            )
+        if held < self.value():
+            self.x = best
+
+    def first_shares(self):
+        """Shares d_h (count,) to begin with: those of the coefficients, FRESH of the budget for
+        blocks that have none yet.
+        """
+        if self.count <= self.budget:
+            return np.ones(self.count)
+        norms = self.norms(self.x.x)
+        fresh = norms <= 0.0
+        part = 1.0 if fresh.all() else min(FRESH, float(fresh.mean()))
+        return np.where(
+            fresh,
+            min(part * self.budget / max(int(fresh.sum()), 1), 1.0),
+            np.maximum((1.0 - part) * shares(norms, self.budget), 1e-12),
+        )
+
+    def newton(self, point, d):
+        """The Point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that
+        falls; exact for a squared loss. x stays, and so does all where rounding hides r.
+        """
+        root, p = np.sqrt(d), self.problem
+        if self.quadratic:
+            if self.tall:  # (A A' + 2 r I)^-1 A y = A (A'A + 2 r I)^-1 y
+                A = root[:, None] * self.Z
+                u = solution(ridged(A.T @ A, self.ridge), np.sqrt(p.weights) * p.y)
+                u = None if u is None else A @ u
+            else:
+                u = solution(ridged(root[:, None] * self.G * root, self.ridge), root * self.q)
+            return (
+                point if u is None else self.valued(point.x, root * u, self.product(root * u), 0.0)
+            )
+        slopes, v = np.empty(p.X.n), np.empty(p.X.n)
+        derivatives(p.loss, p.y, p.offset + point.image + point.shift, p.weights, slopes, v)
+        A = self.Z * (root[:, None] * np.sqrt(v))
+        if p.intercept and v.sum() > 0.0:
+            across = np.sqrt(v / v.sum())
+            A -= np.outer(A @ across, across)
+        u = np.divide(point.w, root)
+        step = -(root * (self.Z @ point.slopes) + 2.0 * self.ridge * u)
+        if self.tall:  # (A A' + 2 r I)^-1 = (I - A (A'A + 2 r I)^-1 A') / (2 r)
+            inner = solution(ridged(A.T @ A, self.ridge), step @ A)
+            step = None if inner is None else (step - A @ inner) / (2.0 * self.ridge)
+        else:
+            step = solution(ridged(A @ A.T, self.ridge), step)
+        if step is None:
+            return point
+        step *= root
+        image, t, before = step @ self.Z, 1.0, point.smooth + self.ridge * float(u @ u)
+        for _ in range(30):
+            w = point.w + t * step
+            new = self.valued(point.x, w, point.image + t * image, point.shift)
+            if new.smooth + self.ridge * float((w * w / d).sum()) <= before + 1e-13 * abs(before):
+                return new
+            t *= 0.5
+        return point
+
+    def slopes(self):
+        """(n,) weights times the loss's slopes at the current point."""
+        if not self.quadratic:
+            return self.x.slopes
+        p = self.problem
+        return p.weights * (self.x.w @ self.model.Z[self.model.where[self.used]] - p.y)
+
+    def split_up(self):
+        """(blocks, forced coefficients) of the current point; blocks without any coefficients are
+        left out.
+        """
+        norms, blocks = self.norms(self.x.x), self.blocks._replace(v=self.x.x[: self.split])
+        return blocks.only(norms > 1e-7 * float(np.sqrt(norms @ norms))), self.x.x[self.split :]

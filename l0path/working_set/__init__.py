@@ -1,0 +1,1 @@
+"""The columns at hand, their products and the restricted optima on them; no moves."""

@@ -1,0 +1,216 @@
+"""What the models on the working columns share: which columns these are, exchanges of a quadratic
+among them.
+
+A column's number among all p is its *index*, its place among the working columns W its *position*.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from ..exchange.table import scan
+
+APART = 1e-4  # of its length, by which a column differs from another in a near combination
+CONDITION = 1e12  # condition of a few columns beyond which they count as dependent
+NEAR_COLUMNS = 200  # columns that are looked through for near combinations
+READ = 1 << 21  # entries of X'R made at a time: 16 MB
+
+
+class Quadratic(NamedTuple):
+    """F near a fit: rows (k, m) = G_{S, columns}, gradient c (m,), diagonal a (m,), inverse B (k,
+    k) of G_SS + 2 lambda2 I.
+    """
+
+    rows: np.ndarray
+    c: np.ndarray
+    a: np.ndarray
+    B: np.ndarray
+
+
+class Candidate(NamedTuple):
+    """An exchange: drop the column `out` (-1: none), add the column `into` (-1: none); `change` of
+    F that the quadratic foretells.
+    """
+
+    change: float
+    out: int
+    into: int
+
+
+class WorkingColumns:
+    """The working columns: W (indices), where (p,) positions or -1, Z (capacity, n) one column a
+    row.
+    """
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.width = 0
+        self.where = np.full(problem.X.p, -1, dtype=np.int64)
+        self.W = np.empty(0, dtype=np.int64)
+        self.Z = np.empty((0, problem.X.n))
+        self.refits = self.tables = self.reads = 0
+        self.max_iter = 1000
+        self.boxed, self.near = problem.boxed, None
+
+    @property
+    def room(self):
+        """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does
+        not begin with more (it may grow beyond).
+        """
+        return getattr(self.problem.X.design, "memory_limit", 1 << 62) // (8 * self.problem.X.n)
+
+    def grow(self, J):
+        """Add columns J (indices, new ones only are taken) to W; True if any was new."""
+        J = np.asarray(J, dtype=np.int64)
+        J = np.unique(J[self.where[J] < 0])
+        if not J.size:
+            return False
+        old, new = self.width, self.width + J.size
+        if new > self.Z.shape[0]:
+            Z = np.empty((3 * new, self.problem.X.n))  # memory that is not written costs nothing
+            Z[:old] = self.Z[:old]
+            self.Z = Z
+        self.problem.X.columns(J, self.Z[old:new].T)
+        self.where[J] = np.arange(old, new)
+        self.W = np.concatenate([self.W, J])
+        self.width = new
+        self._extend(old, new)
+        return True
+
+    def _extend(self, old, new):
+        pass
+
+    def faint(self, lambda2):
+        """Whether a ridge is too small to set near combinations apart in a Gram matrix."""
+        return 2.0 * lambda2 <= APART**2 * float(self.problem.square.max(initial=0.0))
+
+    def look_for_near(self):
+        """Note the working columns that are combinations of others up to less than APART of their
+        length, but not beyond CONDITION; whether there are any. Gram matrices square a condition,
+        so they cannot tell such columns from true combinations. Pairs are found among all working
+        columns, other combinations where these are at most NEAR_COLUMNS.
+        """
+        unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))
+        G = self._gram()
+        if G is None:
+            return False
+        G = G * unit[:, None] * unit
+        few = np.arange(self.width)
+        if self.width > NEAR_COLUMNS:
+            pairs = np.abs(G) > 1.0 - 0.5 * APART**2
+            np.fill_diagonal(pairs, False)
+            few = np.flatnonzero(pairs.any(axis=0))
+        if not 1 < few.size <= NEAR_COLUMNS:
+            return False
+        H = G[np.ix_(few, few)]
+        L, weak = lapack.dpotrf(H, lower=1)
+        if not weak and np.diagonal(L).min() > APART:
+            return False
+        _, order, rank, _ = lapack.dpstrf(H, tol=APART**2, lower=1)
+        order = few[order - 1]
+        A = (self.Z[order] * np.sqrt(self.problem.weights)).T * unit[order]
+        c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
+        gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
+        near = gap > 2.0 * (1.0 + np.abs(c).sum(axis=0)) / CONDITION
+        if near.any():
+            members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
+            self.near = np.sort(self.W[np.append(order[:rank][members], order[rank:][near])])
+        return bool(near.any())
+
+    def _gram(self):
+        """The Gram matrix of the working columns, None where that would be a lot of work."""
+        if self.width > NEAR_COLUMNS:
+            return None
+        Z = self.Z[: self.width]
+        return (Z * self.problem.weights) @ Z.T
+
+    def bounds_of(self, support):
+        """Box of a support, two (k,) arrays."""
+        return self.problem.lower[support], self.problem.upper[support]
+
+    def share(self, other):
+        """Use the working columns of another model, which has all of this one's."""
+        old = self.width
+        self.Z, self.W, self.where, self.width = other.Z, other.W, other.where, other.width
+        self._extend(old, self.width)
+
+    def prices(self, lambda0, J):
+        """What a column of J costs by being in: lambda0 f_j, 1e300 where f_j is infinite."""
+        factor = self.problem.factor[J]
+        return (
+            np.where(np.isfinite(factor), lambda0 * np.minimum(factor, 1e300), 1e300)
+            if lambda0
+            else np.zeros(factor.size)
+        )
+
+    def terms(self, fit, J, lambda0):
+        """What an exchange of a fit with columns J has to know of them: skip (m,) unusable or in
+        the support, locked (k,) forced, price (m,) and paid (k,) lambda0 f.
+        """
+        p = self.problem
+        skip = ~p.usable[J]
+        if fit.support.size:  # np.isin would sort both
+            skip |= (
+                fit.support[np.minimum(np.searchsorted(fit.support, J), fit.support.size - 1)] == J
+            )
+        locked = (
+            np.isin(fit.support, p.forced, assume_unique=True)
+            if p.forced.size
+            else np.zeros(fit.support.size, dtype=bool)
+        )
+        paid = (
+            np.where(locked, 0.0, lambda0 * p.factor[fit.support])
+            if lambda0
+            else np.zeros(fit.support.size)
+        )
+        return skip, locked, self.prices(lambda0, J), paid
+
+    def scan(
+        self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns
+    ):
+        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for),
+        ascending by change: list of Candidate.
+        """
+        skip, locked, price, paid = self.terms(fit, columns, lambda0)
+        self.tables += 1
+        change, column, position = (
+            np.empty(keep),
+            np.empty(keep, np.int64),
+            np.empty(keep, np.int64),
+        )
+        count = scan(
+            quadratic.rows,
+            quadratic.B,
+            fit.b,
+            quadratic.c,
+            quadratic.a,
+            skip,
+            locked,
+            price,
+            paid,
+            lambda1,
+            lambda2,
+            bool(lambda1 or self.boxed or self.near is not None),
+            target,
+            ceiling,
+            change,
+            column,
+            position,
+        )
+        return candidates(
+            fit.support, change[:count], columns[column[:count]], position[:count], keep
+        )
+
+
+def candidates(support, change, into, position, keep):
+    """The `keep` lowest exchanges as a list of Candidate, ascending; ties go to the smaller column.
+    position: in the support, -1 for an addition.
+    """
+    best = np.lexsort((position, into, change))[:keep]
+    return [
+        Candidate(
+            float(change[e]), -1 if position[e] < 0 else int(support[position[e]]), int(into[e])
+        )
+        for e in best
+    ]

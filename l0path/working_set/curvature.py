@@ -1,0 +1,175 @@
+"""Weighted Gram matrices of the working columns: fits with similar curvatures share one, once there
+are enough of them, so that a table of exchanges costs O(n w) and not O(n k w).
+"""
+
+import numpy as np
+
+from ..core import threads
+from .linear_algebra import invert
+
+BLOCK = 64  # working columns weighted at a time
+CLOSE = (
+    0.6  # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
+)
+BYTES = (
+    48 << 20
+)  # what the kept matrices may take together, and what the kept local models may take
+
+
+class WeightedGram:
+    """G (w, w) = Z diag(v) Z' about the v-means if `centred`, for one v (n,): total = sum v, mean
+    (w,), diagonal (w,). `extend` follows the working columns.
+    """
+
+    def __init__(self, v, centred):
+        self.v, self.centred, self.total, self.kept = v, centred, max(float(v.sum()), 1e-300), True
+        self.width, self.G, self.mean, self.diagonal = 0, np.empty((0, 0)), np.empty(0), np.empty(0)
+
+    def extend(self, Z, width):
+        """Take in the working columns up to `width` (rows of Z)."""
+        if width == self.width:
+            return
+        old = self.width
+        if self.G.shape[0] < width:
+            G, mean = (
+                np.empty((width + width // 4, width + width // 4)),
+                np.zeros(width + width // 4),
+            )
+            G[:old, :old], mean[:old] = self.G[:old, :old], self.mean[:old]
+            self.G, self.mean = G, mean
+        G, mean = self.G, self.mean
+
+        def task(left, right):
+            ZV = Z[left:right] * self.v
+            if self.centred:
+                mean[left:right] = ZV.sum(axis=1) / self.total
+            G[left:right, :right] = ZV @ Z[:right].T
+
+        threads.run(task, [*range(old, width, BLOCK), width])
+        for left in range(old, width, BLOCK):
+            right = min(left + BLOCK, width)
+            if self.centred:
+                G[left:right, :right] -= (self.total * mean[left:right])[:, None] * mean[:right]
+            G[:right, left:right] = G[left:right, :right].T
+        self.width, self.diagonal = width, np.ascontiguousarray(np.diagonal(G)[:width])
+
+
+class WeightedGrams:
+    """The matrices that were made. `near` gives the closest; where none is close it makes one as
+    soon as that costs no more than the tables asked for there; the oldest go when memory is short.
+    """
+
+    def __init__(self, centred):
+        self.centred, self.kept, self.shares = centred, [], np.empty((0, 0))
+        self.asked, self.counts = np.empty((0, 0)), []
+
+    def near(self, v, Z, width, k):
+        """A WeightedGram of the first `width` rows of Z whose shape of curvatures lies within CLOSE
+        of that of v, or None where it does not pay for supports of size k.
+        """
+        share = v / max(float(v.sum()), 1e-300)
+        at = _closest(self.shares, share)
+        if at < 0:
+            asked = _closest(self.asked, share)
+            if asked < 0:
+                self.asked, self.counts = (
+                    np.vstack([self.asked.reshape(-1, v.size), share])[-16:],
+                    [*self.counts, 0][-16:],
+                )
+            self.counts[asked] += k
+            if 2 * self.counts[asked] < width:
+                return None
+            self.asked, self.counts = (
+                np.delete(self.asked, asked, axis=0),
+                self.counts[:asked] + (self.counts[asked + 1 :] if asked >= 0 else []),
+            )
+            most = max(2, BYTES // (12 * width**2 + 16 * v.size))
+            for gram in self.kept[: max(0, len(self.kept) + 1 - most)]:
+                gram.kept = False
+            self.kept = [
+                *(gram for gram in self.kept if gram.kept),
+                WeightedGram(v.copy(), self.centred),
+            ]
+            self.shares = np.stack([gram.v / gram.total for gram in self.kept])
+        gram = self.kept[at]
+        gram.extend(Z, width)
+        return gram
+
+
+def _closest(shares, share):
+    """Number of the row of `shares` that is closest to `share`, -1 where none lies within CLOSE."""
+    if not shares.size:
+        return -1
+    distances = np.abs(shares - share).sum(axis=1)
+    at = int(distances.argmin())
+    return at if distances[at] <= CLOSE else -1
+
+
+class Local:
+    """The loss near a fit on the working columns: gradient exact, second order by a WeightedGram
+    close by, or (gram None) by the fit's own curvatures v.
+
+    index (k,): rows of `rows` that are the support's, at (k,) their positions in W; rows, diagonal
+    (w,) times `scale` are centred second derivatives, mean (w,) the v-means, total = sum v; c (w,)
+    = -dF/db; B (k, k) = (scale G_SS + 2 lambda2)^-1.
+    """
+
+    def __init__(self, gram, at, slopes, v, centred, lambda2, Z):
+        self.gram, self.at, self.slopes, self.v, self.centred, self.width = (
+            gram,
+            at,
+            slopes,
+            v,
+            centred,
+            0,
+        )
+        self.total = max(float(v.sum()), 1e-300)
+        self.scale = 1.0 if gram is None else self.total / gram.total
+        self.c = self._diagonal = self._mean = np.empty(0)
+        self.own = np.empty((at.size, 0))
+        if gram is None:
+            self.ZV = Z[at]
+            if centred:
+                self.ZV -= (self.ZV @ v / self.total)[:, None]
+            self.ZV *= v
+            H = self.ZV @ Z[at].T
+        else:
+            self.ZV = None
+            H = self.scale * gram.G[at[:, None], at]
+        diagonal = H.ravel()[:: at.size + 1]
+        diagonal += 2.0 * lambda2 + 1e-10 * diagonal.sum() / max(at.size, 1) + 1e-300
+        self.B = np.empty_like(H)
+        invert(H, at.size, self.B)
+
+    def extend(self, Z, width):
+        """Follow the working columns up to `width`."""
+        if self.gram is not None:
+            self.gram.extend(Z, width)
+        if self.width == width:
+            return
+        new = Z[self.width : width]
+        self.c = np.append(self.c, -(new @ self.slopes))
+        if self.gram is None:
+            mean = new @ self.v / self.total if self.centred else np.zeros(new.shape[0])
+            self._mean = np.append(self._mean, mean)
+            self._diagonal = np.append(
+                self._diagonal, np.einsum("ij,ij,j->i", new, new, self.v) - self.total * mean**2
+            )
+            self.own = np.concatenate([self.own, self.ZV @ new.T], axis=1)
+        self.width = width
+
+    rows = property(lambda self: self.own if self.gram is None else self.gram.G)
+    index = property(lambda self: np.arange(self.at.size) if self.gram is None else self.at)
+    diagonal = property(lambda self: self._diagonal if self.gram is None else self.gram.diagonal)
+    mean = property(lambda self: self._mean if self.gram is None else self.gram.mean)
+
+    @property
+    def bytes(self):
+        """What it holds by itself."""
+        return 8 * (
+            self.own.size
+            + (0 if self.ZV is None else self.ZV.size)
+            + 2 * self.slopes.size
+            + 3 * self.c.size
+            + self.B.size
+        )

@@ -1,0 +1,425 @@
+"""The squared loss on the working columns: their Gram matrix says everything, and no row is touched
+after it is made.
+"""
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from ..core import threads
+from ..core.status import FitStatus
+from ..exchange import table, updates, verification
+from ..problem.problem import Fit
+from . import newton
+from .columns import CONDITION, Quadratic, WorkingColumns, candidates
+from .linear_algebra import invert
+
+STRIP = 64  # rows of G made at a time
+SLICE = 2048  # columns of a task of `known_slopes`
+LOOK = 1 << 16  # columns of a task of `leading`
+FAINT_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
+PRUNE = 4096  # columns from which on a bound is worth its price
+
+
+class GramModel(WorkingColumns):
+    """Squared loss: G (w, w) Gram matrix of the working columns, q (p,) their products with y, and
+    Gram rows over all p columns for those that were ever read.
+    """
+
+    def __init__(self, problem):
+        super().__init__(problem)
+        p = problem
+        self.q_all = np.where(p.usable, p.X.products(p.weights, p.y), 0.0)
+        self.reads += 1
+        self.half_square = 0.5 * float(p.weights @ (p.y * p.y))
+        self.G = np.empty((0, 0))
+        self.q = np.empty(0)
+        self.row_of = {}  # index -> its row in self.rows
+        self._rows = np.empty((0, p.X.p))
+        self.near = None  # columns of a near combination, once `look_for_near` has found any
+        self._spare = {}  # lambda2 -> see `_forced_spare`
+        self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
+        self._cluster = None
+
+    @property
+    def members(self):
+        """How many columns have Gram rows over all p columns."""
+        return len(self.row_of)
+
+    @property
+    def cluster(self):
+        """The Gram rows where the columns live (`range_checks.ClusterRows`) if that is not here,
+        else None.
+        """
+        if self._cluster is None and verification.on_cluster(self.problem.X):
+            self._cluster = verification.ClusterRows(self.problem, self.q_all)
+        return self._cluster
+
+    @property
+    def rows(self):
+        """Gram rows over all p columns (at least `members` of them, p), in this process."""
+        return self._rows if self.cluster is None else self.cluster.rows()
+
+    def _extend(self, old, new):
+        capacity = self.Z.shape[0]
+        if self.G.shape[0] != capacity:
+            G = np.empty((capacity, capacity))
+            G[:old, :old] = self.G[:old, :old]
+            self.G = G
+        weights = self.problem.weights
+        even = weights[0] if (weights == weights[0]).all() else None
+
+        def part(top, bottom):
+            """The rows top..bottom up to the diagonal, and their mirror image."""
+            Z = self.Z[top:bottom]
+            block = (Z if even is not None else Z * weights) @ self.Z[:bottom].T
+            if even is not None:
+                block *= even
+            self.G[top:bottom, :bottom] = block
+            self.G[:bottom, top:bottom] = block.T
+
+        threads.run(part, [*range(old, new, STRIP), new])
+        self.q = self.q_all[self.W]
+
+    def null(self, lambda1, lambda2):
+        """The fit with forced columns only."""
+        return self.refit(self.problem.forced, lambda1, lambda2)
+
+    def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
+        """Best coefficients on a support of working columns."""
+        self.refits += 1
+        at = self.where[support]
+        if self.near is not None and self.faint(lambda2) and not lambda1:
+            if self.boxed:
+                return self._in_box(support, lambda2)
+            fit, rank = self.on_rows(support, lambda2)
+            independent = rank == support.size - self._forced_spare(lambda2)
+            return fit if independent else fit._replace(value=np.inf)
+        G, q = self.G[np.ix_(at, at)], self.q[at]
+        H = G + 2.0 * lambda2 * np.eye(at.size)
+        x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
+        violation = (
+            newton.solve_quadratic(
+                H, q, np.full(at.size, float(lambda1)), *self.bounds_of(support), x, 200
+            )
+            if at.size
+            else 0.0
+        )
+        value = (
+            self.half_square
+            - q @ x
+            + 0.5 * x @ (G @ x)
+            + lambda1 * np.abs(x).sum()
+            + lambda2 * x @ x
+        )
+        return Fit(
+            support,
+            x,
+            self.problem.shift,
+            float(value),
+            () if violation < 1e-8 else (FitStatus.NOT_CONVERGED,),
+        )
+
+    def on_rows(self, support, lambda2):
+        """(Fit, rank) by an orthogonal factorisation of the columns (and of the ridge), whose error
+        grows with their condition and not with its square; rank: of these up to CONDITION.
+        """
+        p, root, k = self.problem, np.sqrt(self.problem.weights), support.size
+        A, y = (self.Z[self.where[support]] * root).T, root * p.y
+        if lambda2:
+            A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
+        unit = np.sqrt(np.maximum(p.square[support], 1e-300))
+        b, _, rank, _ = np.linalg.lstsq(A / unit, y, rcond=1.0 / CONDITION)
+        rest = y - A @ (b / unit)
+        return Fit(support, b / unit, p.shift, 0.5 * float(rest @ rest)), int(rank)
+
+    def _gram(self):
+        return self.G[: self.width, : self.width]
+
+    def _forced_spare(self, lambda2):
+        """How many forced columns are combinations of other forced ones."""
+        forced = self.problem.forced
+        if forced.size and lambda2 not in self._spare:
+            self._spare[lambda2] = forced.size - self.on_rows(forced, lambda2)[1]
+        return self._spare.get(lambda2, 0)
+
+    def _in_box(self, support, lambda2):
+        """Like `on_rows` within the bounds, by active sets (`scipy.optimize.lsq_linear`): Fit."""
+        free, _ = self.on_rows(support, lambda2)
+        lower, upper = self.bounds_of(support)
+        if ((free.b >= lower) & (free.b <= upper)).all():
+            return free
+        p, root, b = self.problem, np.sqrt(self.problem.weights), np.array(lower)
+        A, y = (self.Z[self.where[support]] * root).T, root * p.y
+        if lambda2:
+            k = support.size
+            A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
+        held = lower == upper
+        unit, rest = np.linalg.norm(A[:, ~held], axis=0), y - A[:, held] @ b[held]
+        Q, R = np.linalg.qr(A[:, ~held] / unit)
+        box = (lower[~held] * unit, upper[~held] * unit)
+        found = lsq_linear(R, Q.T @ rest, box, method="bvls", tol=1e-15, max_iter=100)
+        b[~held] = np.clip(found.x / unit, lower[~held], upper[~held])
+        rest = y - A @ b
+        flags = () if found.status > 0 else (FitStatus.NOT_CONVERGED,)
+        return Fit(support, b, p.shift, 0.5 * float(rest @ rest), flags)
+
+    def inverse(self, fit, lambda2):
+        """B of a fit."""
+        at = self.where[fit.support]
+        B, H = np.empty((at.size, at.size)), self.G[np.ix_(at, at)]
+        H[np.diag_indices_from(H)] += 2.0 * lambda2
+        if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
+            H[np.diag_indices_from(H)] += FAINT_RIDGE * np.trace(H) / at.size
+            invert(H, at.size, B)
+        return B
+
+    def quadratic(self, fit, lambda2, first=0):
+        """On the working columns, from position `first` on."""
+        rows = self.G[self.where[fit.support], first : self.width]
+        return Quadratic(
+            rows,
+            self.q[first:] - fit.b @ rows,
+            np.ascontiguousarray(np.diagonal(self.G)[first : self.width]),
+            self.inverse(fit, lambda2),
+        )
+
+    def read(self, supports):
+        """Fetch the Gram rows over all p columns of every member of the supports that is not cached
+        yet: one batched read of X.
+        """
+        wanted = dict.fromkeys(np.concatenate(supports).tolist())
+        new = [j for j in wanted if j not in self.row_of]
+        if not new:
+            return 0
+        if len(self.row_of) + len(new) > self.capacity:
+            self._forget(wanted)
+        have, p = len(self.row_of), self.problem.X.p
+        if self.cluster is not None:
+            self.cluster.make(self.Z[self.where[new]])
+        else:
+            if have + len(new) > self._rows.shape[0]:
+                rows = np.empty(
+                    (max(min(3 * (have + len(new)), self.capacity), have + len(new)), p)
+                )  # memory that is not written costs nothing
+                rows[:have] = self._rows[:have]
+                self._rows = rows
+            self.problem.X.gram_rows(
+                new,
+                self.problem.weights,
+                self._rows[have : have + len(new)],
+                self.Z[self.where[new]],
+            )
+        self.row_of.update({j: have + i for i, j in enumerate(new)})
+        self.reads += 1
+        return len(new)
+
+    def _forget(self, wanted):
+        """Let go of all Gram rows but those of the columns `wanted`."""
+        kept = sorted((i, j) for j, i in self.row_of.items() if j in wanted)
+        if self.cluster is not None:
+            self.cluster.forget([i for i, _ in kept])
+        else:
+            for at, (i, _) in enumerate(kept):
+                if at < i:
+                    self._rows[at] = self._rows[i]
+        self.row_of = {j: at for at, (_, j) in enumerate(kept)}
+
+    def batches(self, fits):
+        """Positions of the fits in groups whose Gram rows can be held together, as slices."""
+        first, members = 0, set()
+        for i, fit in enumerate(fits):
+            more = members | set(fit.support.tolist())
+            if len(more) > self.capacity and i > first:
+                yield slice(first, i)
+                first, more = i, set(fit.support.tolist())
+            members = more
+        yield slice(first, len(fits))
+
+    def known_slopes(self, fits, lambda1, lambda2):
+        """What checks of all columns left behind about the slopes a_i = w_i (z_i'b - y_i) of fits,
+        pairs (support, b): the numbers of the fits whose Gram rows are all at hand (m of them), a
+        (n, m), tau (p, m) = Z'a = Gram rows times b less Z'(w y), and slip (m,), what rounding of
+        tau is proportional to (see `relaxation.known_points`). No read of X. For any lambda1 and
+        lambda2.
+        """
+        p = self.problem
+        known = [
+            i
+            for i, (support, _) in enumerate(fits)
+            if all(j in self.row_of for j in support.tolist())
+        ]
+        norm, rough = (
+            np.sqrt(p.weights @ (p.y * p.y)),
+            np.sqrt(p.square) + np.abs(p.X.center) / p.X.scale,
+        )
+        a, tau, slip = (
+            np.empty((p.X.n, len(known)), order="F"),
+            np.empty((p.X.p, len(known)), order="F"),
+            np.empty(len(known)),
+        )
+        C = np.zeros((len(known), len(self.row_of)))
+        for m, i in enumerate(known):
+            support, b = fits[i]
+            a[:, m] = p.weights * (b @ self.Z[self.where[support]] - p.y)
+            C[m, [self.row_of[j] for j in support.tolist()]] = b
+            slip[m] = 2.0 * (norm + np.abs(b) @ rough[support])
+
+        def part(start, stop):
+            tau[start:stop] = (C @ self.rows[: C.shape[1], start:stop] - self.q_all[start:stop]).T
+
+        with threads.one_blas_thread():
+            threads.run(part, [*range(0, p.X.p, SLICE), p.X.p])
+        return known, a, tau, slip
+
+    def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
+        """For each fit its best keep[i] exchanges over all p columns: the tables of `replay`, exact
+        on the quadratic. Without lambda1 and box the coefficients are taken anew from the supports.
+        """
+        out = []
+        for part in self.batches(fits):
+            out += self._violators(
+                fits[part], targets[part], lambda1, lambda2, lambda0, ceilings[part], keep[part]
+            )
+        return out
+
+    def _violators(self, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
+        p, room = self.problem, max(keep)
+        self.read([fit.support for fit in fits])
+        members = np.unique(np.concatenate([fit.support for fit in fits]))
+        at, dependent = self.where[members], bool(lambda1 or self.boxed or self.near is not None)
+        # members may depend on each other there: a trace of a ridge lets the table tell them apart
+        trace = FAINT_RIDGE * float(p.square[members].mean()) if dependent and members.size else 0.0
+        columns = table.Columns(
+            np.ascontiguousarray(self.G[np.ix_(at, at)]),
+            self.q[at],
+            2.0 * float(lambda2) + trace,
+            members.size,
+            np.isin(members, p.forced),
+            np.zeros(members.size),
+        )
+        price = self.prices(lambda0, slice(None))
+        supports = self._supports(
+            fits,
+            members,
+            columns,
+            targets,
+            ceilings,
+            np.where(columns.locked, 0.0, price[members]),
+            price,
+            dependent,
+        )
+        tape = updates.new_tape(supports)
+        steps = updates.record(
+            table.new_state(members.size, supports.S.shape[1]),
+            columns,
+            supports,
+            not dependent,
+            tape,
+        )
+        if self.cluster is not None:
+            lists = self.cluster.check(
+                supports,
+                tape,
+                steps,
+                columns.twice,
+                float(lambda1),
+                p.factor,
+                float(lambda0),
+                list(keep),
+            )
+        else:
+            lists, rows = [[] for _ in fits], self._rows
+
+            def check(start, stop):
+                found = verification.check_range(
+                    rows,
+                    self.q_all,
+                    p.square,
+                    p.usable,
+                    price,
+                    supports,
+                    tape,
+                    steps,
+                    columns.twice,
+                    float(lambda1),
+                    room,
+                    start,
+                    stop,
+                )
+                for mine, parts in zip(lists, found, strict=True):
+                    mine += parts
+
+            threads.run(check, verification.tasks(p.X.p))
+        self.tables += len(fits)
+        out = []
+        for e, parts in enumerate(lists):
+            order = members[supports.S[e, : supports.size[e]]]
+            out.append(
+                candidates(
+                    order, *(np.concatenate(part) for part in zip(*parts, strict=True)), keep[e]
+                )
+                if parts
+                else []
+            )
+        return out
+
+    def leading(self, R, most):
+        """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, m arrays.
+        One read of X.
+        """
+        self.reads += 1
+        if self.cluster is not None:
+            return list(self.cluster.leading(R, most))
+        p, C = self.problem, self.problem.X.correlate(R)
+        cuts = [*range(0, p.X.p, LOOK), p.X.p]
+        parts = [None] * (len(cuts) - 1)
+
+        def look(start, stop):
+            parts[start // LOOK] = verification.leaders(
+                C[start:stop], p.square[start:stop], p.usable[start:stop], most, start
+            )
+
+        threads.run(look, cuts)
+        return list(verification.leading(parts, most))
+
+    def _supports(self, fits, members, columns, targets, ceilings, paid, price, dependent):
+        """The fits as `replay.Supports`; pruned where all p columns are many and no price is below
+        a member's.
+        """
+        e, K = len(fits), max(1, *(fit.support.size for fit in fits))
+        S, b, size, norm = (
+            np.zeros((e, K), np.int64),
+            np.zeros((e, K + 1)),
+            np.array([fit.support.size for fit in fits]),
+            np.full(e, np.inf),
+        )
+        prune = (
+            self.problem.X.p >= PRUNE
+            and max(ceilings) < updates.RANKING
+            and not (paid.size and price.min() < paid.max())
+        )
+        for i, fit in enumerate(fits):
+            k = fit.support.size
+            at = np.searchsorted(members, fit.support)
+            S[i, :k], b[i, :k] = at, fit.b
+            if prune:
+                values = (
+                    np.linalg.eigvalsh(columns.G[np.ix_(at, at)]) + columns.twice
+                    if k
+                    else np.ones(1)
+                )
+                norm[i] = 1.0 / max(values[0] - 1e-13 * k * values[-1], 1e-300)
+        row = np.array([self.row_of[j] for j in members.tolist()], dtype=np.int64)
+        return updates.Supports(
+            S,
+            b,
+            size,
+            np.array(targets, dtype=np.float64),
+            np.array(ceilings, dtype=np.float64),
+            norm,
+            members,
+            row,
+            columns.locked,
+            paid,
+            dependent,
+        )

@@ -1,0 +1,570 @@
+"""Every loss but the squared one on the working columns: restricted optima by Newton on their rows,
+and the quadratic that ranks exchanges.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import linprog
+
+from ..core import threads
+from ..core.status import FitStatus
+from ..exchange.screening import foretold
+from ..exchange.table import scan
+from ..exchange.trials import SETTLED, attempt
+from ..problem.losses import Squared, derivatives, name_of, smoothness
+from ..problem.problem import Fit
+from . import newton
+from .columns import CONDITION, READ, Quadratic, WorkingColumns
+from .curvature import BYTES, Local, WeightedGrams
+from .gram import GramModel
+from .linear_algebra import invert
+
+KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
+
+
+class RowModel(WorkingColumns):
+    """Every loss but the squared one: restricted optima by Newton on the rows, exchanges ranked on
+    the quadratic with weights w_i loss''(eta_i).
+    """
+
+    BATCH = 1 << 22  # entries of the right-hand sides of one read: 32 MB
+    REACH = (
+        10.0  # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
+    )
+    NEAR = 4  # columns a fit may propose from outside W for each pair that is asked for
+
+    def __init__(self, problem):
+        super().__init__(problem)
+        self.name = name_of(problem.loss)
+        floor = {"squared_hinge": 0.02, "smoothed_hinge": 0.1, "huber": 0.02}.get(self.name, 0.0)
+        # losses with flat pieces: a small share of the largest curvature keeps the ranking informed
+        # where no row is curved at present
+        self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
+        self.smooth = self.name in (
+            "logistic",
+            "poisson",
+        )  # the curvature has no jumps: that of a fit close by will do
+        self.grams, self.locals, self._held, self._flat = (
+            WeightedGrams(problem.intercept),
+            {},
+            0,
+            None,
+        )
+        # a dictionary once slopes and their products with all columns are to be kept: see
+        # `known_slopes`
+        self.seen = None
+
+    @property
+    def members(self):
+        """How many columns have (unweighted) Gram rows over all p columns."""
+        return 0 if self._flat is None else self._flat.members
+
+    def flat(self):
+        """The squared loss of the pseudo-response -loss'(null) on the same working columns: its
+        exact path is a scout, its Gram rows screen all p columns for every fit.
+        """
+        if self._flat is None:
+            p = self.problem
+            _, slopes, _ = self.derivatives(self.null(0.0, 0.0))
+            y = -slopes / p.weights
+            y -= p.weights @ y if p.intercept else 0.0
+            none = np.full(p.X.p, np.inf)
+            self._flat = GramModel(
+                replace(
+                    p,
+                    loss=Squared(),
+                    y=y,
+                    offset=np.zeros_like(y),
+                    lower=-none,
+                    upper=none,
+                    floor=0.0,
+                    noise=0.0,
+                )
+            )
+            self.reads += self._flat.reads
+            self._flat.share(self)
+        return self._flat
+
+    def grow(self, J):
+        """Add columns J (indices, new ones only are taken) to W; True if any was new."""
+        if self._flat is None:
+            return super().grow(J)
+        grew = self._flat.grow(J)
+        self.share(self._flat)
+        return grew
+
+    def null(self, lambda1, lambda2):
+        """The fit with forced columns only."""
+        return self.refit(self.problem.forced, lambda1, lambda2)
+
+    def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
+        """Best coefficients on a support of working columns, from a start (b, b0); None once
+        `target` is out of reach. Where they have no finite optimum the value is what the loss falls
+        to, and the coefficients stop at the cap, so that supports are compared by what they can
+        reach.
+        """
+        p, k = self.problem, support.size
+        self.refits += 1
+        b, b0 = self._begin(start, k)
+        lower, upper = self.bounds_of(support)
+        free = (
+            lambda1 == 0.0
+            and lambda2 == 0.0
+            and not (np.isfinite(lower).all() and np.isfinite(upper).all() and k)
+        )
+        capped = (
+            (1 if self.name == "logistic" else 2 if self.name == "poisson" else 0) if free else 0
+        )
+        eta = np.empty(p.X.n)
+        at = np.ascontiguousarray(self.where[support])
+        Z, S, R = self._basis(support, at) if free else (self.Z, at, None)
+        if R is not None:
+            b = R @ b
+        for limited in (capped, 0):
+            status, value, b0, _ = newton.refit(
+                p.loss,
+                p.y,
+                p.weights,
+                p.offset,
+                Z,
+                S,
+                float(lambda1),
+                float(lambda2),
+                lower,
+                upper,
+                p.intercept,
+                b,
+                b0,
+                float(target),
+                limited,
+                self.smooth,
+                min(self.max_iter, 1000),
+                eta,
+            )
+            if (
+                status != newton.SEPARATED
+                or value == 0.0
+                or recedes(self.name, p, self.Z[at], lower, upper)
+            ):
+                # else curvature has vanished to rounding only, and a second descent may go as far
+                # as it must
+                break
+        if status == newton.REJECTED:
+            return None
+        if R is not None:
+            b = solve_triangular(R, b)
+        flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
+        if status == newton.SEPARATED:
+            far = np.abs(eta - p.offset).max()
+            if far > 0 and value == 0.0 and self.name == "logistic":
+                b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
+            flags = (FitStatus.SEPARATED,)
+        return Fit(support, b, b0, value, flags)
+
+    def _begin(self, start, k):
+        """Coefficients (k,) and the intercept where Newton steps begin: copies of `start`, or 0 and
+        the intercept of the null model.
+        """
+        if start is not None:
+            return np.array(start[0], dtype=np.float64), float(start[1])
+        return np.zeros(k), self._null_start() if self.problem.intercept else 0.0
+
+    def _basis(self, support, at):
+        """(Z, S, R): the working columns and the positions of a support; where near combinations
+        are in it an orthogonal basis instead, Z = R' basis, whose Hessian does not square their
+        condition. R None: the columns as they are.
+        """
+        if self.near is None or self.boxed or np.isin(support, self.near).sum() < 2:
+            return self.Z, at, None
+        Q, R = np.linalg.qr(self.Z[at].T)
+        if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
+            return self.Z, at, None
+        root = np.sqrt(self.problem.X.n)
+        return np.ascontiguousarray(root * Q.T), np.arange(support.size), R / root
+
+    def _null_start(self):
+        """Intercept near the null model's, where Newton starts."""
+        p = self.problem
+        mean = float(p.weights @ p.y)
+        if self.name == "logistic":
+            return float(np.log((1 + mean) / (1 - mean)))
+        if self.name == "poisson":
+            top = float(p.offset.max())  # exp(offset) alone may overflow
+            return float(
+                np.log(max(mean, 1e-12)) - top - np.log(p.weights @ np.exp(p.offset - top))
+            )
+        if self.name == "huber":
+            return float(np.median(p.y - p.offset))
+        return mean
+
+    def derivatives(self, fit):
+        """Predictor, weighted slopes and curvatures of a fit, three (n,) arrays."""
+        p = self.problem
+        eta, slopes, v = np.empty(p.X.n), np.empty(p.X.n), np.empty(p.X.n)
+        newton.predictor(
+            self.Z, np.ascontiguousarray(self.where[fit.support]), fit.b, fit.b0, p.offset, eta
+        )
+        derivatives(p.loss, p.y, eta, p.weights, slopes, v)
+        if self.curvature_floor:
+            v = np.maximum(v, self.curvature_floor * p.weights)
+        return eta, slopes, v
+
+    def weighted(self, fit, lambda2):
+        """Slopes, curvatures, weighted and (with an intercept) centred columns of the support (k,
+        n), and B.
+        """
+        p = self.problem
+        _, slopes, v = self.derivatives(fit)
+        Z = self.Z[self.where[fit.support]]
+        total = v.sum()
+        if p.intercept and total > 0:
+            Z = Z - (Z @ v / total)[:, None]
+        ZV = Z * v
+        H = ZV @ Z.T
+        H[np.diag_indices_from(H)] += (
+            2.0 * lambda2 + 1e-10 * np.trace(H) / max(fit.support.size, 1) + 1e-300
+        )
+        B = np.empty_like(H)
+        invert(H, fit.support.size, B)
+        return slopes, v, ZV, B
+
+    def exact(self, fit, lambda2, Z):
+        """The quadratic on columns Z (m, n), exact to second order."""
+        slopes, v, ZV, B = self.weighted(fit, lambda2)
+        a = np.empty(Z.shape[0])
+        newton.weighted_squares(Z, v, self.problem.intercept, a)
+        return Quadratic(ZV @ Z.T, -(Z @ slopes), a, B)
+
+    def local(self, fit, lambda2):
+        """The Local model of a restricted optimum on all working columns; kept, because sweeps come
+        back.
+        """
+        key = fit.support.tobytes(), f"{fit.value:.9e}"
+        local = self.locals.get(key)
+        if local is None or (local.gram is not None and not local.gram.kept):
+            p, at = self.problem, np.ascontiguousarray(self.where[fit.support])
+            _, slopes, v = self.derivatives(fit)
+            local = Local(
+                self.grams.near(v, self.Z, self.width, at.size),
+                at,
+                slopes,
+                v,
+                p.intercept,
+                lambda2,
+                self.Z,
+            )
+            self.locals[key] = local
+            self._held += local.bytes + 8 * self.width * (3 + at.size * (local.gram is None))
+            if self._held > BYTES:
+                self.locals, self._held = {key: local}, local.bytes
+        local.extend(self.Z, self.width)
+        return local
+
+    def inverse(self, fit, lambda2):
+        """B of a fit."""
+        return self.local(fit, lambda2).B if self.smooth else self.weighted(fit, lambda2)[3]
+
+    def quadratic(self, fit, lambda2, first=0):
+        """On the working columns from position `first` on: exact gradient; curvatures of a fit
+        close by, where they do not jump.
+        """
+        if not self.smooth:
+            return self.exact(fit, lambda2, self.Z[first : self.width])
+        local = self.local(fit, lambda2)
+        return Quadratic(
+            local.rows[local.index, first : self.width] * local.scale,
+            local.c[first:],
+            local.diagonal[first : self.width] * local.scale,
+            local.B,
+        )
+
+    def swaps(self, fit, lambda2, first, keep):
+        """The `keep` swaps with working columns from position `first` on that the quadratic ranks
+        first: (change, position dropped, working position added), ascending.
+        """
+        quadratic, p = self.quadratic(fit, lambda2, first), self.problem
+        skip, none = ~p.usable[self.W[first:]], np.zeros(quadratic.c.size)
+        inside = self.where[fit.support]
+        skip[inside[inside >= first] - first] = True
+        locked = (
+            np.isin(fit.support, p.forced, assume_unique=True)
+            if p.forced.size
+            else np.zeros(fit.support.size, dtype=bool)
+        )
+        change, column, position = (
+            np.empty(keep),
+            np.empty(keep, np.int64),
+            np.empty(keep, np.int64),
+        )
+        self.tables += 1
+        count = scan(
+            quadratic.rows,
+            quadratic.B,
+            fit.b,
+            quadratic.c,
+            quadratic.a,
+            skip,
+            locked,
+            none,
+            np.zeros(fit.support.size),
+            0.0,
+            float(lambda2),
+            self.boxed,
+            1e300,
+            1e300,
+            change,
+            column,
+            position,
+        )
+        return change[:count], position[:count], column[:count] + first
+
+    def attempt(self, fit, out, into, lambda2, any_below, target, proof=True):
+        """Try exchanges (position dropped, working position added), -1 for none, by chord steps:
+        (Fit, number) of the first below target, or with any_below=False of the lowest; number -1 if
+        none. proof: only a bound refutes (with any_below).
+        """
+        p, local, k = self.problem, self.local(fit, lambda2), fit.support.size
+        best = np.empty(k + 1)
+        e, value, b0, promised, reach = attempt(
+            p.loss,
+            p.y,
+            p.weights,
+            p.offset,
+            self.Z,
+            local.at,
+            fit.b,
+            float(fit.b0),
+            float(lambda2),
+            p.intercept,
+            local.B,
+            local.c,
+            local.rows,
+            local.index,
+            local.diagonal,
+            local.mean,
+            local.scale,
+            local.total,
+            out,
+            into,
+            any_below,
+            float(target),
+            best,
+            local.v if local.gram is None else local.gram.v,
+            proof and any_below,
+        )
+        if e < 0:
+            return None, e
+        stay = np.arange(k) != out[e]
+        support, b = fit.support[stay], best[:-1][stay]
+        if into[e] >= 0:
+            j = self.W[into[e]]
+            at = np.searchsorted(support, j)
+            support, b = (
+                np.concatenate([support[:at], [j], support[at:]]),
+                np.concatenate([b[:at], best[-1:], b[at:]]),
+            )
+        if not np.isfinite(value):  # the quadratic foretold coefficients where the loss overflows
+            b, b0 = np.zeros(support.size), fit.b0
+            b[np.isin(support, fit.support)] = fit.b[stay]
+        elif promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
+            return Fit(support, b, b0, value), e
+        return self.refit(support, 0.0, lambda2, (b, b0), target), e
+
+    def keep_slopes(self, fits, R, pulls, lambda1, lambda2):
+        """Remember slopes R (n, m) of fits and their products with all columns, pulls (m, p); the
+        oldest are dropped beyond KEPT bytes.
+        """
+        for i, fit in enumerate(fits):
+            self.seen[lambda1, lambda2, fit.support.tobytes()] = R[:, i], pulls[i]
+        room = max(KEPT // (8 * (R.shape[0] + pulls.shape[1])), 1)
+        for key in list(self.seen)[: max(len(self.seen) - room, 0)]:
+            del self.seen[key]
+
+    def known_slopes(self, fits, lambda1, lambda2):
+        """`GramModel.known_slopes` for what checks with `seen` switched on left behind: the slopes
+        of fits of the same support and shrinkage, summed over the rows of X (slip None).
+        """
+        held = {} if self.seen is None else self.seen
+        keys = [(lambda1, lambda2, support.tobytes()) for support, _ in fits]
+        known = [i for i, key in enumerate(keys) if key in held]
+        a, tau = (
+            np.empty((size, len(known)), order="F") for size in (self.problem.X.n, self.problem.X.p)
+        )
+        for m, i in enumerate(known):
+            a[:, m], tau[:, m] = held[keys[i]]
+        return known, a, tau, None
+
+    def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
+        """For each fit its best exchanges over all p columns, by two quadratics: with unweighted
+        Gram rows, one set for all fits, NEAR keep columns outside W are proposed; these are then
+        ranked with the curvatures of the fit, W with those of a fit close by (`quadratic`). One
+        read of X for the gradients, one for new Gram rows, one counted for the columns proposed.
+        """
+        flat, out = self.flat(), []
+        for part in flat.batches(fits):
+            out += self._violators(
+                flat,
+                fits[part],
+                targets[part],
+                lambda1,
+                lambda2,
+                lambda0,
+                ceilings[part],
+                keep[part],
+            )
+        return out
+
+    def _violators(self, flat, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
+        p, held = self.problem, flat.reads
+        flat.read([fit.support for fit in fits])
+        self.reads += 2 + flat.reads - held
+        slopes = [self.derivatives(fit)[1:] for fit in fits]
+        R = -np.column_stack([s for s, _ in slopes])
+        sides, near = [], [self.NEAR * most for most in keep]
+        for fit, (_, v), most, target, ceiling in zip(
+            fits, slopes, near, targets, ceilings, strict=True
+        ):
+            total = max(float(v.sum()), 1e-300)
+            B = flat.inverse(fit, lambda2 / total)
+            bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
+            sides.append(
+                (
+                    total,
+                    B,
+                    bound,
+                    [flat.row_of[j] for j in fit.support.tolist()],
+                    most,
+                    target / total,
+                    ceiling / total,
+                )
+            )
+        found, pulls = (
+            [[] for _ in fits],
+            None if self.seen is None else np.empty((len(fits), p.X.p)),
+        )
+        step = max(512, READ // R.shape[1])
+        elsewhere = (
+            flat.cluster is not None and not lambda0
+        )  # the columns and their Gram rows are on workers, and so is this loop
+        if elsewhere:
+            terms = [self.terms(fit, np.empty(0, np.int64), 0.0) for fit in fits]
+            found = flat.cluster.foretell(
+                R,
+                [
+                    (*side, fit.support, fit.b, locked, paid)
+                    for side, fit, (_, locked, _, paid) in zip(sides, fits, terms, strict=True)
+                ],
+                float(lambda1),
+                float(lambda2),
+                bool(lambda1 or self.boxed),
+            )
+        for left in () if elsewhere else range(0, p.X.p, step):
+            block = slice(left, min(left + step, p.X.p))
+            C = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T)
+            if pulls is not None:
+                pulls[:, block] = -C
+
+            def propose(i, C=C, block=block):
+                found[i] = self._proposed(
+                    fits[i], sides[i], C[i], block, lambda0, lambda1, lambda2, found[i]
+                )
+
+            threads.run_each(propose, len(fits))
+
+        if pulls is not None:
+            self.keep_slopes(fits, -R, pulls, lambda1, lambda2)
+        out = []
+        for i, fit in enumerate(fits):
+            J = np.array([j for _, j in found[i] if self.where[j] < 0], dtype=np.int64)
+            options = {
+                "lambda1": lambda1,
+                "lambda2": lambda2,
+                "lambda0": lambda0,
+                "target": targets[i],
+                "ceiling": ceilings[i],
+                "keep": keep[i],
+            }
+            ranked = self.scan(self.quadratic(fit, lambda2), fit, **options, columns=self.W)
+            if J.size:
+                Z = np.ascontiguousarray(p.X.columns(J).T)
+                ranked = sorted(
+                    ranked + self.scan(self.exact(fit, lambda2, Z), fit, **options, columns=J),
+                    key=lambda x: (x.change, x.into, x.out),
+                )
+            out.append(ranked[: keep[i]])
+        return out
+
+    def _proposed(self, fit, side, c, block, lambda0, lambda1, lambda2, found):
+        """The lowest (change, column) of a fit among `found` and the columns of `block`, by the
+        unweighted quadratic times the mean curvature.
+        """
+        total, B, bound, rows, most, target, ceiling = side
+        skip, locked, price, paid = self.terms(
+            fit, np.arange(block.start, block.stop), lambda0 / total
+        )
+        ceiling = found[-1][0] if len(found) == most else ceiling
+        change, column, position = (
+            np.empty(most),
+            np.empty(most, np.int64),
+            np.empty(most, np.int64),
+        )
+        count = foretold(
+            self._flat.rows[:, block],
+            np.array(rows, dtype=np.int64),
+            B,
+            fit.b,
+            c / total,
+            self.problem.square[block],
+            skip,
+            locked,
+            price,
+            paid,
+            lambda1 / total,
+            lambda2 / total,
+            bool(lambda1 or self.boxed),
+            bound,
+            target,
+            ceiling,
+            0,
+            c.size,
+            change,
+            column,
+            position,
+        )
+        return sorted(
+            found
+            + [
+                (float(v), block.start + int(j))
+                for v, j in zip(change[:count], column[:count], strict=True)
+            ]
+        )[:most]
+
+
+def recedes(name, problem, Z, lower, upper):
+    """Whether the loss falls for ever along some direction d of the coefficients of Z (k, n) and
+    the intercept that the box allows: a linear program.
+
+    logistic    y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
+    every row is (Albert & Anderson, Biometrika 71, 1984)
+    poisson     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
+    """
+    counts = name == "poisson"
+    Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
+    A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T
+    A = -A if counts else A * problem.y[:, None]
+    held = problem.y > 0 if counts else np.zeros(problem.y.size, dtype=bool)
+    bounds = [
+        (0.0 if np.isfinite(low) else -1.0, 0.0 if np.isfinite(high) else 1.0)
+        for low, high in zip(lower, upper, strict=True)
+    ] + [(-1.0, 1.0)] * problem.intercept
+    found = linprog(
+        -A[~held].sum(axis=0),
+        A_ub=-A[~held],
+        b_ub=np.zeros((~held).sum()),
+        A_eq=A[held] if held.any() else None,
+        b_eq=np.zeros(held.sum()) if held.any() else None,
+        bounds=bounds,
+    )
+    return found.status != 0 or -found.fun > 1e-6 * problem.y.size

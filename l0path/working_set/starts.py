@@ -1,0 +1,60 @@
+"""The columns that a search begins with: those of largest slope at a fit."""
+
+import numpy as np
+
+
+def slopes_at(model, fit):
+    """Weights times d loss / d eta at a fit on working columns, (n,)."""
+    p = model.problem
+    if p.quadratic:
+        return p.weights * (fit.b @ model.Z[model.where[fit.support]] - p.y)
+    return model.derivatives(fit)[1]
+
+
+def seed_at(model, fit, count):
+    """Put the `count` columns of largest slope at a fit (the null one at first), relative to their
+    size, into W; ties go to the smaller column. One read of X.
+    """
+    p = model.problem
+    g = np.abs(p.X.correlate(slopes_at(model, fit))) / np.sqrt(np.maximum(p.square, 1e-300))
+    model.reads += 1
+    g[~p.usable] = -1.0
+    g[fit.support] = -1.0
+    best = np.argsort(-g, kind="stable")[:count]
+    model.grow(best[g[best] >= 0.0])
+
+
+def null_gradient(model, null):
+    """-d loss / d b_j at the null fit, (p,): what seeds the working set."""
+    problem = model.problem
+    if problem.quadratic and not null.support.size:
+        return model.q_all
+    if problem.quadratic:
+        residual = problem.y - problem.X.dot(null.support, null.b)
+        slopes = -problem.weights * residual
+    else:
+        return model.flat().q_all
+    model.reads += 1
+    return np.where(problem.usable, -problem.X.correlate(slopes), 0.0)
+
+
+def seed(model, null, max_k, lambda1, extra=()):
+    """Put the forced columns, `extra` and the most correlated columns into W."""
+    problem = model.problem
+    g = np.abs(null_gradient(model, null)) / np.sqrt(np.maximum(problem.square, 1e-300))
+    g[~problem.usable] = -1.0
+    count = min(
+        int(problem.usable.sum()),
+        max(min(100, model.room), 2 * max_k if problem.quadratic else 4 * max_k),
+    )
+    top = (
+        np.argpartition(-g, count - 1)[:count]
+        if 0 < count < g.size
+        else np.flatnonzero(problem.usable)
+    )
+    model.grow(np.concatenate([np.asarray(extra, dtype=np.int64), top]))
+
+
+def scale_of(model, null):
+    """The size of F that tolerances refer to."""
+    return max(null.value - model.problem.floor, 1e-300)

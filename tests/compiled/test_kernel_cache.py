@@ -1,0 +1,346 @@
+"""Stored kernels: never an old one, never an error. Each case runs in a process of its own, as a
+user's would, with a kernel of a few lines that calls into another file.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from l0path.compiled import cache, reach
+from l0path.exchange import table_sweeps
+from l0path.working_set import newton
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 54321  # a user without a home and without rights
+PROGRAM = """
+import json, sys
+import numpy as np
+import l0path
+from typing import NamedTuple
+from l0path.problem import losses
+from l0path.cross_validation import scoring
+
+out = np.empty(2)
+def call(loss):
+    scoring.losses(loss, np.array([1.0, 2.0]), np.zeros(2), out)
+    return out.tolist()
+
+class Mine(NamedTuple):
+    pass
+
+@losses.value.register(Mine)
+def _(loss, y, eta):
+    return 7.0 * y
+
+loss = Mine() if sys.argv[1:] == ["mine"] else losses.Squared()
+answer = call(loss)
+huber = call(losses.Huber(1.0)) if sys.argv[1:] == ["two"] else None
+stats = scoring.losses.stats
+print(json.dumps({"answer": answer, "huber": huber,
+                  "compiled": sum(stats.cache_misses.values()), "file": l0path.__file__}))
+"""
+
+# another user may not be able to read this Python: what compiling imports is imported before
+BECOME_NOBODY = f"""
+import os
+import l0path, numba, pickle
+from l0path.solvers import linear_algebra
+numba.njit(lambda x: x + 1.0)(1.0)
+os.setgid({NOBODY})
+os.setuid({NOBODY})
+"""
+
+
+def environment(**changes):
+    """This process's environment without a word on caches and homes, and the changes."""
+    left_out = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "TMPDIR", "PYTHONPATH")
+    kept = {name: value for name, value in os.environ.items() if name not in left_out}
+    return kept | {"L0PATH_QUIET": "1", "PYTHONDONTWRITEBYTECODE": "1"} | changes
+
+
+def start(*arguments, package=ROOT, program=PROGRAM, **changes):
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", program, *arguments],
+        env=environment(PYTHONPATH=str(package), **{k: str(v) for k, v in changes.items()}),
+        cwd="/",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return json.loads(out), err
+
+
+def run(*arguments, **changes):
+    """(what the program found, its stderr)."""
+    return finish(start(*arguments, **changes))
+
+
+def entries(folder):
+    return sorted(Path(folder).rglob(f"*{cache.ENDING}"))
+
+
+def copy_of_the_package(folder):
+    shutil.copytree(
+        ROOT / "l0path", folder / "l0path", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    return folder
+
+
+def edit(file, old, new):
+    source = file.read_text(encoding="utf-8")
+    assert source.count(old) == 1
+    file.write_text(source.replace(old, new), encoding="utf-8")
+
+
+# -------------------- never an old kernel
+
+
+def test_an_upgrade_in_which_only_a_callee_differs_gives_the_new_answer(tmp_path):
+    package = copy_of_the_package(tmp_path)
+    changes = {"package": package, "NUMBA_CACHE_DIR": tmp_path / "cache"}
+    first, err = run(**changes)
+    assert first["answer"] == [0.5, 2.0] and first["compiled"] == 1 and err == ""
+    assert first["file"].startswith(str(tmp_path))
+    # what the kernel does not reach: another module, and another function of the callee's file
+    edit(package / "l0path" / "problem.py", "EPS = float(", "EPS = 2.0 * float(")
+    edit(package / "l0path" / "losses.py", "ETA_CAP = 30.0", "ETA_CAP = 31.0")
+    edit(package / "l0path" / "losses.py", '    """Loss of one row."""', '    """Loss of a row."""')
+    again, _ = run(**changes)
+    assert again["compiled"] == 0 and again["answer"] == first["answer"]
+    source = (package / "l0path" / "losses.py").read_text(encoding="utf-8")
+    start = source.index("@value.register(Squared)")
+    body = source[start:].replace("0.5 *", "0.25 *", 1)
+    assert body != source[start:]
+    (package / "l0path" / "losses.py").write_text(source[:start] + body, encoding="utf-8")
+    upgraded, _ = run(**changes)
+    assert upgraded["answer"] == [0.25, 1.0] and upgraded["compiled"] == 1
+
+
+def test_kernels_for_a_loss_from_outside_are_not_stored(tmp_path):
+    for _ in range(2):
+        found, err = run("mine", NUMBA_CACHE_DIR=tmp_path)
+        assert found["answer"] == [7.0, 14.0] and found["compiled"] == 1 and err == ""
+    assert entries(tmp_path) == []
+
+
+def test_every_kernel_of_the_package_has_a_stamp():
+    """A kernel without one would be compiled in every process."""
+    from numba.core.dispatcher import Dispatcher
+
+    modules = [m for name, m in list(sys.modules.items()) if name.startswith("l0path.")]
+    kernels = {v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)}
+    stamps = {reach.stamp(kernel.py_func) for kernel in kernels}
+    assert len(stamps) == len(kernels) > 100
+
+
+SCALE = np.array([2.0, 3.0])
+
+
+def _callee(x):
+    return x * SCALE[0]
+
+
+def _caller(x, scale=1.0):
+    return scale * _callee(x)
+
+
+def _stamp_with(monkeypatch, **changes):
+    with monkeypatch.context() as patch:
+        patch.setattr(reach, "PACKAGE", __name__.partition(".")[0])
+        for name, value in changes.items():
+            patch.setitem(globals(), name, value)
+        return reach.stamp(_caller)
+
+
+def test_a_stamp_tells_callees_constants_and_defaults(monkeypatch):
+    before = _stamp_with(monkeypatch)
+    assert _stamp_with(monkeypatch) == before
+
+    def changed(x):
+        return x / SCALE[0]
+
+    assert _stamp_with(monkeypatch, _callee=changed) != before
+    assert _stamp_with(monkeypatch, SCALE=np.array([2.0, 4.0])) != before
+    assert _stamp_with(monkeypatch, SCALE=SCALE.astype(np.float32)) != before
+    monkeypatch.setattr(_caller, "__defaults__", (2.0,))
+    assert _stamp_with(monkeypatch) != before
+    with pytest.raises(reach.UnknownKind, match="no stamp for"):
+        _stamp_with(monkeypatch, SCALE={1: 2})
+
+
+def test_reordered_fields_of_a_record_make_another_kernel():
+    from collections import namedtuple
+
+    from numba import typeof
+
+    def text(fields, module="l0path.problem"):
+        record = namedtuple("Record", fields, module=module)
+        return cache._signature_text((typeof(record(1.0, 2.0)),))
+
+    assert text("a b") == text("a b") != text("b a")
+    assert text("a b", module="elsewhere") is None
+
+
+def test_stamps_reach_through_modules_and_verbs():
+    reached, waiting = set(), [table_sweeps.sweep.py_func, newton.refit.py_func]
+    while waiting:
+        function = waiting.pop()
+        if function not in reached:
+            reached.add(function)
+            waiting += reach._describe(function)[1]
+    names = {f"{f.__module__}.{f.__name__}" for f in reached}
+    assert {"l0path.exchange.table.add", "l0path.working_set.linear_algebra.cholesky"} <= names
+    assert {"l0path.problem.losses.value", "l0path.problem.losses.exp_minus"} <= names
+
+
+# -------------------- folders that fall back, and never an error
+
+
+def blocked(tmp_path):
+    """A path below a regular file: nobody can make it, not even root."""
+    (tmp_path / "file").write_text("")
+    return tmp_path / "file" / "below"
+
+
+def test_the_users_folders_in_their_order(tmp_path):
+    home = tmp_path / "home"
+    run(HOME=home)
+    assert [entry.parent for entry in entries(tmp_path)] == [home / ".cache" / "l0path" / "kernels"]
+    run(HOME=home, XDG_CACHE_HOME=tmp_path / "xdg")
+    assert len(entries(tmp_path / "xdg" / "l0path")) == 1
+    found, err = run(HOME=home, NUMBA_CACHE_DIR=tmp_path / "own")
+    assert len(entries(tmp_path / "own" / "l0path")) == 1 and found["compiled"] == 1 and err == ""
+    assert run(HOME=home, NUMBA_CACHE_DIR=tmp_path / "own")[0]["compiled"] == 0
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])
+def test_a_folder_that_cannot_be_written_gives_a_private_temporary_one(tmp_path, name):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    changes = {"HOME": tmp_path / "home", "TMPDIR": temporary, name: blocked(tmp_path)}
+    found, err = run("two", **changes)
+    assert found["answer"] == [0.5, 2.0] and found["compiled"] == 2
+    assert err.count("could not be stored") == 1 and str(temporary) in err
+    (folder,) = temporary.iterdir()
+    assert len(entries(folder)) == 2 and stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert run("two", **changes)[0]["compiled"] == 0
+
+
+@pytest.mark.parametrize("kind", ["file", "open to others", "link"])
+def test_a_temporary_folder_that_is_not_private_is_not_used(tmp_path, kind):
+    """What is stored is run: a folder that another user can write to is not trusted."""
+    temporary, folder = tmp_path / "temporary", f"l0path-kernels-{os.getuid()}"
+    temporary.mkdir()
+    if kind == "file":
+        (temporary / folder).write_text("")
+    elif kind == "link":
+        (temporary / folder).symlink_to(tmp_path, target_is_directory=True)
+    else:
+        (temporary / folder).mkdir()
+        (temporary / folder).chmod(0o777)
+    found, err = run("two", HOME=blocked(tmp_path), TMPDIR=temporary)
+    assert found["compiled"] == 2 and found["answer"] == [0.5, 2.0]
+    assert err.count("every process compiles them anew") == 1
+    assert entries(tmp_path) == []
+
+
+@pytest.fixture
+def open_folder():
+    """A temporary folder that every user can enter, unlike pytest's."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def test_a_user_without_home_and_rights(open_folder):
+    """Read-only package, no HOME, a user that the machine does not know."""
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    package = copy_of_the_package(open_folder / "package")
+    temporary = open_folder / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o1777)
+    before = sorted(package.rglob("*"))
+    changes = {"package": package, "program": BECOME_NOBODY + PROGRAM, "TMPDIR": temporary}
+    for home in ({}, {"HOME": open_folder}):
+        found, err = run(**changes, **home)
+        assert found["answer"] == [0.5, 2.0] and found["compiled"] == (0 if home else 1)
+        assert bool(err) != bool(home) and ("no home folder" in err or home)
+        assert sorted(package.rglob("*")) == before
+    changes["program"] = changes["program"].replace("Squared()", "Huber(1.0)")
+    found, err = run(**changes, HOME=open_folder)
+    assert found["compiled"] == 1 and "Permission denied" in err and str(temporary) in err
+
+
+def test_nothing_is_written_into_the_package(tmp_path):
+    package = copy_of_the_package(tmp_path / "package")
+    before = sorted(package.rglob("*"))
+    run(package=package, HOME=tmp_path / "home")
+    assert sorted(package.rglob("*")) == before
+
+
+def test_a_full_disk(tmp_path):
+    """No file may grow beyond a kilobyte: every write of a kernel fails, as on a full disk."""
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))\n" + PROGRAM
+    found, err = run("two", program=full, HOME=tmp_path, TMPDIR=tmp_path)
+    assert found["answer"] == [0.5, 2.0]
+    assert err.count("could not be stored") == 1 and "every process" in err
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_damaged_files_are_made_anew(tmp_path):
+    run(NUMBA_CACHE_DIR=tmp_path)
+    (entry,) = entries(tmp_path)
+    whole = entry.read_bytes()
+    middle = len(whole) // 2
+    damaged = {
+        "empty": b"",
+        "truncated": whole[:middle],
+        "garbage": bytes(range(256)) * 40,
+        "one byte": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+        "no pickle": hashlib.sha256(b"no pickle").digest() + b"no pickle",
+    }
+    for contents in damaged.values():
+        entry.write_bytes(contents)
+        found, err = run(NUMBA_CACHE_DIR=tmp_path)
+        assert found["answer"] == [0.5, 2.0] and found["compiled"] == 1 and err == ""
+        assert entries(tmp_path) == [entry] and len(entry.read_bytes()) > middle
+    assert run(NUMBA_CACHE_DIR=tmp_path)[0]["compiled"] == 0
+
+
+def test_processes_that_compile_at_once(tmp_path):
+    both = [start("two", NUMBA_CACHE_DIR=tmp_path) for _ in range(2)]
+    for found, err in map(finish, both):
+        assert found["answer"] == [0.5, 2.0] and err == ""
+    assert run("two", NUMBA_CACHE_DIR=tmp_path)[0]["compiled"] == 0
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == entries(tmp_path)
+
+
+def test_folders_stay_small(tmp_path):
+    for i in range(8):
+        path = tmp_path / f"kernel{i}{cache.ENDING}"
+        path.write_bytes(bytes(100))
+        os.utime(path, (i, i))
+    (tmp_path / "left.partial").write_bytes(bytes(10))
+    os.utime(tmp_path / "left.partial", (0, 0))
+    (tmp_path / "other").write_bytes(bytes(5000))
+    cache.clean(tmp_path, largest=800)
+    assert len(entries(tmp_path)) == 8
+    cache.clean(tmp_path, largest=700)
+    kept = [f"kernel{i}{cache.ENDING}" for i in range(3, 8)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*kept, "other"]
+    cache.clean(tmp_path / "nowhere")

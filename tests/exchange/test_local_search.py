@@ -1,0 +1,170 @@
+"""The search behind the default path: efforts, swap sizes, blocks that only pay together, and the
+store's bookkeeping.
+"""
+
+import numpy as np
+import pytest
+
+import l0path
+from l0path.exchange.local_search import Store, pairs_tried
+from l0path.problem.problem import Fit, pose
+from l0path.solvers import LocalSearch
+from l0path.working_set import gram
+
+
+def block_of_two(seed=0, n=200):
+    """y is the difference of columns 0 and 1, which is invisible in either alone; ten decoys are
+    each correlated 0.7 with it.
+    """
+    rng = np.random.default_rng(seed)
+    z, shared = rng.standard_normal((2, n))
+    X = np.column_stack(
+        [shared + 0.05 * z, shared, *(z + rng.standard_normal(n) for _ in range(10))]
+    )
+    return X, z + 0.01 * rng.standard_normal(n)
+
+
+def test_default_effort_finds_a_block_that_no_single_exchange_reaches():
+    X, y = block_of_two()
+    fast = l0path.fit(X, y, max_k=2, algorithm=LocalSearch(effort="fast"))
+    assert fast.support(k=2).tolist() != [
+        0,
+        1,
+    ]  # the trap works: one exchange at a time stays with the decoys
+    assert fast.table.optimality[2] == "refit_swap"
+    default = l0path.fit(X, y, max_k=2)
+    assert default.support(k=2).tolist() == [0, 1]
+    assert default.table.loss[2] < 0.01 * fast.table.loss[2]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_more_effort_is_never_worse(loss):
+    sim = l0path.simulate.linear(120, 60, 10, rho=0.8, snr=2, random_state=4)
+    y = sim.y if loss == "squared" else sim.y > 0
+    paths = [
+        l0path.fit(
+            sim.X, y, loss=loss, lambda2=1e-2, max_k=12, algorithm=algorithm
+        ).table.objective.to_numpy()
+        for algorithm in (
+            LocalSearch(effort="high"),
+            LocalSearch(swap_size=2),
+            LocalSearch(),
+            LocalSearch(effort="fast"),
+        )
+    ]
+    high, double, default, fast = paths
+    assert (high <= default * (1 + 1e-9)).all()
+    assert (double <= default * (1 + 1e-9)).all()
+    assert default.mean() <= fast.mean() * (1 + 1e-9)
+    assert (np.diff(high) < 0).all()
+
+
+def test_the_seed_matters_to_high_effort_only():
+    sim = l0path.simulate.linear(80, 40, 8, rho=0.7, snr=2, random_state=1)
+    tables = [l0path.fit(sim.X, sim.y, max_k=10, random_state=seed).table for seed in (None, 1, 2)]
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
+def test_settings_are_checked():
+    for bad, message in (
+        ({"effort": "heroic"}, "effort='heroic'"),
+        ({"swap_size": 0}, "swap_size=0"),
+        ({"n_best": 0}, "n_best=0"),
+        ({"max_swaps": 0}, "max_swaps=0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LocalSearch(**bad)
+
+
+def test_pairs_tried_follow_the_cost_of_a_refit():
+    assert pairs_tried(LocalSearch(n_best=7), 10**6, 50) == 7
+    assert pairs_tried(LocalSearch(), 10**6, 5) == 20
+    assert pairs_tried(LocalSearch(), 60, 1) == 500
+    assert 20 < pairs_tried(LocalSearch(), 1000, 5) < 500
+
+
+def test_n_best_is_recorded_with_the_model():
+    sim = l0path.simulate.logistic(150, 20, 4, random_state=2)
+    path = l0path.fit(sim.X, sim.y, loss="logistic", max_k=4, algorithm=LocalSearch(n_best=7))
+    assert [model.exchanges for model in path] == [None, *[7] * 4]
+    assert "(7 exchanges tried)" in str(path.summary(k=2)) and not path.table["flags"].any()
+    assert (path.table.loc[1:, "optimality"] == "refit_swap_m").all()
+
+
+def test_store_keeps_the_best_of_each_size_and_ends_at_a_perfect_fit():
+    def fit(*support, value, flags=()):
+        return Fit(np.array(support, dtype=np.int64), np.ones(len(support)), 0.0, value, flags)
+
+    store = Store(fit(value=1.0), 0, 3, 1.0)
+    assert store.offer(fit(1, value=0.5))
+    assert not store.offer(fit(2, value=0.5 * (1 - 1e-12)))  # no improvement beyond rounding
+    assert store.offer(fit(2, value=0.4))
+    assert not store.offer(fit(1, 2, 3, 4, value=0.1))  # beyond the last size
+    assert store.offer(fit(1, 2, 3, value=0.2))
+    assert store.offer(fit(1, 2, value=0.0))
+    assert (store.last, store.end) == (2, "saturated")
+    assert sorted(store.fits) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+@pytest.mark.parametrize("ceiling", [-1e-9, 0.01])
+def test_violators_are_all_the_exchanges_that_refits_find(rho, ceiling, monkeypatch):
+    n, p, target = 60, 120, 0.05
+    sim = l0path.simulate.linear(n, p, 8, rho=rho, snr=2, random_state=3)
+    path = l0path.fit(sim.X, sim.y, max_k=6, lambda2=1e-6, algorithm=LocalSearch(effort="fast"))
+    model = gram.GramModel(pose(path._source.data))
+    model.grow(np.arange(p))
+    rng = np.random.default_rng(0)
+    supports = [
+        *(np.sort(rng.choice(p, k, replace=False)) for k in (1, 2, 4)),
+        *(path.support(k=k) for k in (3, 4, 5, 6)),
+    ]  # near each other and far: both ways of the walk
+    fits = [model.refit(support, 0.0, 1e-6) for support in supports]
+    found = {}
+    for prune in (False, True):
+        monkeypatch.setattr(gram, "PRUNE", 0 if prune else p + 1)
+        found[prune] = model.violators(
+            fits,
+            [target] * len(fits),
+            lambda1=0.0,
+            lambda2=1e-6,
+            ceilings=[ceiling] * len(fits),
+            keep=[p] * len(fits),
+        )
+    for fit, plain, pruned in zip(fits, found[False], found[True], strict=True):
+        change = {}
+        for j in np.setdiff1d(np.arange(p), fit.support).tolist():
+            added = (
+                model.refit(np.sort(np.append(fit.support, j)), 0.0, 1e-6).value
+                - fit.value
+                + target
+            )
+            change[j] = min(
+                added,
+                *(
+                    model.refit(np.sort(np.append(np.delete(fit.support, i), j)), 0.0, 1e-6).value
+                    - fit.value
+                    for i in range(fit.support.size)
+                ),
+            )
+        wanted = {j: v for j, v in change.items() if v < ceiling}
+        for candidates in (plain, pruned):
+            assert {c.into for c in candidates} == set(wanted)
+            assert max((abs(c.change - wanted[c.into]) for c in candidates), default=0.0) < 1e-9
+
+
+def test_coefficients_of_a_long_walk_stay_exact():
+    """Kept supports are refined: after hundreds of rank-one changes on nearly collinear columns the
+    coefficients solve their normal equations.
+    """
+    rng = np.random.default_rng(5)
+    common = rng.standard_normal(150)
+    X = common[:, None] + 1e-3 * rng.standard_normal((150, 80))
+    y = X[:, :5] @ [300.0, -200.0, 100.0, 150.0, -350.0] + 0.05 * rng.standard_normal(150)
+    path = l0path.fit(X, y, max_k=20)
+    for k in (5, 12, 20):
+        S = path.support(k=k)
+        A = np.column_stack([np.ones(150), X[:, S]])
+        residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
+        assert path.table.loss[k] == pytest.approx(residual @ residual / 300, rel=1e-7)

@@ -1,0 +1,768 @@
+"""The feature generating machine against definitions: its relaxation by a generic solver, its
+projection by optimality conditions, its bounds by enumeration; groups, degree-2 features, bad
+input.
+"""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from oracles import best_subsets, instances, restricted, restricted_keywords
+from scipy import sparse
+from scipy.optimize import minimize
+from test_coordinate_descent import problem_of
+from test_projected_gradient import path_of, plain
+
+import l0path
+from l0path.first_order.dual_iht import DualProblem
+from l0path.relaxation import subproblem
+from l0path.relaxation.cutting_planes import solve_k
+from l0path.relaxation.generation import Pool, generate, ranked_units, widened
+from l0path.relaxation.group_tree import tree_of
+from l0path.relaxation.subproblem import NONE, Blocks, Subproblem, project, shares, support_norm
+from l0path.solvers import FeatureGenerating
+from l0path.working_set.hinge import make_model
+
+LOSSES = ("squared", "logistic", "squared_hinge")
+
+
+def response(loss, signal, rng):
+    eta = signal + 0.5 * rng.normal(size=signal.size)
+    return eta if loss == "squared" else np.where(eta > 0.3, 1.0, -1.0)
+
+
+def small(loss, seed=0, n=30, p=6, ridge=0.05, **changes):
+    """An instance with few columns, a common factor among them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) + 0.6 * rng.normal(size=(n, 1))
+    y = response(loss, X[:, 0] - 0.7 * X[:, 1] + 0.5 * X[:, 2], rng)
+    return plain(X, y, loss, lambda2=ridge, **changes)
+
+
+def whole(d):
+    """Model of an instance with all columns at work, its DualProblem, its Pool."""
+    model = make_model(problem_of(d))
+    model.grow(np.arange(model.problem.X.p))
+    dual = DualProblem(model.problem, d["lambda1"], d["lambda2"])
+    return model, dual, Pool(model, dual, False)
+
+
+def relaxation(d, budget):
+    """min over (w, b0) and 0 <= z <= 1, sum z <= budget (forced columns aside) of the mean loss +
+    lambda2 sum w^2 / z, by SLSQP on rows: (R) with all scalings.
+    """
+    X, y, n, p = d["X"], d["y"], *d["X"].shape
+    weights = np.full(n, 1 / n) if d["weights"] is None else d["weights"] / d["weights"].sum()
+    offset = np.zeros(n) if d["offset"] is None else d["offset"]
+    free, r = np.setdiff1d(np.arange(p), d["forced"]), d["lambda2"]
+
+    def value(x):
+        w, b0, z = x[:p], x[p] if d["intercept"] else 0.0, np.ones(p)
+        z[free] = x[p + 1 :]
+        eta = offset + b0 + X @ w
+        if d["loss"] == "squared":
+            loss, slope = 0.5 * (y - eta) ** 2, eta - y
+        elif d["loss"] == "logistic":
+            loss, slope = np.logaddexp(0.0, -y * eta), -y / (1.0 + np.exp(y * eta))
+        else:
+            gap = np.maximum(0.0, 1.0 - y * eta)
+            loss, slope = gap**2, -2.0 * y * gap
+        g = weights * slope
+        return weights @ loss + r * (w * w / z).sum(), np.concatenate(
+            [
+                X.T @ g + 2 * r * w / z,
+                [g.sum() if d["intercept"] else 0.0],
+                (-r * w * w / z**2)[free],
+            ]
+        )
+
+    start = np.concatenate([np.zeros(p + 1), np.full(free.size, min(budget / free.size, 1.0))])
+    limits = [(None, None)] * (p + 1) + [(1e-7, 1.0)] * free.size
+    total = {
+        "type": "ineq",
+        "fun": lambda x: budget - x[p + 1 :].sum(),
+        "jac": lambda x: np.concatenate([np.zeros(p + 1), -np.ones(free.size)]),
+    }
+    found = minimize(
+        value,
+        start,
+        jac=True,
+        bounds=limits,
+        constraints=[total],
+        method="SLSQP",
+        options={"maxiter": 2000, "ftol": 1e-14},
+    )
+    return float(found.fun)
+
+
+def posed(pool, lists, ridge, budget=1, apart=False):
+    """A Subproblem on blocks of the listed units, or with a block for each of them."""
+    blocks = NONE
+    for units in lists:
+        blocks = blocks.with_units(pool, np.array(units), apart)
+    forced = pool.problem.forced
+    return Subproblem(
+        pool.model,
+        pool.dual,
+        blocks,
+        NONE._replace(columns=forced, v=np.zeros(forced.size)),
+        ridge,
+        budget,
+    )
+
+
+def driven(sub):
+    """A Subproblem at its end."""
+    for _ in range(40):
+        if sub.count and not sub.lambda1:
+            sub.alternate(sub.value(), lambda: None)
+        sub.descend(sub.value(), lambda: None)
+    return sub
+
+
+# -------------------- the pieces
+
+
+def test_projection_meets_its_optimality_conditions():
+    """x - u + ratio (sum ||x_h||) x_h / ||x_h|| = 0 on the blocks that stay, ||u_h|| <= ratio sum
+    ||x_h|| on those that vanish.
+    """
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        count = int(rng.integers(1, 6))
+        owner = np.repeat(np.arange(count), rng.integers(1, 4, count))
+        u, ratio = (
+            rng.normal(size=owner.size) * rng.choice([0.1, 1.0, 5.0], count)[owner],
+            float(rng.choice([0.01, 0.5, 20.0])),
+        )
+        x = project(u, owner, count, ratio)
+        norm, size = (np.sqrt(np.bincount(owner, v * v, minlength=count)) for v in (x, u))
+        stays = norm > 0
+        assert stays.any() and (size[~stays] <= ratio * norm.sum() * (1 + 1e-12)).all()
+        slack = x - u + ratio * norm.sum() * x / np.where(stays, norm, 1.0)[owner]
+        assert np.abs(slack[stays[owner]]).max() <= 1e-12 * size.max() * (1 + ratio)
+    assert project(np.zeros(3), np.array([0, 0, 1]), 2, 0.5).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5])
+def test_support_norm_shares_and_projection(budget):
+    """No scaling within the budget makes the sum of norm^2 / d smaller; x_h = u_h - ratio x_h / d_h
+    at the shares d of x, blocks that vanish have ||u_h|| / ratio at most the least ||x_h|| / d_h.
+    """
+    rng = np.random.default_rng(budget)
+    for _ in range(40):
+        count = int(rng.integers(1, 9))
+        norm = rng.exponential(size=count) ** 2 * (rng.random(count) < 0.8)
+        d = shares(norm, budget)
+        assert (
+            (d >= 0).all()
+            and d.max() <= 1
+            and d.sum() <= budget * (1 + 1e-12)
+            and (d[norm > 0] > 0).all()
+        )
+        best = float((norm[norm > 0] ** 2 / d[norm > 0]).sum())
+        assert support_norm(norm, budget) == pytest.approx(best, rel=1e-12, abs=1e-300)
+        for _ in range(20):
+            other = rng.random(count) ** rng.choice([0.2, 1.0, 5.0])
+            other = np.minimum(other * budget / other.sum(), 1.0)
+            assert (norm**2 / other).sum() >= best * (1 - 1e-12)
+        owner = np.repeat(np.arange(count), rng.integers(1, 4, count))
+        u, ratio = (
+            rng.normal(size=owner.size) * rng.choice([0.0, 0.1, 1.0, 5.0], count)[owner],
+            float(rng.choice([0.01, 0.5, 20.0])),
+        )
+        x = project(u, owner, count, ratio, budget)
+        size, before = (np.sqrt(np.bincount(owner, v * v, minlength=count)) for v in (x, u))
+        d, stays = shares(size, budget), size > 0
+        assert np.abs((x - u + ratio * x / np.where(stays, d, 1.0)[owner])[stays[owner]]).max(
+            initial=0.0
+        ) <= 1e-11 * (before.max() + 1e-300) * (1 + ratio)
+        part = stays & (d < 1)
+        level = (size / np.where(stays, d, 1.0))[part]
+        assert np.ptp(level) <= 1e-9 * level.max() if part.any() else stays.sum() <= budget
+        assert (
+            before[~stays]
+            <= ratio * (level if part.any() else size[stays]).min(initial=np.inf) * (1 + 1e-9)
+        ).all()
+
+
+@pytest.mark.parametrize("tall", [False, True], ids=["wide", "tall"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"intercept": True, "weights": np.arange(1.0, 31.0), "forced": [3]}, {"lambda1": 0.02}],
+    ids=["plain", "options", "lambda1"],
+)
+def test_subproblem_is_optimal(loss, changes, tall, monkeypatch):
+    """Theorem 4: the blocks in use have the same, largest score, its root is 2 r sum ||v_h||; and F
+    meets D, by proximal steps alone too; systems on the rows say the same.
+    """
+    monkeypatch.setattr(subproblem, "STALL", 0.0)
+    monkeypatch.setattr(subproblem, "TALL", 0.0 if tall else 10.0)
+    d = small(loss, 1, **changes)
+    pool, lists, ridge = whole(d)[2], ([0, 1], [1, 2], [4, 5], [0, 5]), d["lambda2"]
+    sub = driven(posed(pool, lists, ridge))
+    assert sub.tall == tall and sub.count == 4
+    g = sub.gradient(sub.x)
+    assert (
+        0 <= sub.value() - sub.bound(g) + 1e-13 and sub.value() - sub.bound(g) <= 1e-7 * sub.value()
+    )
+    pull = np.maximum(np.abs(g) - d["lambda1"], 0.0)[sub.slot[: sub.split]]
+    scores, norms = (
+        np.sqrt(np.bincount(sub.owner, v**2, minlength=4)) for v in (pull, sub.x.x[: sub.split])
+    )
+    assert 2 * ridge * norms.sum() == pytest.approx(scores.max(), rel=1e-3)
+    assert scores[norms > 1e-3 * norms.sum()] == pytest.approx(scores.max(), rel=1e-3)
+    alone = posed(pool, lists, ridge)
+    for _ in range(30):
+        alone.descend(alone.value(), lambda: None)
+    assert alone.value() == pytest.approx(sub.value(), rel=1e-6)
+    step = (
+        posed(pool, lists, ridge, 2, True)
+        .newton(sub.at(np.zeros(sub.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size))
+        .w
+    )
+    monkeypatch.setattr(subproblem, "TALL", 10.0 if tall else 0.0)
+    other = posed(pool, lists, ridge, 2, True)
+    assert other.tall != tall and other.newton(
+        other.at(np.zeros(other.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size)
+    ).w == pytest.approx(step, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_all_blocks_at_once_are_the_relaxation(loss, monkeypatch):
+    """(S) over all C(6, B) blocks is (R), because every scaling is a mixture of them; and so is (S)
+    with a block for each unit and the budget B.
+    """
+    monkeypatch.setattr(subproblem, "STALL", 0.0)
+    d = small(loss, 2, intercept=True)
+    pool = whole(d)[2]
+    for budget in (1, 2, 4):
+        exact = relaxation(d, budget)
+        assert driven(
+            posed(pool, combinations(range(6), budget), d["lambda2"])
+        ).value() == pytest.approx(exact, rel=2e-5)
+        assert driven(
+            posed(pool, [range(4), range(2, 6)], d["lambda2"], budget, True)
+        ).value() == pytest.approx(exact, rel=2e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {
+            "intercept": True,
+            "weights": np.arange(1.0, 31.0),
+            "forced": [3],
+            "offset": np.linspace(-0.3, 0.3, 30),
+        },
+    ],
+    ids=["plain", "options"],
+)
+def test_generated_blocks_reach_the_relaxation_from_both_sides(loss, changes):
+    for seed, budget, published in ((0, 1, False), (1, 2, True), (1, 2, False), (2, 3, False)):
+        d = small(loss, seed, **changes)
+        pool = whole(d)[2]
+        exact, heard = relaxation(d, budget), {"relaxation": [], "bound": []}
+        found = generate(
+            pool,
+            budget,
+            ridge=d["lambda2"],
+            most=200,
+            tol=0.0 if published else 1e-7,
+            scale=1.0,
+            published=published,
+            offer=lambda *_: 1.0,
+            watch=lambda name, value, heard=heard: heard[name].append(value),
+        )
+        assert (
+            max(heard["bound"]) <= exact + 1e-7 <= min(heard["relaxation"]) + 2e-6
+        )  # weak duality at every look; SLSQP ends a little high
+        assert (np.diff(heard["relaxation"]) <= 1e-12).all() and (
+            np.diff(heard["bound"]) >= 0
+        ).all()
+        assert found.value - found.bound <= 2e-4 * exact and found.value == pytest.approx(
+            exact, rel=2e-4
+        )
+
+
+def test_units_are_ranked_widened_and_cut():
+    score, ids = np.array([5.0, 1.0, -1.0, 4.0, 3.0, 4.0]), np.arange(6)
+    assert widened(np.array([1]), score, ids, 3).tolist() == [
+        0,
+        1,
+        3,
+    ]  # ties go to the smaller column
+    assert widened(np.array([0, 1, 4]), score, ids, 2).tolist() == [0, 4]
+    assert widened(np.array([2]), score, ids, 9).tolist() == [0, 1, 3, 4, 5]
+    blocks = Blocks(
+        np.array([0, 4, 1, 4]),
+        np.array([0, 4, 1, 4]),
+        np.array([0, 0, 1, 1]),
+        np.array([0.1, -3.0, 0.5, 1.0]),
+    )
+    assert ranked_units(blocks, score, ids, 2).tolist() == [1, 4]
+    assert ranked_units(blocks, score, ids, 4).tolist() == [0, 1, 3, 4]
+    left = blocks.only(np.array([False, True]))
+    assert (
+        left.count == 1
+        and left.columns.tolist() == [1, 4]
+        and left.block.tolist() == [0, 0]
+        and ranked_units(NONE, score, ids, 2).tolist() == [0, 3]
+    )
+
+
+# -------------------- sizes
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        FeatureGenerating(),
+        FeatureGenerating(budget=2),
+        FeatureGenerating(paper_defaults=True),
+        FeatureGenerating(C=1e4),
+        FeatureGenerating(polish=True),
+    ],
+    ids=["default", "budget", "paper", "C", "polish"],
+)
+def test_values_and_bounds_against_enumeration(settings):
+    reached = total = 0
+    for d in instances(10, 5, (*LOSSES, "smoothed_hinge", "huber")):
+        d |= {"lambda2": 0.1, "lower": -np.inf, "upper": np.inf}
+        path = path_of(d, settings, 3)
+        best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))
+        for k, fit in path.store.fits.items():
+            assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
+            assert fit.value == pytest.approx(
+                restricted(d["X"], d["y"], fit.support, **restricted_keywords(d))[0], rel=1e-7
+            )
+            if k:
+                valid = path.solver.valid
+                assert path.bound(k) <= best[k][0] if valid else np.isnan(path.bound(k))
+                assert valid == (settings.ridge(path.model.problem, 0.1) <= 0.1)
+                F, D = path.solver.relaxed[k]
+                assert D <= F and (settings.paper_defaults or settings.C or F - D <= 0.1 * abs(F))
+            reached += fit.value <= best[k][0] * (1 + 1e-7)
+            total += 1
+    assert reached >= 0.8 * total
+    assert {"blocks", "relaxation_gap"} <= set(path.rounds[-1])
+
+
+@pytest.mark.parametrize("ridge", [0.1, 0.5, 10.0])
+def test_a_gap_that_cannot_close_is_reported(ridge):
+    """X = I, y = (1, 1), k = 1, penalty ridge / 2 ||b||^2: optimum 1/2 - 1 / (4 (1 + 2 ridge)),
+    relaxation 2 ridge / (1 + 4 ridge), which two blocks solve.
+    """
+    outcome = solve_k(
+        make_model(problem_of(plain(np.eye(2), np.ones(2)))),
+        1,
+        lambda2=ridge / 2,
+        settings=FeatureGenerating(tol=1e-9),
+    )
+    assert outcome.fit.value == pytest.approx(0.5 - 1 / (4 * (1 + 2 * ridge)), rel=1e-10)
+    assert outcome.bound == pytest.approx(
+        2 * ridge / (1 + 4 * ridge), abs=1e-6
+    ) and outcome.bound <= 2 * ridge / (1 + 4 * ridge)
+    assert not outcome.proven and outcome.relaxed == pytest.approx(outcome.bound, abs=2e-6)
+
+
+def test_a_strong_ridge_is_proven_and_none_bounds_nothing():
+    d = small("squared", 3, n=60, p=8)
+    proven = solve_k(make_model(problem_of(d)), 2, lambda2=20.0)
+    assert (
+        proven.proven
+        and proven.status == "proven"
+        and tuple(proven.fit.support)
+        == tuple(
+            best_subsets(d["X"], d["y"], 2, **restricted_keywords(d | {"lambda2": 20.0}))[2][1]
+        )
+    )
+    free = solve_k(make_model(problem_of(d)), 2)
+    assert not free.proven and free.bound <= free.relaxed  # of the relaxation, not of the size
+    path = l0path.fit(d["X"], d["y"], algorithm="feature_generating", max_k=3)
+    assert (
+        path.table.lower_bound[1:].isna().all()
+        and (path.table.optimality[1:] == "stationary").all()
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_recovery_and_invariances(loss):
+    """The true support is found among many columns; renumbered and rescaled columns give the same
+    models; sparse X the same as dense.
+    """
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(150, 400))
+    truth = [7, 120, 390]
+    y = response(loss, 2 * X[:, truth] @ np.array([1.0, -1.0, 0.8]), rng)
+    arguments = dict(loss=loss, lambda2=0.02, max_k=4, algorithm="feature_generating")
+    path = l0path.fit(X, y, **arguments)
+    assert (
+        path.support(k=3).tolist() == truth
+        and (path.table.gap >= 0).all()
+        and path.rounds.working.iloc[-1] < 400
+    )
+    order, scales = rng.permutation(400), np.exp(rng.normal(size=400))
+    moved = l0path.fit((X * scales)[:, order], y, **arguments)
+    assert [sorted(order[s.support]) for s in moved.solutions] == [
+        s.support.tolist() for s in path.solutions
+    ]
+    assert moved.table.objective.to_numpy() == pytest.approx(
+        path.table.objective.to_numpy(), rel=1e-8
+    )
+    thin = X * (rng.random(X.shape) < 0.2)
+    z = response(loss, 3 * thin[:, truth] @ np.array([1.0, -1.0, 0.8]), rng)
+    a, b = (l0path.fit(A, z, **arguments) for A in (thin, sparse.csr_matrix(thin)))
+    assert [s.support.tolist() for s in a.solutions] == [s.support.tolist() for s in b.solutions]
+    assert a.table.objective.to_numpy() == pytest.approx(b.table.objective.to_numpy(), rel=1e-9)
+
+
+def test_polish_is_the_search_by_swaps_on_what_was_generated():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(80, 300))
+    for j in range(1, 300):
+        X[:, j] += 0.8 * X[:, j - 1]
+    y = X[:, ::60].sum(axis=1) + rng.normal(size=80)
+    alone, polished, swap = (
+        l0path.fit(X, y, algorithm=a, max_k=8, lambda2=1e-3).table.objective.to_numpy()
+        for a in (FeatureGenerating(), FeatureGenerating(polish=True), "swap")
+    )
+    assert (polished <= alone * (1 + 1e-9)).all() and (polished < alone * (1 - 1e-3)).any()
+    assert (polished <= swap * 1.02).all()
+
+
+def test_more_columns_than_the_first_working_ones_matter():
+    """A read of all columns brings in what the first working columns lack: the paper's form, which
+    reads all of them for every block, finds no better.
+    """
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(60, 500)) + 0.5 * rng.normal(size=(60, 1))
+    y = X[:, 100] - X[:, 200] + 0.7 * X[:, 300] + 0.3 * rng.normal(size=60)
+    a, b = (
+        l0path.fit(X, y, algorithm=FeatureGenerating(tol=1e-4, **more), lambda2=0.3, max_k=4)
+        for more in ({}, {"paper_defaults": True, "C": 1 / (2 * 60 * 0.3), "max_iter": 40})
+    )
+    assert a.table.objective.to_numpy() == pytest.approx(b.table.objective.to_numpy(), rel=1e-6)
+    assert a.table.lower_bound.to_numpy() == pytest.approx(b.table.lower_bound.to_numpy(), rel=5e-3)
+    assert a.rounds.reads.iloc[-1] < b.rounds.reads.iloc[-1] / 3
+
+
+# -------------------- groups, products
+
+
+def best_groups(X, y, groups, size, **same):
+    """The lowest value of the union of at most `size` groups, by enumeration."""
+    return min(
+        restricted(X, y, sorted(set().union(*(groups[g] for g in chosen))), **same)[0]
+        for k in range(size + 1)
+        for chosen in combinations(range(len(groups)), k)
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("overlap", [False, True], ids=["disjoint", "overlapping"])
+def test_groups_against_enumeration(loss, overlap):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 12))
+    y = response(loss, X[:, [0, 1, 7, 8]] @ np.array([1.0, 0.8, -0.7, 0.6]), rng)
+    groups = (
+        [[0, 1, 2], [2, 3, 4], [4, 5, 6], [6, 7, 8], [8, 9], [10, 11, 0]]
+        if overlap
+        else [[0, 1], [2, 3, 4], [5, 6], [7, 8], [9], [10, 11]]
+    )
+    same = dict(loss=loss, lambda2=0.05)
+    for polish in (False, True):
+        path = l0path.fit(
+            X, y, groups=groups, algorithm=FeatureGenerating(polish=polish), max_k=3, **same
+        )
+        assert path.table.k.tolist() == [0, 1, 2, 3] and set(path.table.optimality[1:]) <= {
+            "stationary",
+            "global",
+        }
+        for s in path.solutions:
+            best = best_groups(X, y, groups, s.k, **same)
+            assert s.objective == pytest.approx(
+                restricted(X, y, s.support, **same)[0], rel=1e-7
+            ) and s.objective >= best * (1 - 1e-9)
+            assert not s.lower_bound > best * (1 + 1e-9)
+            assert not polish or s.objective == pytest.approx(best, rel=1e-8)
+        assert (
+            path.table.lower_bound[1:].notna().all()
+            and path.rounds.relaxation_gap.dropna().between(0, 0.1).all()
+        )
+
+
+def test_sizes_of_groups_propose_for_each_other():
+    """No removal from a size is better than the size below, with many weak groups and a small
+    ridge, where the relaxation says little.
+    """
+    rng = np.random.default_rng(13)
+    n, G = 120, 60
+    X = rng.normal(size=(n, 4 * G)) + 0.5 * rng.normal(size=(n, 1))
+    y = X[:, :40] @ rng.normal(size=40) + 4 * rng.normal(size=n)
+    groups = np.repeat(np.arange(G), 4)
+    path = l0path.fit(
+        X,
+        y,
+        groups=groups,
+        algorithm="feature_generating",
+        max_k=8,
+        lambda2=0.01,
+        standardize=False,
+    )
+    values = path.table.objective.to_numpy()
+    for k in range(2, 9):
+        chosen = path.model(k=k).groups
+        less = min(
+            restricted(
+                X,
+                y,
+                np.flatnonzero(np.isin(groups, [g for g in chosen if g != out])),
+                lambda2=0.01,
+                standardize=False,
+            )[0]
+            for out in chosen
+        )
+        assert values[k - 1] <= less * (1 + 1e-9)
+    assert path.rounds.relaxation_gap.dropna().iloc[-1] < 0.05
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
+    """From few working groups: the paper's form, which reads all groups for every block, finds no
+    better and bounds no higher; bounds hold over all groups.
+    """
+    monkeypatch.setattr("l0path.engine.generated_groups.COLUMNS", 1)
+    rng = np.random.default_rng(11)
+    n, ridge = 80, 0.1
+    X = rng.normal(size=(n, 300)) + 0.7 * rng.normal(size=(n, 1))
+    y = response(
+        loss,
+        X[:, 30:33].sum(axis=1) - X[:, 150:153].sum(axis=1) + 0.5 * X[:, 240:243].sum(axis=1),
+        rng,
+    )
+    groups = [list(range(3 * g, min(3 * g + 4, 300))) for g in range(100)]  # neighbours overlap
+    given = {"groups": groups, "lambda2": ridge, "max_k": 3, "loss": loss}
+    a, b = (
+        l0path.fit(X, y, algorithm=FeatureGenerating(tol=1e-4, **more), **given)
+        for more in ({}, {"paper_defaults": True, "C": 1 / (2 * n * ridge), "max_iter": 60})
+    )
+    assert (a.table.objective <= b.table.objective * (1 + 1e-9)).all() and (
+        a.table.lower_bound >= b.table.lower_bound * (1 - 5e-3)
+    )[1:].all()
+    best = best_groups(X, y, groups, 1, loss=loss, lambda2=ridge)
+    assert a.table.lower_bound[1] <= best * (1 + 1e-9) and a.table.objective[1] == pytest.approx(
+        best, rel=1e-7
+    )
+    assert (
+        len(a.rounds) > 2
+        and a.rounds.reads.max() < b.rounds.reads.max() / 3
+        and a.rounds.working.iloc[0] < a.rounds.working.iloc[-1] < 300
+    )
+
+
+def hierarchy(rng, p):
+    """Random nested groups of p columns: intervals of a random order, each cut at random into
+    children that may leave columns to it alone; shuffled. (lists of columns, parents)
+    """
+    order, stack, found = rng.permutation(p), [(0, int(rng.integers(1, p + 1)), -1)], []
+    stack.append((stack[0][1], p, -1))
+    while stack:
+        left, right, parent = stack.pop()
+        if right > left:
+            found.append((sorted(order[left:right].tolist()), parent))
+            cuts = np.sort(rng.integers(left, right, int(rng.integers(0, 5))))
+            stack += [(a, b, len(found) - 1) for a, b in pairwise(cuts) if b - a < right - left]
+    place = rng.permutation(len(found))
+    groups, parents = [None] * len(found), np.full(len(found), -1)
+    for (columns, parent), at in zip(found, place, strict=True):
+        groups[at], parents[at] = columns, -1 if parent < 0 else place[parent]
+    return groups, parents
+
+
+def flat(groups):
+    return np.concatenate(groups).astype(np.int64), np.concatenate(
+        [[0], np.cumsum([len(g) for g in groups])]
+    )
+
+
+def test_nested_groups_are_recognised_and_summed_from_the_leaves():
+    rng, seen = np.random.default_rng(14), 0
+    for _ in range(60):
+        p = int(rng.integers(2, 60))
+        groups, parents = hierarchy(rng, p)
+        tree, h = tree_of(*flat(groups), p), rng.exponential(size=p) ** 3
+        if (parents < 0).all():
+            assert tree is None  # disjoint: plain sums are as good
+            continue
+        seen += 1
+        assert np.array_equal(tree.parent, parents)
+        assert tree.sums(h) == pytest.approx(np.array([h[g].sum() for g in groups]), rel=1e-13)
+        crossing = [
+            *groups,
+            sorted(
+                {groups[int(np.flatnonzero(parents >= 0)[0])][0], *range(p)}
+                - {groups[int(parents.max())][0]}
+            ),
+        ]
+        columns = set(crossing[-1])
+        nested = all(columns <= set(g) or set(g) <= columns or not columns & set(g) for g in groups)
+        assert (tree_of(*flat(crossing), p) is None) == (not nested)
+    assert seen > 30
+    assert tree_of(np.array([0, 1, 0, 1, 2]), np.array([0, 2, 2, 5]), 4).sums(
+        np.array([1.0, 2.0, 4.0, 8.0])
+    ).tolist() == [3.0, 0.0, 7.0]  # an empty group, a column in none
+    twins = tree_of(np.array([0, 1, 0, 1]), np.array([0, 2, 4]), 2)
+    assert twins.sums(np.array([1.0, 2.0])).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_nested_groups_give_the_path_of_plain_sums(loss, monkeypatch):
+    rng = np.random.default_rng(15)
+    X = rng.normal(size=(80, 64))
+    y = response(loss, X[:, 8:12].sum(axis=1) + X[:, 40] - X[:, 41], rng)
+    groups = [list(range(a, a + w)) for w in (16, 8, 4, 2, 1) for a in range(0, 64, w)]
+    given = {
+        "groups": groups,
+        "lambda2": 0.05,
+        "max_k": 3,
+        "loss": loss,
+        "algorithm": "feature_generating",
+        "exclude": [9],
+        "always_include": [63],
+    }
+    path = l0path.fit(X, y, **given)
+    assert tree_of(*flat(groups), 64) is not None
+    monkeypatch.setattr("l0path.relaxation.generation.tree_of", lambda *_: None)
+    plain = l0path.fit(X, y, **given)
+    assert [s.support.tolist() for s in path.solutions] == [
+        s.support.tolist() for s in plain.solutions
+    ]
+    assert path.table.lower_bound[1:].to_numpy() == pytest.approx(
+        plain.table.lower_bound[1:].to_numpy(), rel=1e-9
+    )
+    assert (path.table.gap[1:] >= 0).all()
+
+
+def test_groups_with_forced_ones_lambda0_and_interruption():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(80, 60))
+    y = X[:, :3].sum(axis=1) - X[:, 9:12].sum(axis=1) + rng.normal(size=80)
+    arguments = dict(
+        groups=np.repeat(np.arange(20), 3), lambda2=0.05, algorithm="feature_generating"
+    )
+    path = l0path.fit(X, y, always_include=[30], max_k=3, **arguments)
+    assert all({30, 31, 32} <= set(s.support.tolist()) for s in path.solutions) and set(
+        path.support(k=2).tolist()
+    ) == {0, 1, 2, 9, 10, 11, 30, 31, 32}
+    grid = l0path.fit(X, y, grid="lambda0", max_k=4, **arguments)
+    assert grid.table.k.is_monotonic_increasing and grid.table.k.iloc[-1] >= 2
+    heard = []
+    stopped = l0path.fit(
+        X,
+        y,
+        max_k=6,
+        on_solution=lambda model: heard.append(model.k) or len(heard) == 2,
+        **arguments,
+    )
+    assert stopped.status.startswith("stopped by on_solution") and len(heard) == 2
+    late = l0path.fit(X, y, max_k=15, time_limit=1e-6, **arguments)
+    assert late.status.startswith("time_limit") and late.table.optimality.iloc[-1] in (
+        "unverified",
+        "global",
+    )
+    polls = []
+
+    def press(clock):
+        polls.append(1)
+        if len(polls) == 30:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("l0path.core.control.Clock.poll", press)
+        pressed = l0path.fit(X, y, max_k=15, **arguments)
+    assert pressed.status.startswith("interrupted (Ctrl-C)") and len(pressed) > 1
+
+
+@pytest.mark.parametrize("thin", [False, True], ids=["dense", "sparse"])
+def test_degree_two_features_are_never_stored(thin):
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(120, 20)) * (rng.random((120, 20)) < (0.5 if thin else 1.0))
+    y = X[:, 3] * X[:, 11] - X[:, 5] ** 2 + 0.7 * X[:, 1] + 0.2 * rng.normal(size=120)
+    design = l0path.designs.polynomial(sparse.csc_matrix(X) if thin else X)
+    path = l0path.fit(design, y, algorithm="feature_generating", max_k=3, lambda2=1e-2)
+    columns = design.columns(np.arange(design.p))
+    expanded = l0path.fit(columns, y, algorithm="feature_generating", max_k=3, lambda2=1e-2)
+    assert [s.support.tolist() for s in path.solutions] == [
+        s.support.tolist() for s in expanded.solutions
+    ]
+    assert path.table.objective.to_numpy() == pytest.approx(
+        expanded.table.objective.to_numpy(), rel=1e-8
+    )
+    assert path.table.lower_bound.to_numpy() == pytest.approx(
+        expanded.table.lower_bound.to_numpy(), rel=1e-6
+    )
+    assert set(path.model(k=3).features) == {"x1", "x3:x11", "x5^2"}
+
+
+# -------------------- what it cannot take
+
+
+def test_what_it_cannot_take_is_refused():
+    for bad, message in (
+        ({"budget": 0}, "budget=0 must be a whole number"),
+        ({"budget": 1.5}, "budget=1.5"),
+        ({"C": 0}, r"C=0 must be a positive number, or None"),
+        ({"C": np.inf}, "C=inf"),
+        ({"tol": -1}, "tol=-1"),
+        ({"tol": None}, "tol=None"),
+        ({"max_iter": True}, "max_iter=True"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FeatureGenerating(**bad)
+    d = small("squared", 0)
+    with pytest.raises(ValueError, match="k=99 exceeds the 6 columns"):
+        solve_k(make_model(problem_of(d)), 99)
+    counts = next(instances(1, 1, ("poisson",)))
+    with pytest.raises(
+        ValueError,
+        match=r"loss='poisson' has no bounded curvature, which feature_generating needs.*use "
+        r"algorithm='swap'",
+    ):
+        l0path.fit(counts["X"], counts["y"], loss="poisson", algorithm="feature_generating")
+    for box in ({"lower": 0.0}, {"upper": 1.0}):
+        with pytest.raises(
+            ValueError, match=r"lower= and upper= bound coefficients.*or use algorithm='swap'"
+        ):
+            l0path.fit(d["X"], d["y"], algorithm="feature_generating", **box)
+
+
+def test_columns_that_say_nothing():
+    """Duplicates, zeros and fewer columns than sizes."""
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(40, 5))
+    X = np.column_stack([X, X[:, 0], np.zeros(40), np.ones(40)])
+    y = X[:, 0] - X[:, 2] + 0.1 * rng.normal(size=40)
+    for lambda2 in (0.0, 0.1):
+        path = l0path.fit(X, y, algorithm="feature_generating", max_k=20, lambda2=lambda2)
+        # under a ridge a column and its copy share a coefficient, so the copy (5) counts, and it
+        # ties with the column (0)
+        assert path.table.k.tolist() == list(range(7 if lambda2 else 6))
+        assert path.support(k=2).tolist() in ([[0, 2], [2, 5]] if lambda2 else [[0, 2]])
+    faint = l0path.fit(
+        X[:4] * 1e4,
+        y[:4],
+        algorithm="feature_generating",
+        max_k=2,
+        lambda2=1e-14,
+        standardize=False,
+    )  # a ridge that is lost in rounding
+    assert (
+        faint.table.objective.is_monotonic_decreasing
+        and not (faint.table.lower_bound > faint.table.objective).any()
+    )
+    flat = l0path.fit(X, np.ones(40), algorithm="feature_generating", max_k=3)
+    assert flat.table.k.tolist() == [0]

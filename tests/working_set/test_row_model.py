@@ -1,0 +1,330 @@
+"""Losses other than the squared one on the working columns: chord steps against Newton refits,
+shared weighted Gram matrices, the screen over all columns, fast exponentials.
+"""
+
+import sys
+import types
+import warnings
+
+import numba
+import numpy as np
+import pytest
+
+import l0path
+from l0path.exchange import screening
+from l0path.problem import losses
+from l0path.problem.problem import pose
+from l0path.working_set import curvature, newton
+from l0path.working_set.hinge import make_model
+from l0path.working_set.rows import RowModel
+
+
+def a_model(loss="logistic", n=160, p=24, seed=0, intercept=True, lambda2=1e-2, weights=False):
+    """A RowModel with all columns in W, and the data behind it."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    X[:, 1:] += 0.6 * X[:, :-1]
+    eta = X[:, [2, 7, 11]].sum(axis=1)
+    y = (
+        np.where(rng.random(n) < 1 / (1 + np.exp(-eta)), 1, -1)
+        if loss == "logistic"
+        else rng.poisson(np.exp(0.4 * eta))
+    )
+    sample_weight = rng.integers(1, 4, n) if weights else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = l0path.fit(
+            X,
+            y,
+            loss=loss,
+            max_k=1,
+            lambda2=lambda2,
+            fit_intercept=intercept,
+            sample_weight=sample_weight,
+        )
+    model = make_model(pose(path._source.data))
+    assert isinstance(model, RowModel)
+    model.grow(np.arange(p))
+    return model
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "intercept", "weights"),
+    [("logistic", True, False), ("logistic", False, True), ("poisson", True, True)],
+)
+def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
+    """Every add, drop and swap of a support, with the fit's own curvatures and with those of
+    another fit.
+    """
+    model, lambda2 = a_model(loss, intercept=intercept, weights=weights), 1e-2
+    if shared:
+        other = model.refit(np.array([2, 5]), 0.0, lambda2)
+        v = model.derivatives(other)[2]
+        model.grams.kept = [curvature.WeightedGram(v, intercept)]
+        model.grams.shares = (v / v.sum())[None]
+    fit = model.refit(np.array([2, 7, 11, 20]), 0.0, lambda2)
+    assert (model.local(fit, lambda2).gram is not None) == shared
+    moves = [(i, j) for i in (-1, 0, 1, 3) for j in (-1, 0, 3, 12, 23) if (i, j) != (-1, -1)]
+    for out, into in moves:
+        new, at = model.attempt(fit, np.array([out]), np.array([into]), lambda2, False, np.inf)
+        support = np.sort(
+            np.append(
+                np.delete(fit.support, out) if out >= 0 else fit.support,
+                [into] if into >= 0 else [],
+            ).astype(int)
+        )
+        truth = model.refit(support, 0.0, lambda2)
+        assert at == 0
+        np.testing.assert_array_equal(new.support, support)
+        assert new.value == pytest.approx(truth.value, rel=1e-11)
+        np.testing.assert_allclose(
+            np.append(new.b, new.b0), np.append(truth.b, truth.b0), atol=1e-5
+        )
+        # never a value below the optimum, never a refusal of what is below the target
+        low = model.attempt(
+            fit, np.array([out]), np.array([into]), lambda2, True, truth.value * (1 - 1e-7)
+        )[0]
+        assert low is None or low.value >= truth.value * (1 - 1e-10)
+        assert model.attempt(
+            fit, np.array([out]), np.array([into]), lambda2, True, truth.value * (1 + 1e-7)
+        )[0].value < truth.value * (1 + 1e-7)
+
+
+def test_the_first_and_the_lowest_exchange_are_taken():
+    model, lambda2 = a_model(), 1e-2
+    fit = model.refit(np.array([2, 7, 20]), 0.0, lambda2)
+    out, into = np.full(21, 2), np.setdiff1d(np.arange(24), fit.support)
+    values = np.array([model.refit(np.sort(np.array([2, 7, j])), 0.0, lambda2).value for j in into])
+    best, at = model.attempt(fit, out, into, lambda2, False, np.inf)
+    assert at == values.argmin() and best.value == pytest.approx(values.min(), rel=1e-11)
+    target = np.median(values)
+    first, at = model.attempt(fit, out, into, lambda2, True, target)
+    assert at == np.flatnonzero(values < target)[0] and first.value < target
+    assert model.attempt(fit, out, into, lambda2, True, values.min() - 1e-4) == (None, -1)
+
+
+def test_a_weighted_gram_matrix_grows_to_what_it_would_be_made_as():
+    rng = np.random.default_rng(1)
+    Z, v = rng.standard_normal((150, 90)), rng.random(90)
+    for centred in (False, True):
+        gram = curvature.WeightedGram(v, centred)
+        for width in (3, 70, 71, 150):
+            gram.extend(Z, width)
+        A = Z - (Z @ v / v.sum())[:, None] if centred else Z
+        np.testing.assert_allclose(gram.G[:150, :150], (A * v) @ A.T, atol=1e-11)
+        np.testing.assert_allclose(gram.diagonal, np.einsum("ij,ij,j->i", A, A, v), atol=1e-11)
+        np.testing.assert_allclose(gram.mean[:150], Z @ v / v.sum() if centred else 0.0, atol=1e-13)
+
+
+def test_weighted_gram_matrices_are_made_when_enough_tables_were_asked_for_and_kept_within_bounds(
+    monkeypatch,
+):
+    rng = np.random.default_rng(2)
+    Z, v, grams = rng.standard_normal((40, 30)), rng.random(30), curvature.WeightedGrams(True)
+    asked = [
+        grams.near(v * (1 + 0.01 * t), Z, 40, 5) for t in range(6)
+    ]  # scaled alike: the same shape; tables of 5 x 40 against a matrix of 40 x 40 / 2
+    assert [gram is None for gram in asked] == [True, True, True, False, False, False]
+    far = np.where(np.arange(30) < 3, 1.0, 1e-6)
+    assert grams.near(far, Z, 40, 5) is None
+    assert grams.near(far, Z, 40, 20) not in (None, asked[-1])
+    monkeypatch.setattr(curvature, "BYTES", 1)
+    others = [grams.near(np.where(np.arange(30) == t, 1.0, 1e-6), Z, 40, 40) for t in range(10, 20)]
+    assert len(grams.kept) == 2 and sum(gram.kept for gram in others) == 2 and not asked[-1].kept
+
+
+def test_local_models_agree_with_the_exact_table_and_follow_the_working_columns():
+    model, lambda2 = a_model(), 1e-2
+    fit = model.refit(np.array([2, 7, 11]), 0.0, lambda2)
+    whole = model.quadratic(fit, lambda2)
+    part = RowModel(model.problem)
+    part.grow(np.array([2, 7, 11, 4]))
+    part.quadratic(part.refit(np.array([2, 7, 11]), 0.0, lambda2), lambda2)
+    part.grow(np.arange(24))
+    order = np.argsort(part.W)
+    grown = part.quadratic(part.refit(np.array([2, 7, 11]), 0.0, lambda2), lambda2)
+    exact = model.exact(fit, lambda2, model.Z[:24])
+    for name in ("rows", "c", "a"):
+        np.testing.assert_allclose(
+            getattr(grown, name)[..., order], getattr(whole, name), atol=1e-9
+        )
+        np.testing.assert_allclose(getattr(exact, name), getattr(whole, name), atol=1e-12)
+    np.testing.assert_allclose(
+        whole.B, np.linalg.inv(whole.rows[:, fit.support] + 2 * lambda2 * np.eye(3)), rtol=1e-7
+    )
+
+
+@pytest.mark.parametrize(("lambda1", "price"), [(0.0, 0.0), (0.05, 0.0), (0.0, 0.01)])
+def test_the_screen_keeps_the_columns_with_the_best_exchanges(lambda1, price):
+    """Bounded, unbounded and by the definition, columns in any order."""
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((60, 200))
+    A[:, 100:] += 1.5 * A[:, [5]]
+    G, q, S, lambda2 = A.T @ A / 60, rng.standard_normal(200) * 0.3, np.array([5, 17, 40, 150]), 0.1
+    q[S] += 1.0
+    B = np.linalg.inv(G[np.ix_(S, S)] + 2 * lambda2 * np.eye(4))
+    b = B @ q[S]
+    c, a = q - G[:, S] @ b, np.diagonal(G).copy()
+    prices, paid, locked, skip = (
+        price * rng.random(200),
+        np.full(4, price),
+        np.array([False, True, False, False]),
+        np.zeros(200, bool),
+    )
+    skip[S] = True
+    target = 0.05
+    V = B @ G[S]
+    s = a + 2 * lambda2 - (G[S] * V).sum(axis=0)
+    best = np.where(
+        target + prices - np.maximum(np.abs(c) - lambda1, 0) ** 2 / (2 * s) < 0,
+        target + prices - np.maximum(np.abs(c) - lambda1, 0) ** 2 / (2 * s),
+        np.inf,
+    )
+    for i in (0, 2, 3):
+        num, den = (
+            np.maximum(np.abs(c + b[i] / B[i, i] * V[i]) - lambda1, 0),
+            s + V[i] ** 2 / B[i, i],
+        )
+        best = np.minimum(best, 0.5 * (b[i] ** 2 / B[i, i] - num**2 / den) + prices - paid[i])
+    best[S] = np.inf
+    wanted = np.argsort(best, kind="stable")[:12]
+    for bound in (np.inf, np.linalg.eigvalsh(B)[-1]):
+        change, column, position = np.empty(12), np.empty(12, np.int64), np.empty(12, np.int64)
+        count = screening.foretold(
+            G,
+            S,
+            B,
+            b,
+            c,
+            a,
+            skip,
+            locked,
+            prices,
+            paid,
+            lambda1,
+            lambda2,
+            False,
+            bound,
+            target,
+            1e300,
+            0,
+            200,
+            change,
+            column,
+            position,
+        )
+        assert count == 12
+        np.testing.assert_array_equal(column, wanted)
+        np.testing.assert_allclose(change, best[wanted], atol=1e-12)
+
+
+def test_violators_find_the_best_pairs_of_the_exact_ranking_over_all_columns():
+    """Screened with unweighted Gram rows, ranked with the fit's curvatures: what the ranking of all
+    p columns puts first is there.
+    """
+    rng = np.random.default_rng(4)
+    n, p = 400, 600
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = 0.8 * X[:, j - 1] + 0.6 * X[:, j]
+    y = np.where(rng.random(n) < 1 / (1 + np.exp(-X[:, ::60].sum(axis=1))), 1, -1)
+    path = l0path.fit(X, y, loss="logistic", max_k=12, lambda2=1e-4)
+    hits, total = 0, 0
+    for k in (2, 5, 8, 12):
+        model = make_model(pose(path._source.data))
+        model.grow(path.support(k=k))
+        fit = model.refit(path.support(k=k), 0.0, 1e-4)
+        [found] = model.violators(
+            [fit], [1e300], lambda1=0.0, lambda2=1e-4, ceilings=[1e300], keep=[20]
+        )
+        Z = np.ascontiguousarray(model.problem.X.columns(np.arange(p)).T)
+        ranked = model.scan(
+            model.exact(fit, 1e-4, Z),
+            fit,
+            columns=np.arange(p),
+            lambda1=0.0,
+            lambda2=1e-4,
+            ceiling=1e300,
+            keep=20,
+        )
+        hits += len({(c.out, c.into) for c in found} & {(c.out, c.into) for c in ranked})
+        total += len(ranked)
+        assert (found[0].out, found[0].into) == (ranked[0].out, ranked[0].into)
+    assert hits >= 0.95 * total
+
+
+def test_gram_matrices_skip_rows_without_curvature():
+    rng = np.random.default_rng(5)
+    Z, S = rng.standard_normal((9, 50)), np.array([1, 4, 8])
+    for share in (0.0, 0.1, 0.9):
+        v = np.where(rng.random(50) < share, rng.random(50), 0.0)
+        H, h0, work = np.empty((3, 3)), np.empty(3), np.empty(50)
+        assert newton.weighted_gram(Z, S, v, H, h0, work) == pytest.approx(v.sum())
+        np.testing.assert_allclose(H, (Z[S] * v) @ Z[S].T, atol=1e-13)
+        np.testing.assert_allclose(h0, Z[S] @ v, atol=1e-13)
+
+
+def test_fast_exponentials():
+    a = np.concatenate([np.linspace(0, 50, 5001), [100.0, 700.0, 745.0]])
+    mine = np.array([losses.exp_minus(x) for x in a])
+    np.testing.assert_allclose(mine, np.exp(-a), rtol=2e-14, atol=5e-324)
+    assert losses.exp_minus(1e6) == losses.exp_minus(np.inf) == 0.0
+    e = np.concatenate([np.linspace(0, 1, 1001), np.logspace(-300, 0, 301)])
+    np.testing.assert_allclose([losses.log1p_unit(x) for x in e], np.log1p(e), rtol=1e-15)
+    assert np.isnan(losses.value(losses.Logistic(), 1.0, np.nan))
+    assert (
+        losses.value(losses.Logistic(), -1.0, 1e4) == 1e4
+        and losses.value(losses.Logistic(), 1.0, np.inf) == 0.0
+    )
+
+
+def test_kernels_of_no_module_compile_beside_the_package():
+    """The notice of compiling asked every compiled function for its module's name."""
+    code = compile("def f(x):\n    return x + 1\n", "<string>", "exec")
+    scope = {}
+    exec(code, scope)
+    function = types.FunctionType(scope["f"].__code__, {})
+    function.__module__ = None
+    assert numba.njit(function)(1) == 2
+    assert "l0path.core.dispatch" in sys.modules
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_fits_of_many_rows_end_where_rounding_begins(loss):
+    """A sum of n alike terms rounds by more than the 1e-15 that tells fits of few rows apart; every
+    such fit has converged all the same, at the null intercept that is known in closed form.
+    """
+    n = 50_000
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y = (
+            np.where(rng.random(n) < 0.3 + 0.02 * seed, 1.0, -1.0)
+            if loss == "logistic"
+            else rng.poisson(1 + 0.2 * seed, n).astype(float)
+        )
+        mean = (y > 0).mean() if loss == "logistic" else y.mean()
+        b0 = np.log(mean / (1 - mean)) if loss == "logistic" else np.log(mean)
+        for start in (0.0, b0):
+            status, _, found, _ = newton.refit(
+                losses.make_loss(loss),
+                y,
+                np.full(n, 1 / n),
+                np.zeros(n),
+                np.empty((0, n)),
+                np.arange(0),
+                0.0,
+                0.0,
+                np.empty(0),
+                np.empty(0),
+                True,
+                np.empty(0),
+                start,
+                np.inf,
+                0,
+                True,
+                100,
+                np.empty(n),
+            )
+            assert status == newton.CONVERGED
+            assert found == pytest.approx(b0, abs=1e-10)
