@@ -38,7 +38,7 @@ from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import ProjectedGradient
 from l0path.first_order.projected_gradient import solve_k
-from l0path.engine.size_path import make_model
+from l0path.working_set.hinge import make_model
 from scipy import sparse
 
 import l0path

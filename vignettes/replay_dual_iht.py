@@ -35,7 +35,7 @@ from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import DualIHT, ProjectedGradient
 from l0path.first_order import dual_iht, projected_gradient
-from l0path.engine.size_path import make_model
+from l0path.working_set.hinge import make_model
 from scipy import sparse
 
 SHORT = os.environ.get("L0PATH_SHORT") == "1"  # fewer sizes and repetitions, the same cells

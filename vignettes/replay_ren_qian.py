@@ -41,7 +41,7 @@ from l0path.problem.problem import Data, pose
 from l0path.solvers import DualIHT, PrimalDual
 from l0path.first_order.dual_iht import solve_k
 from l0path.first_order.primal_dual import solve_lambda0
-from l0path.engine.size_path import make_model
+from l0path.working_set.hinge import make_model
 from matplotlib.ticker import LogLocator, NullFormatter
 from scipy import sparse
 

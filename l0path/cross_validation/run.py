@@ -91,7 +91,7 @@ def cv_fit(
 
     Folds share work, never a choice: sums over the training rows (moments, X'y, Gram rows of the
     columns that enter a support) are those over all rows less those over the held-out rows, so that
-    one pass over X serves every fold (`l0path.designs.training_set` has the formulas and the rounding,
+    one pass over X serves every fold (`l0path.designs.training_set` has the formulas and rounding,
     1e-15 to 1e-14; scores are those of folds run alone). Shared products and copies of held-out
     rows take at most 256 MB, or half of X where that is more. Folds that leave out more than half
     of the rows or of the weight, repeat rows, or balance classes anew read X themselves.

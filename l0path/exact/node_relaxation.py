@@ -5,11 +5,11 @@ in, some out, the others free. One compiled kernel for sizes and for prices.
 
 with price_j = lambda0 f_j given, or equal prices s^2 at which the free z sum to `size`. For a price
 and rho = min(sqrt(price / r), M) a free column costs (price / rho + r rho) |b| up to rho, where z =
-|b| / rho, and price + r b^2 beyond (see `duality.perspective`). Given which columns are linear,
+|b| / rho, and price + r b^2 beyond (see `relaxation.perspective`). Given which columns are linear,
 beyond rho, at their bounds and zero, optimality is a linear system in b, and s is one more unknown,
 bordered by sum z = size: Newton steps on it, each followed by a sweep of coordinate descent, which
 moves columns between the four, end with the exact relaxation after a few turns. No bound depends on
-that: any b gives a dual point (see `duality.bounds`).
+that: any b gives a dual point (see `relaxation.bounds`).
 
 Source: Hazimeh, Mazumder & Saab (Sparse regression at scale: branch-and-bound rooted in first-order
     optimization, Mathematical Programming 196, 2022), sections 3 and 4, solve the penalised node by

@@ -126,7 +126,7 @@ def balance(a, weights):
 
 class DualProblem:
     """D of a problem at one (lambda1, lambda2 > 0), for dual variables a_i in units of the loss's
-    slope (`duality` has w_i a_i); its sum over columns is the caller's.
+    slope (`relaxation` has w_i a_i); its sum over columns is the caller's.
 
     `tied`: an intercept asks for sum_i w_i a_i = 0 (a squared loss had it taken out). least:
     smallest second derivative of the conjugates.
@@ -160,7 +160,7 @@ class DualProblem:
         return p.offset[rows] - conjugate_slope(p.loss, p.y[rows], a)
 
     def link(self, pull, lower, upper, boxed):
-        """b (m,) that attains h, and h, for pull = -Z'(w a): `duality.bounds.link` for one ridge,
+        """b (m,) that attains h, and h, for pull = -Z'(w a): `relaxation.link` for one ridge,
         as fast as steps of an ascent need it.
         """
         b = np.copysign(np.maximum(np.abs(pull) - self.lambda1, 0.0), pull) / (2.0 * self.lambda2)

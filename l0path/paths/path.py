@@ -69,7 +69,7 @@ class Path:
         rounds: Sequence[dict] = (),
         source: Source | None = None,
     ) -> None:
-        self.meta, self.solutions = meta, list(solutions)
+        self.meta, self.solutions = meta, [s.in_texts() for s in solutions]
         self.status, self.notes = status, list(notes)
         self.rounds = pd.DataFrame(list(rounds))
         self._source = source or Source()

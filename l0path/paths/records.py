@@ -103,6 +103,14 @@ class Solution(NamedTuple):
         None  # numbers of the chosen groups, ascending, forced ones included; None without groups
     )
 
+    def in_texts(self):
+        """With states as plain texts: members of enumerations show their class to users."""
+        return self._replace(
+            status=str(self.status),
+            optimality=str(self.optimality),
+            flags=tuple(map(str, self.flags)),
+        )
+
     @property
     def noticed(self):
         """The flags as one text, without the number of exchanges that were tried."""

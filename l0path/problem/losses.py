@@ -54,7 +54,7 @@ class Poisson(NamedTuple):
 class Hinge(NamedTuple):
     """max(0, 1 - y eta), for bounds and exact solving: it has no curvature, so no other solver
     takes it. width: that of the smoothed hinge whose slopes stand in for its own
-    (`duality.smooth`).
+    (`relaxation.smooth`).
     """
 
     width: float = 0.1

@@ -1,5 +1,5 @@
 """Lower bounds for the solutions of a fit, slice by slice: weak duality at the slopes of the fits,
-which the checks of all columns know already, then two reads of X for better points (see `duality`);
+which the checks of all columns know already, then two reads of X for better dual points;
 and those that algorithms with dual points of their own bring along.
 """
 

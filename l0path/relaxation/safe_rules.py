@@ -1,13 +1,13 @@
 """Safe rules: columns that every optimal solution leaves out, or has, proved by a dual point and
 the value of any solution. Nothing is assumed about optimality of either.
 
-For a point with bound D (see `duality.bounds`), an objective U of some feasible solution, and
+For a point with bound D (see `relaxation.bounds`), an objective U of some feasible solution, and
 D_{-j} = D without column j's share:
 
     penalised      every solution with b_j != 0 costs at least D_{-j} + lambda0 f_j - h_j, every one with b_j = 0 at least D_{-j}
     at most k      every solution with b_j != 0 costs at least D_k + h_(k) - h_j for j below the k largest h, every one with b_j = 0 at least D_k + h_j - h_(k+1) for j among them;
                    where multiples of a point are dual points too, each column has its best one (see
-                   `duality.bounds.left`)
+                   `relaxation.bounds.left`)
 
 A column is fixed where that exceeds U by more than rounding, so that of several optima with equal
 objective none is cut. Liu et al. (ICML 2017) have no such rules; Ren & Qian (Dynamic Incremental

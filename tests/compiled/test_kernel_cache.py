@@ -53,7 +53,7 @@ print(json.dumps({"answer": answer, "huber": huber,
 BECOME_NOBODY = f"""
 import os
 import l0path, numba, pickle
-from l0path.solvers import linear_algebra
+from l0path.working_set import linear_algebra
 numba.njit(lambda x: x + 1.0)(1.0)
 os.setgid({NOBODY})
 os.setuid({NOBODY})
@@ -116,16 +116,22 @@ def test_an_upgrade_in_which_only_a_callee_differs_gives_the_new_answer(tmp_path
     assert first["answer"] == [0.5, 2.0] and first["compiled"] == 1 and err == ""
     assert first["file"].startswith(str(tmp_path))
     # what the kernel does not reach: another module, and another function of the callee's file
-    edit(package / "l0path" / "problem.py", "EPS = float(", "EPS = 2.0 * float(")
-    edit(package / "l0path" / "losses.py", "ETA_CAP = 30.0", "ETA_CAP = 31.0")
-    edit(package / "l0path" / "losses.py", '    """Loss of one row."""', '    """Loss of a row."""')
+    edit(package / "l0path" / "problem" / "problem.py", "EPS = float(", "EPS = 2.0 * float(")
+    edit(package / "l0path" / "problem" / "losses.py", "ETA_CAP = 30.0", "ETA_CAP = 31.0")
+    edit(
+        package / "l0path" / "problem" / "losses.py",
+        '    """Loss of one row."""',
+        '    """Loss of a row."""',
+    )
     again, _ = run(**changes)
     assert again["compiled"] == 0 and again["answer"] == first["answer"]
-    source = (package / "l0path" / "losses.py").read_text(encoding="utf-8")
+    source = (package / "l0path" / "problem" / "losses.py").read_text(encoding="utf-8")
     start = source.index("@value.register(Squared)")
     body = source[start:].replace("0.5 *", "0.25 *", 1)
     assert body != source[start:]
-    (package / "l0path" / "losses.py").write_text(source[:start] + body, encoding="utf-8")
+    (package / "l0path" / "problem" / "losses.py").write_text(
+        source[:start] + body, encoding="utf-8"
+    )
     upgraded, _ = run(**changes)
     assert upgraded["answer"] == [0.25, 1.0] and upgraded["compiled"] == 1
 

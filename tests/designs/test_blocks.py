@@ -820,7 +820,7 @@ def test_optional_packages_are_imported_late():
 
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=Path(l0path.__file__).parents[2],
+        cwd=Path(l0path.__file__).parents[1],
         capture_output=True,
         text=True,
         timeout=300,

@@ -341,7 +341,7 @@ def test_an_interrupt_loses_nothing(monkeypatch, after):
         calls.append(0)
         return real(*args, **options)
 
-    monkeypatch.setattr(path_bounds.duality, "improve", improve)
+    monkeypatch.setattr(path_bounds.relaxation, "improve", improve)
     path = l0path.fit(X, y, lambda2=[0.01, 0.1], max_k=4, certify=True)
     assert len(path) == 10 and path.status.startswith("interrupted (Ctrl-C) while bounds")
     assert (
