@@ -222,15 +222,3 @@ def test_an_error_of_the_package_is_not_taken_for_a_damaged_file(monkeypatch, er
 def test_a_numba_that_does_not_tell_its_target_stores_nothing():
     assert cache._target(object()) is None
     assert cache.KernelCache(scoring.losses)._name((), None) is None
-
-
-# -------------------- what an import loads
-
-
-def test_an_import_leaves_out_what_few_fits_need():
-    program = (
-        "import sys, json, l0path; print(json.dumps([name for name in ('scipy.optimize', "
-        "'scipy.special', 'scipy.stats', 'sklearn', 'matplotlib', 'statsmodels', 'formulaic', "
-        "'l0path_kernels') if name in sys.modules]))"
-    )
-    assert run(program=program)[0] == []
