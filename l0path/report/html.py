@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 HEAD = 8  # rows of the table that are shown
-WIDEST = 80  # characters of a list of features
+FEATURES = 80  # characters of a list of features
 STYLE = "border-collapse:collapse;font-size:90%"
 COLORS = (
     "#1F7FBF",
@@ -191,7 +191,9 @@ def path_html(path):
         {"flags"} if not table["flags"].any() else set()
     )
     head = table[[name for name in names if name not in drop]].head(HEAD)
-    head["features"] = [textwrap.shorten(text, WIDEST, placeholder=" …") for text in head.features]
+    head["features"] = [
+        textwrap.shorten(text, FEATURES, placeholder=" …") for text in head.features
+    ]
     more = (
         f'<p style="font-size:85%;margin:2px 0">{len(table) - HEAD} more rows in path.table</p>'
         if len(table) > HEAD
