@@ -131,9 +131,9 @@ def compare(
     """Some models of the path side by side: a `Comparison`, a DataFrame with a column for each.
 
     Its rows: the coefficients by name, blank in print (NaN) where a model does not have the
-    feature; then `n`, `k`, the loss and the objective where this is not the loss, the deviance ratio; the
-    criteria, where the loss has a likelihood; what was checked (`optimality`), and the gap to the
-    lower bound where there is one. Printing, `to_latex()` and `to_markdown()` round; the cells are
+    feature; then `n`, `k`, the loss, the objective where this is not the loss, and the deviance
+    ratio; the criteria, where the loss has a likelihood; what was checked (`optimality`), and the
+    gap to the lower bound where there is one. Printing, `to_latex()` and `to_markdown()` round; the cells are
     the numbers themselves. They need no further package.
 
     Parameters
@@ -223,7 +223,8 @@ def _chosen(path, models, within):
     if extra:
         raise TypeError(
             f"compare takes slice=, lambda1= and lambda2= beside the models, got "
-            f"{sorted(extra)[0]}; write a selector as a dict into the list, such as {'index': 7}"
+            f"{sorted(extra)[0]}=; write a selector as a dict into the list, such as "
+            "{'index': 7}"
         )
     if not models:
         raise ValueError("models=[] is empty; name models, such as [3, 5, 'bic']")

@@ -42,9 +42,9 @@ COLUMNS = [
 
 
 class Path:
-    """A whole path of models. `table` has one row per solution; choose one by its size, path.model(5)
-    or k=5, by lambda0=, index= or a rule such as "bic" (with slice=, lambda1= or lambda2= where
-    there are several slices).
+    """A whole path of models. `table` has one row per solution; choose one by its size (5, or k=5),
+    by lambda0=, index= or a rule such as "bic" (with slice=, lambda1= or lambda2= where there are
+    several slices).
     """
 
     # bound in `l0path/__init__`, from modules that stand above this one
