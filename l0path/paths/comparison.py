@@ -133,8 +133,8 @@ def compare(
     Its rows: the coefficients by name, blank in print (NaN) where a model does not have the
     feature; then `n`, `k`, the loss, the objective where this is not the loss, and the deviance
     ratio; the criteria, where the loss has a likelihood; what was checked (`optimality`), and the
-    gap to the lower bound where there is one. Printing, `to_latex()` and `to_markdown()` round; the cells are
-    the numbers themselves. They need no further package.
+    gap to the lower bound where there is one. Printing, `to_latex()` and `to_markdown()` round; the
+    cells are the numbers themselves. They need no further package.
 
     Parameters
     ----------
