@@ -119,16 +119,19 @@ def serve():
 
 
 class Checkout:
-    """A process that imports l0path from a folder."""
+    """A process that imports l0path from a folder (None: the installed one), other packages from
+    `more` first.
+    """
 
-    def __init__(self, folder, options):
-        environment = {**os.environ, "PYTHONPATH": str(folder), "L0PATH_QUIET": "1"}
+    def __init__(self, folder, options, more=None):
+        places = os.pathsep.join(str(place) for place in (more, folder) if place is not None)
+        environment = {**os.environ, "PYTHONPATH": places, "L0PATH_QUIET": "1"}
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--serve", json.dumps(vars(options))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
         self.package = self._read()
-        if Path(self.package).parent != Path(folder).resolve():
+        if folder is not None and Path(self.package).parent != Path(folder).resolve():
             raise SystemExit(f"{folder} has no l0path of its own: {self.package} was imported")
 
     def _read(self):
