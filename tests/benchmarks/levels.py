@@ -11,7 +11,7 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from against import Checkout, compare, rows
+from against import CPU, WORDS, Checkout, compare, rows
 from common import arguments
 from speed import K
 
@@ -42,13 +42,14 @@ def main():
         "levels of instruction sets against this processor",
         pairs=(15, "pairs of timings a row"),
         only=("", "parts of names of rows, separated by |"),
+        cpu=CPU,
         k=(K, "largest size of the rows of speed.py"),
         data=("", "folder with news20/, dorothea/, dexter/ for the sparse rows"),
     )
     if companion() is None:
         raise SystemExit("install l0path-kernels first: pip wheel --no-deps ./kernels")
     pairs = 2 if options.smoke else options.pairs
-    words = Namespace(**{key: getattr(options, key) for key in ("smoke", "only", "k", "data")})
+    words = Namespace(**{key: getattr(options, key) for key in WORDS})
     for level in levels():
         with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as none:
             here = Checkout(None, words, one_level(one, level))
