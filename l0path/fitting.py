@@ -186,7 +186,8 @@ def fit(
     Rows with missing values in columns that are used are dropped: `path.n_dropped`, `path.notes`.
     sample_weight, offset (groups_cv, fold ids) have one value per row of data before, or name a
     column. A term offset(expression), as offset(np.log(exposure)), is added to the linear predictor
-    with the coefficient 1, there and in predictions; several add up. "- 1" or "+ 0" means fit_intercept=False, and no other value is then taken. Levels,
+    with the coefficient 1, there and in predictions; several add up. "- 1" or "+ 0" means
+    fit_intercept=False, and no other value is then taken. Levels,
     knots and centres are those of the rows used, and new rows are coded by them.
 
     Returns

@@ -23,8 +23,8 @@ LARGEST = (
 
 # how successes out of several trials are written
 BY_OUTCOME = (
-    "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with that "
-    "of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
+    "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
+    "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
     "loss='logistic', sample_weight=np.concatenate([successes, failures]))"
 )
 

@@ -105,8 +105,8 @@ class Formula:
     # -------------------- what it says
 
     def parsed(self):
-        """(response's expression, terms of the right side, intercept: bool, expressions of offsets),
-        checked; `.` stands for the columns that neither the left side nor an offset uses.
+        """(response's expression, terms of the right side, intercept: bool, expressions of
+        offsets), checked; `.` stands for the columns that neither the left side nor an offset uses.
         """
         if self._parsed is None:
             self._parsed = parse(self.text, self.columns)

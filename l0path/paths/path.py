@@ -492,8 +492,8 @@ class Path:
         and needs only those that the model uses (without a selector: any model); others may be
         absent, or hold missing values, text or unknown levels. An array has all p columns.
         Returns a Series with X's index for a DataFrame, else (m,); without a selector one column
-        per solution. `offset` (m,), or the name of a column of the DataFrame X, is needed if the fit
-        had one, unless that was a column offset="name", which is looked up in X, or a term
+        per solution. `offset` (m,), or the name of a column of the DataFrame X, is needed if the
+        fit had one, unless that was a column offset="name", which is looked up in X, or a term
         offset(...) of a formula, which is computed anew. After a fit by a formula X is a
         DataFrame of the columns that the terms of the model use, in any order; missing values and
         levels that the fit did not know are refused there (ValueError), never guessed.
