@@ -21,6 +21,7 @@ from .curvature import BYTES, Local, WeightedGrams
 from .gram import GramModel
 from .linear_algebra import invert
 
+PIECE = 8  # exchanges to be refuted that are worth a thread
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
 
 
@@ -326,36 +327,48 @@ class RowModel(WorkingColumns):
         none. proof: only a bound refutes (with any_below).
         """
         p, local, k = self.problem, self.local(fit, lambda2), fit.support.size
-        best = np.empty(k + 1)
-        e, value, b0, promised, reach = attempt(
-            p.loss,
-            p.y,
-            p.weights,
-            p.offset,
-            self.Z,
-            local.at,
-            fit.b,
-            float(fit.b0),
-            float(lambda2),
-            p.intercept,
-            local.B,
-            local.c,
-            local.rows,
-            local.index,
-            local.diagonal,
-            local.mean,
-            local.scale,
-            local.total,
-            out,
-            into,
-            any_below,
-            float(target),
-            best,
-            local.v if local.gram is None else local.gram.v,
-            proof and any_below,
-        )
-        if e < 0:
-            return None, e
+        tried = {}
+
+        def piece(left, right):
+            best = np.empty(k + 1)
+            tried[left] = best, *attempt(
+                p.loss,
+                p.y,
+                p.weights,
+                p.offset,
+                self.Z,
+                local.at,
+                fit.b,
+                float(fit.b0),
+                float(lambda2),
+                p.intercept,
+                local.B,
+                local.c,
+                local.rows,
+                local.index,
+                local.diagonal,
+                local.mean,
+                local.scale,
+                local.total,
+                out[left:right],
+                into[left:right],
+                any_below,
+                float(target),
+                best,
+                local.v if local.gram is None else local.gram.v,
+                proof and any_below,
+            )
+
+        # proofs mostly refute all: several threads share them, and the first that is found counts
+        pieces = min(threads.count(), out.size // PIECE) if proof and any_below else 1
+        threads.run(piece, np.linspace(0, out.size, max(pieces, 1) + 1).astype(int).tolist())
+        for left in sorted(tried):
+            best, e, value, b0, promised, reach = tried[left]
+            if e >= 0:
+                e += left
+                break
+        else:
+            return None, -1
         stay = np.arange(k) != out[e]
         support, b = fit.support[stay], best[:-1][stay]
         if into[e] >= 0:
