@@ -21,7 +21,7 @@ from .curvature import BYTES, Local, WeightedGrams
 from .gram import GramModel
 from .linear_algebra import invert
 
-PIECE = 8  # exchanges to be refuted that are worth a thread
+SHARE = 8  # exchanges to be refuted that are worth a thread
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
 
 
@@ -326,12 +326,37 @@ class RowModel(WorkingColumns):
         (Fit, number) of the first below target, or with any_below=False of the lowest; number -1 if
         none. proof: only a bound refutes (with any_below).
         """
-        p, local, k = self.problem, self.local(fit, lambda2), fit.support.size
-        tried = {}
+        e, value, b0, promised, reach, best = self._tried(
+            fit, (out, into), lambda2, any_below, target, proof
+        )
+        if e < 0:
+            return None, e
+        stay = np.arange(fit.support.size) != out[e]
+        support, b = fit.support[stay], best[:-1][stay]
+        if into[e] >= 0:
+            j = self.W[into[e]]
+            at = np.searchsorted(support, j)
+            support, b = (
+                np.concatenate([support[:at], [j], support[at:]]),
+                np.concatenate([b[:at], best[-1:], b[at:]]),
+            )
+        if not np.isfinite(value):  # the quadratic foretold coefficients where the loss overflows
+            b, b0 = np.zeros(support.size), fit.b0
+            b[np.isin(support, fit.support)] = fit.b[stay]
+        elif promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
+            return Fit(support, b, b0, value), e
+        return self.refit(support, 0.0, lambda2, (b, b0), target), e
+
+    def _tried(self, fit, exchanges, lambda2, any_below, target, proof):
+        """What `trials.attempt` returns, and its coefficients. Proofs mostly refute all exchanges:
+        several threads share these, and the first exchange that is found counts.
+        """
+        p, local = self.problem, self.local(fit, lambda2)
+        proof, tried, (out, into) = proof and any_below, {}, exchanges
 
         def piece(left, right):
-            best = np.empty(k + 1)
-            tried[left] = best, *attempt(
+            best = np.empty(fit.support.size + 1)
+            found = attempt(
                 p.loss,
                 p.y,
                 p.weights,
@@ -356,34 +381,15 @@ class RowModel(WorkingColumns):
                 float(target),
                 best,
                 local.v if local.gram is None else local.gram.v,
-                proof and any_below,
+                proof,
             )
+            tried[left] = *found, best
 
-        # proofs mostly refute all: several threads share them, and the first that is found counts
-        pieces = min(threads.count(), out.size // PIECE) if proof and any_below else 1
-        threads.run(piece, np.linspace(0, out.size, max(pieces, 1) + 1).astype(int).tolist())
-        for left in sorted(tried):
-            best, e, value, b0, promised, reach = tried[left]
-            if e >= 0:
-                e += left
-                break
-        else:
-            return None, -1
-        stay = np.arange(k) != out[e]
-        support, b = fit.support[stay], best[:-1][stay]
-        if into[e] >= 0:
-            j = self.W[into[e]]
-            at = np.searchsorted(support, j)
-            support, b = (
-                np.concatenate([support[:at], [j], support[at:]]),
-                np.concatenate([b[:at], best[-1:], b[at:]]),
-            )
-        if not np.isfinite(value):  # the quadratic foretold coefficients where the loss overflows
-            b, b0 = np.zeros(support.size), fit.b0
-            b[np.isin(support, fit.support)] = fit.b[stay]
-        elif promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
-            return Fit(support, b, b0, value), e
-        return self.refit(support, 0.0, lambda2, (b, b0), target), e
+        pieces = max(min(threads.count(), out.size // SHARE), 1) if proof else 1
+        threads.run(piece, np.linspace(0, out.size, pieces + 1).astype(int).tolist())
+        left = min((left for left in tried if tried[left][0] >= 0), default=None)
+        e, *rest = tried[0 if left is None else left]
+        return (-1 if left is None else e + left), *rest
 
     def keep_slopes(self, fits, R, pulls, lambda1, lambda2):
         """Remember slopes R (n, m) of fits and their products with all columns, pulls (m, p); the
