@@ -19,6 +19,7 @@ from . import newton
 from .columns import CONDITION, READ, Quadratic, WorkingColumns
 from .curvature import BYTES, Local, WeightedGrams
 from .gram import GramModel
+from .least_squares import from_rows
 from .linear_algebra import invert
 
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
@@ -119,6 +120,8 @@ class RowModel(WorkingColumns):
         )
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
+        # a bound from coefficients that Newton steps cannot tell apart refutes nothing
+        target = np.inf if self.hidden(support, lambda2) else float(target)
         Z, S, R = self._basis(support, at) if free else (self.Z, at, None)
         if R is not None:
             b = R @ b
@@ -137,7 +140,7 @@ class RowModel(WorkingColumns):
                 p.intercept,
                 b,
                 b0,
-                float(target),
+                target,
                 limited,
                 self.smooth,
                 min(self.max_iter, 1000),
@@ -153,9 +156,21 @@ class RowModel(WorkingColumns):
                 break
         if status == newton.REJECTED:
             return None
+        if start is not None and not np.isfinite(value):  # a start at which the loss overflows
+            return self.refit(support, lambda1, lambda2, None, target)
         if R is not None:
             b = solve_triangular(R, b)
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
+        if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
+            words = {"bounds": (lower, upper), "max_iter": self.max_iter}
+            b, b0, value, optimal = min(
+                (
+                    from_rows(p, self.Z[at], lambda1, lambda2, start=x, **words)
+                    for x in ((b, b0), self._begin(None, k))
+                ),
+                key=lambda found: found[2],
+            )
+            flags = () if optimal else (FitStatus.NOT_CONVERGED,)
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
             if far > 0 and value == 0.0 and self.name == "logistic":
@@ -176,7 +191,7 @@ class RowModel(WorkingColumns):
         are in it an orthogonal basis instead, Z = R' basis, whose Hessian does not square their
         condition. R None: the columns as they are.
         """
-        if self.near is None or self.boxed or np.isin(support, self.near).sum() < 2:
+        if self.boxed or not self.hidden(support, 0.0):
             return self.Z, at, None
         Q, R = np.linalg.qr(self.Z[at].T)
         if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
