@@ -5,10 +5,10 @@ linear combinations of each other: a Gram matrix has the square of their conditi
 import numpy as np
 
 from ..problem.losses import derivatives, mean_loss, smoothness
+from ..problem.problem import EPS
 from .columns import CONDITION
 
-EPS = np.finfo(float).eps
-SETTLED = 1e-13  # of what the objective is summed from: a step that promises less is the last
+LEAST_PROMISE = 1e-13  # of what the objective is summed from: a step that promises less is the last
 OPTIMAL = 1e-9  # the same, for a point to be called an optimum
 FREE = (-np.inf, np.inf)
 LEAST_CURVATURE = 1e-8  # of the largest, which every row keeps in a quadratic model
@@ -17,10 +17,10 @@ LEAST_CURVATURE = 1e-8  # of the largest, which every row keeps in a quadratic m
 def least_squares(A, y, lambda1, lower, upper, start):
     """argmin ||A x - y||^2 / 2 + sum_j lambda1_j |x_j| over lower <= x <= upper, by active sets.
 
-    Coordinates that are neither 0 under a lambda1 nor at a bound are free. They go to their optimum,
-    or to the first sign change or bound on the way, by singular values of their columns; then the
-    one held coordinate whose gradient is largest is set free. Directions that keep less than
-    1 / CONDITION of the length of their columns count as none.
+    Coordinates that are neither 0 under a lambda1 nor at a bound are free. They go to their
+    optimum, or to the first sign change or bound on the way, by singular values of their columns;
+    then the one held coordinate whose gradient is largest is set free. Directions that keep less
+    than 1 / CONDITION of the length of their columns count as none.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class _Face:
     def entering(self, blocked):
         """(coordinate, direction) that lowers the objective most for its length, -1 for none.
 
-        At the optimum of the free coordinates the gradient along these is known, and only what other
-        columns have beside them counts: large coefficients of free columns do not blur it.
+        At the optimum of the free coordinates the gradient along these is known, and only what
+        other columns have beside them counts: large coefficients of free columns do not blur it.
         """
         U, s, V = np.linalg.svd(self.R[:, self.free], full_matrices=False)
         weak = s <= s.max(initial=0.0) / CONDITION
@@ -212,14 +212,14 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
             promised = shrinkage(x) - shrinkage(new) - float(slopes @ move + 0.5 * v @ move**2)
             ahead = fixed + A @ new
             after = mean_loss(p.loss, y, ahead, weights) + shrinkage(new)
-            if after <= F - 1e-4 * promised or promised <= SETTLED * level:
+            if after <= F - 1e-4 * promised or promised <= LEAST_PROMISE * level:
                 break
             damping = max(10.0 * damping, 1e-3)
         optimal = promised <= OPTIMAL * level
         idle = 0 if F - after > EPS * level else idle + 1
         if after < F:
             x, eta, F = new, ahead, after
-        if promised <= SETTLED * level or idle > 1:
+        if promised <= LEAST_PROMISE * level or idle > 1:
             break
         damping = max(0.03 * damping, LEAST_CURVATURE)
     return x[:k], float(x[k]) if more else float(start[1]), float(F), bool(optimal)

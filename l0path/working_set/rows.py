@@ -110,14 +110,8 @@ class RowModel(WorkingColumns):
         self.refits += 1
         b, b0 = self._begin(start, k)
         lower, upper = self.bounds_of(support)
-        free = (
-            lambda1 == 0.0
-            and lambda2 == 0.0
-            and not (np.isfinite(lower).all() and np.isfinite(upper).all() and k)
-        )
-        capped = (
-            (1 if self.name == "logistic" else 2 if self.name == "poisson" else 0) if free else 0
-        )
+        free = lambda1 == 0.0 and lambda2 == 0.0 and not self._closed(lower, upper)
+        capped = {"logistic": 1, "poisson": 2}.get(self.name, 0) if free else 0
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
         # a bound from coefficients that Newton steps cannot tell apart refutes nothing
@@ -162,21 +156,34 @@ class RowModel(WorkingColumns):
             b = solve_triangular(R, b)
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
         if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
-            words = {"bounds": (lower, upper), "max_iter": self.max_iter}
-            b, b0, value, optimal = min(
-                (
-                    from_rows(p, self.Z[at], lambda1, lambda2, start=x, **words)
-                    for x in ((b, b0), self._begin(None, k))
-                ),
-                key=lambda found: found[2],
-            )
-            flags = () if optimal else (FitStatus.NOT_CONVERGED,)
+            b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
             if far > 0 and value == 0.0 and self.name == "logistic":
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
+
+    def _closed(self, lower, upper):
+        """Whether every column of a support has two finite bounds (there are columns)."""
+        return lower.size > 0 and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
+
+    def _on_rows(self, at, lambda1, lambda2, bounds, start):
+        """(b, b0, value, flags) of the working columns `at`, which are nearly dependent."""
+        found = [
+            from_rows(
+                self.problem,
+                self.Z[at],
+                lambda1,
+                lambda2,
+                bounds=bounds,
+                start=begin,
+                max_iter=self.max_iter,
+            )
+            for begin in (start, self._begin(None, at.size))
+        ]
+        b, b0, value, optimal = min(found, key=lambda one: one[2])
+        return b, b0, value, () if optimal else (FitStatus.NOT_CONVERGED,)
 
     def _begin(self, start, k):
         """Coefficients (k,) and the intercept where Newton steps begin: copies of `start`, or 0 and
