@@ -5,8 +5,8 @@ and the quadratic that ranks exchanges.
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from scipy.linalg import solve_triangular
-from scipy.optimize import linprog
 
 from ..core import threads
 from ..core.status import FitStatus
@@ -19,6 +19,7 @@ from . import newton
 from .columns import CONDITION, READ, Quadratic, WorkingColumns
 from .curvature import BYTES, Local, WeightedGrams
 from .gram import GramModel
+from .least_squares import from_rows
 from .linear_algebra import invert
 
 SHARE = 8  # exchanges to be refuted that are worth a thread
@@ -110,16 +111,12 @@ class RowModel(WorkingColumns):
         self.refits += 1
         b, b0 = self._begin(start, k)
         lower, upper = self.bounds_of(support)
-        free = (
-            lambda1 == 0.0
-            and lambda2 == 0.0
-            and not (np.isfinite(lower).all() and np.isfinite(upper).all() and k)
-        )
-        capped = (
-            (1 if self.name == "logistic" else 2 if self.name == "poisson" else 0) if free else 0
-        )
+        free = lambda1 == 0.0 and lambda2 == 0.0 and not self._closed(lower, upper)
+        capped = {"logistic": 1, "poisson": 2}.get(self.name, 0) if free else 0
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
+        # a bound from coefficients that Newton steps cannot tell apart refutes nothing
+        target = np.inf if self.hidden(support, lambda2) else float(target)
         Z, S, R = self._basis(support, at) if free else (self.Z, at, None)
         if R is not None:
             b = R @ b
@@ -138,7 +135,7 @@ class RowModel(WorkingColumns):
                 p.intercept,
                 b,
                 b0,
-                float(target),
+                target,
                 limited,
                 self.smooth,
                 min(self.max_iter, 1000),
@@ -154,15 +151,40 @@ class RowModel(WorkingColumns):
                 break
         if status == newton.REJECTED:
             return None
+        if start is not None and not np.isfinite(value):  # a start at which the loss overflows
+            return self.refit(support, lambda1, lambda2, None, target)
         if R is not None:
             b = solve_triangular(R, b)
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
+        if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
+            b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
             if far > 0 and value == 0.0 and self.name == "logistic":
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
+
+    def _closed(self, lower, upper):
+        """Whether every column of a support has two finite bounds (there are columns)."""
+        return lower.size > 0 and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
+
+    def _on_rows(self, at, lambda1, lambda2, bounds, start):
+        """(b, b0, value, flags) of the working columns `at`, which are nearly dependent."""
+        found = [
+            from_rows(
+                self.problem,
+                self.Z[at],
+                lambda1,
+                lambda2,
+                bounds=bounds,
+                start=begin,
+                max_iter=self.max_iter,
+            )
+            for begin in (start, self._begin(None, at.size))
+        ]
+        b, b0, value, optimal = min(found, key=lambda one: one[2])
+        return b, b0, value, () if optimal else (FitStatus.NOT_CONVERGED,)
 
     def _begin(self, start, k):
         """Coefficients (k,) and the intercept where Newton steps begin: copies of `start`, or 0 and
@@ -177,7 +199,7 @@ class RowModel(WorkingColumns):
         are in it an orthogonal basis instead, Z = R' basis, whose Hessian does not square their
         condition. R None: the columns as they are.
         """
-        if self.near is None or self.boxed or np.isin(support, self.near).sum() < 2:
+        if self.boxed or not self.hidden(support, 0.0):
             return self.Z, at, None
         Q, R = np.linalg.qr(self.Z[at].T)
         if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
@@ -578,7 +600,7 @@ def recedes(name, problem, Z, lower, upper):
         (0.0 if np.isfinite(low) else -1.0, 0.0 if np.isfinite(high) else 1.0)
         for low, high in zip(lower, upper, strict=True)
     ] + [(-1.0, 1.0)] * problem.intercept
-    found = linprog(
+    found = scipy.optimize.linprog(
         -A[~held].sum(axis=0),
         A_ub=-A[~held],
         b_ub=np.zeros((~held).sum()),
