@@ -22,6 +22,7 @@ from .gram import GramModel
 from .least_squares import from_rows
 from .linear_algebra import invert
 
+SHARE = 8  # exchanges to be refuted that are worth a thread
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
 
 
@@ -347,38 +348,12 @@ class RowModel(WorkingColumns):
         (Fit, number) of the first below target, or with any_below=False of the lowest; number -1 if
         none. proof: only a bound refutes (with any_below).
         """
-        p, local, k = self.problem, self.local(fit, lambda2), fit.support.size
-        best = np.empty(k + 1)
-        e, value, b0, promised, reach = attempt(
-            p.loss,
-            p.y,
-            p.weights,
-            p.offset,
-            self.Z,
-            local.at,
-            fit.b,
-            float(fit.b0),
-            float(lambda2),
-            p.intercept,
-            local.B,
-            local.c,
-            local.rows,
-            local.index,
-            local.diagonal,
-            local.mean,
-            local.scale,
-            local.total,
-            out,
-            into,
-            any_below,
-            float(target),
-            best,
-            local.v if local.gram is None else local.gram.v,
-            proof and any_below,
+        e, value, b0, promised, reach, best = self._tried(
+            fit, (out, into), lambda2, any_below, target, proof
         )
         if e < 0:
             return None, e
-        stay = np.arange(k) != out[e]
+        stay = np.arange(fit.support.size) != out[e]
         support, b = fit.support[stay], best[:-1][stay]
         if into[e] >= 0:
             j = self.W[into[e]]
@@ -393,6 +368,50 @@ class RowModel(WorkingColumns):
         elif promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
             return Fit(support, b, b0, value), e
         return self.refit(support, 0.0, lambda2, (b, b0), target), e
+
+    def _tried(self, fit, exchanges, lambda2, any_below, target, proof):
+        """What `trials.attempt` returns, and its coefficients. Proofs mostly refute all exchanges:
+        several threads share these, and the first exchange that is found counts.
+        """
+        p, local = self.problem, self.local(fit, lambda2)
+        proof, tried, (out, into) = proof and any_below, {}, exchanges
+
+        def piece(left, right):
+            best = np.empty(fit.support.size + 1)
+            found = attempt(
+                p.loss,
+                p.y,
+                p.weights,
+                p.offset,
+                self.Z,
+                local.at,
+                fit.b,
+                float(fit.b0),
+                float(lambda2),
+                p.intercept,
+                local.B,
+                local.c,
+                local.rows,
+                local.index,
+                local.diagonal,
+                local.mean,
+                local.scale,
+                local.total,
+                out[left:right],
+                into[left:right],
+                any_below,
+                float(target),
+                best,
+                local.v if local.gram is None else local.gram.v,
+                proof,
+            )
+            tried[left] = *found, best
+
+        pieces = max(min(threads.count(), out.size // SHARE), 1) if proof else 1
+        threads.run(piece, np.linspace(0, out.size, pieces + 1).astype(int).tolist())
+        left = min((left for left in tried if tried[left][0] >= 0), default=None)
+        e, *rest = tried[0 if left is None else left]
+        return (-1 if left is None else e + left), *rest
 
     def keep_slopes(self, fits, R, pulls, lambda1, lambda2):
         """Remember slopes R (n, m) of fits and their products with all columns, pulls (m, p); the
