@@ -163,8 +163,8 @@ def near_notes(model, names, held):
         return []
     note = (
         f"{model.near.size} columns are almost linear combinations of each other, up to less than "
-        "1e-4 of their length: models with them were fitted on the columns themselves, and compared "
-        f"by such fits where a comparison is claimed: {some(model.near, names)}"
+        "1e-4 of their length: models with them were fitted on the columns themselves, and "
+        f"compared by such fits where a comparison is claimed: {some(model.near, names)}"
     )
     return [] if note in held else [note]
 
