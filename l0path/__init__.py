@@ -25,7 +25,7 @@ from .inference import (
     stability_selection,
 )
 from .inspection import Certificate, Summary
-from .paths import Model, Path, criteria
+from .paths import Model, Path, comparison, criteria
 from .warm import warm_up
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ Path.summary, Path.refit, Path.alternatives, Path.score = (
 )
 Path.certify = inspection.certify
 Path.select, Path.score_table, Path.validate = criteria.select, criteria.score_table, validate
+Path.compare = comparison.compare
 Path.plot = plots.plot
 CVPath.plot = plots.plot_cv
 StabilitySelection.plot, KnockoffFilter.plot = plots.plot_stability, plots.plot_knockoffs

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from .compiled import processes
+from .compiled import HELPING_PROCESSES, processes, shipped
 from .core.progress import Bar
 from .designs import Dense, blocks
 from .fitting import fit
@@ -116,7 +116,8 @@ def warm_up(
     losses : str or sequence of str
         Names of losses, or "all".
     verbose : bool
-        Report on stderr what was compiled and how long it took.
+        Report on stderr what was compiled and how long it took, and whether the kernels of
+        l0path-kernels are used, where it is installed.
     n_jobs : int, optional
         Processes that compile at once; None: one per core and free GiB, at most 4.
 
@@ -140,6 +141,7 @@ def warm_up(
     parts |= {kind: [kind] for kind in (OTHERS if every else ())}
     kinds, seconds = [kind for part in parts.values() for kind in part], {}
     started = processes.start(kinds, processes.jobs(n_jobs) - 1)
+    HELPING_PROCESSES.begun.update(names)  # the tiny fits start no more of them
     with Bar(verbose and bool(started), "l0path: compiling", unit="kind", total=len(parts)) as bar:
         for name, kinds in parts.items():
             bar.say(f"{name}, {len(started) + 1} processes")
@@ -152,6 +154,8 @@ def warm_up(
     if verbose and started:
         ready = ", ".join(f"{name} ({spent:.1f} s)" for name, spent in seconds.items())
         print(f"l0path: kernels for {ready} ready", file=sys.stderr)
+    if verbose and shipped.told():
+        print(f"l0path: {shipped.told()}", file=sys.stderr)
     return seconds
 
 

@@ -36,6 +36,14 @@ def test_the_readme_prints_what_it_says(tmp_path):
         assert printed == said, code
 
 
+def test_the_page_on_paths_prints_what_it_says(tmp_path):
+    page = (DOCS / "paths.md").read_text(encoding="utf-8")
+    blocks = figures.run(page, tmp_path)
+    assert blocks
+    for code, printed, said in blocks:
+        assert [line.rstrip() for line in printed.split("\n")] == said.split("\n"), code
+
+
 def test_pictures_and_links_of_the_readme_are_there():
     page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     places = re.findall(r'\]\(([^)#]+)[^)]*\)|src="([^"]+)"', page)

@@ -45,7 +45,7 @@ KNOTS = {
     ("working_set", "exchange"): 14,
 }
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
-HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic")
+HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "scipy.optimize", "scipy.special")
 
 
 def package_sources(package=ROOT / "l0path"):
@@ -195,8 +195,8 @@ def import_cycle(sources):
 
 
 def loaded_by(statement):
-    """Top-level modules in sys.modules of a fresh interpreter after the statement."""
-    code = f"{statement}\nimport sys; print(' '.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    """Modules in sys.modules of a fresh interpreter after the statement."""
+    code = f"{statement}\nimport sys; print(' '.join(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300
     )

@@ -201,3 +201,25 @@ def test_kinds_of_fits_that_are_known():
         warm.recipes(["cubic"])
     with pytest.raises(ValueError, match="not known"):
         l0path.warm_up("cubic")
+
+
+def test_the_tiny_fits_of_warm_up_start_no_processes(many, monkeypatch):
+    """A kernel that is missing in a fit starts processes; `warm_up` has started them itself."""
+    asked = []
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    monkeypatch.setattr(processes, "start", lambda kinds, count: asked.append(count) or [])
+    monkeypatch.setattr(HELPING_PROCESSES, "begun", set())
+
+    def run_a_fit(kinds):
+        def run():
+            for kind in set(kinds) - {"moments"}:
+                with HELPING_PROCESSES.compiling(kind.partition(":")[0]):
+                    HELPING_PROCESSES.begin()
+
+        return run
+
+    monkeypatch.setattr(warm, "recipes", run_a_fit)
+    warm.warm_up("squared", verbose=False, n_jobs=1)
+    assert asked == [0]
+    warm.warm_up("logistic", verbose=False, n_jobs=3)
+    assert asked == [0, 2]

@@ -1,5 +1,5 @@
-"""Compiled kernels: what each is made of (`reach`), where it is kept on disk (`cache`), and several
-processes that compile (`processes`).
+"""Compiled kernels: what each is made of (`reach`), where it is kept on disk (`cache`), those that
+are installed with the package (`shipped`), and several processes that compile (`processes`).
 """
 
 from .cache import KernelCache

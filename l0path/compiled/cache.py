@@ -4,7 +4,7 @@ it was compiled from, so that a file is either right or not found.
 Of numba this file uses parts that are not documented: the attribute `_cache` of a dispatcher, which
 is asked by `load_overload` before a kernel is compiled and told by `save_overload` after it (both
 under numba's compiler lock), `CompileResult._reduce` and `_rebuild`, and `codegen().magic_tuple()`.
-What goes wrong here, of whatever kind, costs only time: the kernel is compiled.
+What goes wrong with a file, or in numba, costs only time: the kernel is compiled.
 """
 
 import atexit
@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import pickle
-import platform
 import stat
 import sys
 import tempfile
@@ -20,20 +19,32 @@ import time
 import uuid
 from pathlib import Path
 
-import llvmlite
-import numba
 from numba.core import config, types
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from . import shipped
 from .reach import PACKAGE, UnknownKind, in_package, options, stamp
 
 ENDING = ".kernel"
 MOST_BYTES = 512 * 2**20  # bytes in a folder above which the entries unused for longest are removed
 LONGEST_WAIT = 20.0  # seconds for another process to compile a kernel; then it is compiled here too
 DIGEST_BYTES = 32  # bytes of the checksum in front of the contents
+# what files, pickles and numba's own functions raise: on a file of another numba, on a kernel that
+# cannot be stored, in a numba that has renamed them. Only calls of these stand in a `try`.
+FOREIGN = (
+    OSError,
+    EOFError,
+    pickle.PickleError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 class KernelCache(NullCache):
@@ -50,40 +61,53 @@ class KernelCache(NullCache):
         return str(next(iter(KERNEL_FOLDERS.folders()), ""))
 
     def load_overload(self, sig, target_context):
-        """The stored kernel for these kinds of arguments, or None."""
-        try:
-            target_context.refresh()
-            name = self._name(sig, target_context.codegen())
-            data = KERNEL_FOLDERS.read(name) if name else None
-            if data is None and name:
-                for told in self.on_missing:
-                    told()
-                data = KERNEL_FOLDERS.read(name) if KERNEL_FOLDERS.elsewhere(name) else None
-            return None if data is None else CompileResult._rebuild(target_context, *data)
-        except Exception:  # a damaged file, or one of another numba: it is made anew
-            return None
+        """The shipped or else the stored kernel for these kinds of arguments, or None."""
+        target_context.refresh()
+        target = _target(target_context.codegen())
+        found = _rebuilt(target_context, self._shipped(sig, target))
+        if found is not None:
+            return found
+        name = self._name(sig, target)
+        data = KERNEL_FOLDERS.read(name) if name else None
+        if data is None and name:
+            for told in self.on_missing:
+                told()
+            data = KERNEL_FOLDERS.read(name) if KERNEL_FOLDERS.elsewhere(name) else None
+        return _rebuilt(target_context, data)
 
     def save_overload(self, sig, data):
         """Store a kernel that was just compiled."""
         if data.lifted or data.library.has_dynamic_globals:
             return
-        try:
-            name = self._name(sig, data.codegen)
-            contents = dumps(data._reduce()) if name else None
-        except Exception:  # it cannot be stored, as numba's own cache would find
+        name = self._name(sig, _target(data.codegen))
+        if name is None:
             return
-        if name:
-            KERNEL_FOLDERS.write(name, contents)
-            KERNEL_FOLDERS.release(name)
+        try:
+            contents = dumps(data._reduce())
+        except FOREIGN:  # it cannot be stored, as numba's own cache would find
+            return
+        KERNEL_FOLDERS.write(name, contents)
+        KERNEL_FOLDERS.release(name)
+
+    def _shipped(self, sig, target):
+        """Contents of the file that the companion has for these kinds of arguments, or None."""
+        level, folder, _ = shipped.chosen()
+        name = self._name(sig, level.target(target[0])) if level and target else None
+        return read(folder / name) if name else None
 
     def entry(self, kinds):
-        """Name of the file of the specialisation to these kinds of arguments."""
-        return self._name(kinds, self.dispatcher.targetctx.codegen())
+        """Name of the file of the specialisation to these kinds of arguments, None when it must
+        not be stored or is shipped.
+        """
+        target = _target(self.dispatcher.targetctx.codegen())
+        return None if self._shipped(kinds, target) else self._name(kinds, target)
 
-    def _name(self, sig, codegen):
-        """Name of the file of one specialisation, None when it must not be stored."""
+    def _name(self, sig, target):
+        """Name of the file of one specialisation compiled for `target` (LLVM's triple, processor
+        and features), None when it must not be stored.
+        """
         described = _signature_text(sig)
-        if described is None:
+        if described is None or target is None:
             return None
         if self.stem is None:
             function = self.dispatcher.py_func
@@ -95,21 +119,44 @@ class KernelCache(NullCache):
         kernel, made_of = self.stem
         if made_of is None:
             return None
-        key = hashlib.sha256(repr((made_of, described, codegen.magic_tuple())).encode()).hexdigest()
+        key = hashlib.sha256(repr((made_of, described, target)).encode()).hexdigest()
         return f"{kernel.replace('<', '').replace('>', '')}-{key[:40]}{ENDING}"
+
+
+def _target(codegen):
+    """(triple, processor, features) that LLVM compiles for, None where numba does not tell."""
+    try:
+        return codegen.magic_tuple()
+    except FOREIGN:
+        return None
+
+
+def _rebuilt(target_context, data):
+    """numba's result of a compilation from what was stored of it, None where it cannot be."""
+    if data is None:
+        return None
+    try:
+        return CompileResult._rebuild(target_context, *data)
+    except FOREIGN:
+        return None
+
+
+def read(path):
+    """Contents of a file of a kernel, None when there is no such file or it is damaged."""
+    try:
+        raw = path.read_bytes()
+        if hashlib.sha256(raw[DIGEST_BYTES:]).digest() != raw[:DIGEST_BYTES]:
+            return None
+        return pickle.loads(raw[DIGEST_BYTES:])
+    except FOREIGN:
+        return None
 
 
 def _versions():
     """All besides the code that decides what a kernel is compiled to."""
-    package = sys.modules.get(PACKAGE)
     settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK)
     return (
-        getattr(package, "__version__", ""),
-        numba.__version__,
-        llvmlite.__version__,
-        platform.python_implementation(),
-        *sys.version_info[:3],
-        getattr(sys, "abiflags", ""),
+        *shipped.versions().values(),
         *(str(value) for value in settings),
         str(config.DEBUGINFO_DEFAULT),
     )
@@ -156,14 +203,10 @@ class Folders:
     def read(self, name):
         """Contents of an entry, None when no folder has it whole."""
         for folder in self.folders():
-            try:
-                path = folder / name
-                raw = path.read_bytes()
-                if hashlib.sha256(raw[DIGEST_BYTES:]).digest() == raw[:DIGEST_BYTES]:
-                    self._used(path)
-                    return pickle.loads(raw[DIGEST_BYTES:])
-            except Exception:
-                continue
+            contents = read(folder / name)
+            if contents is not None:
+                self._used(folder / name)
+                return contents
         return None
 
     def writable(self):

@@ -11,7 +11,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
-from ..compiled import GENERIC_VERBS, HELPING_PROCESSES, KernelCache, in_package
+from ..compiled import GENERIC_VERBS, HELPING_PROCESSES, KernelCache, in_package, shipped
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
@@ -73,9 +73,10 @@ class _Announce(event.Listener):
                     if HELPING_PROCESSES.count
                     else ""
                 )
+                why = f"; {shipped.told()}" if shipped.told() else ""
                 print(
                     f"l0path: compiling kernels{beside}, some 10 to 30 s, once per machine and "
-                    "kind of problem (l0path.warm_up() does it ahead of time)",
+                    f"kind of problem (l0path.warm_up() does it ahead of time{why})",
                     file=sys.stderr,
                 )
 

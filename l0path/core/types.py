@@ -2,6 +2,7 @@
 is passed is checked where it is read, with a remedy; nothing is checked by these.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypedDict
 
 import numpy as np
@@ -29,6 +30,8 @@ Matrix: TypeAlias = ArrayLike | pd.DataFrame | sp.sparray | sp.spmatrix | Design
 Columns: TypeAlias = ArrayLike  # names, indices or a mask; one name or index alone
 Bound: TypeAlias = ArrayLike | dict[str, float]  # a number, (p,) or {name: number}
 Settings: TypeAlias = Any  # a record of `l0path.solvers`
+# a size, the name of a criterion, or a function from a path to the index of a row
+Rule: TypeAlias = int | str | Callable[[Any], int]
 Seed: TypeAlias = int | np.random.Generator | None
 
 

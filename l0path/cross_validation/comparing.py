@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.types import Matrix
-from ..paths import Path
+from ..core.types import Matrix, Rule
 from .result import CVPath, linear_predictor
 from .scoring import USES, Held, Metric, metric_of, score
 from .splits import spread
 
-Which = str | Callable[[Path], int] | None
+Which = Rule | None
 
 
 def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.types import Matrix, Selector
+from ..core.types import Matrix, Rule, Selector
 from ..engine.plan import default_max_k
 from ..paths import Model, Path
+from ..paths.criteria import RULES as CRITERIA
 from .splits import spread
 
 RULES = ("min", "1se")
@@ -108,11 +109,9 @@ class CVPath:
         out["n_folds"] = scores.shape[1]
         return out[COLUMNS]
 
-    def index(
-        self, which: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]
-    ) -> int:
+    def index(self, which: Rule | None = None, **selector: Unpack[Selector]) -> int:
         """Index of a solution: which="min" (default; the best score, ties to the fewest nonzeros),
-        "1se", or a selector as in `Path.index`.
+        "1se", or a selector as in `Path.index` (5 is the same as k=5).
 
         "1se": of all solutions whose score is within one cv_se of the best, the fewest nonzeros,
         then the best score (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3). With "min" and
@@ -129,6 +128,12 @@ class CVPath:
         """
         if which is None and not selector.keys() & {"k", "lambda0", "index"}:
             which = "min"
+        if isinstance(which, str) and which.lower() not in (*RULES, *CRITERIA):
+            raise ValueError(
+                f"which={which!r} is not known; choose 'min' (the best score) or '1se' (the fewest "
+                f"features within one standard error of it), a criterion ({', '.join(CRITERIA)}), "
+                "a size (5, or k=5), or a callable taking the path"
+            )
         if not isinstance(which, str) or which not in RULES:
             return self.path.index(which, **selector)
         if selector.keys() - {"slice", "lambda1", "lambda2"}:
@@ -157,15 +162,13 @@ class CVPath:
         near = [i for i in rows if loss[i] <= least + se[best] + room]
         return int(min(near, key=lambda i: (count[i], loss[i], i)))
 
-    def model(
-        self, which: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]
-    ) -> Model:
+    def model(self, which: Rule | None = None, **selector: Unpack[Selector]) -> Model:
         """The `Model`, fitted on all rows, that `index` names."""
         return self.path.model(index=self.index(which, **selector))
 
     def coef(
         self,
-        which: str | Callable[[Path], int] | None = None,
+        which: Rule | None = None,
         *,
         standardized: bool = False,
         full: bool = False,
@@ -179,7 +182,7 @@ class CVPath:
     def predict(
         self,
         X: Matrix,
-        which: str | Callable[[Path], int] | None = None,
+        which: Rule | None = None,
         *,
         type: str | None = None,
         offset: ArrayLike | None = None,
@@ -190,7 +193,7 @@ class CVPath:
 
     def held_out(
         self,
-        which: str | Callable[[Path], int] | None = None,
+        which: Rule | None = None,
         type: str | None = None,
         *,
         X: Matrix | None = None,
@@ -240,18 +243,18 @@ class CVPath:
         names = [name for name in SELECTORS if name in options]
         return self.index(which, **{name: options.pop(name) for name in names})
 
-    def refit(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+    def refit(self, which: Rule | None = None, **options: Any) -> Any:
         """Statsmodels results of the chosen model, see `Path.refit`: `cv.refit("1se",
         cov_type="HC3")`. A selector as in `CVPath.index` ("min" unless told); the rows of the fit
         chose its columns and its size.
         """
         return self.path.refit(index=self._chosen(which, options), **options)
 
-    def summary(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+    def summary(self, which: Rule | None = None, **options: Any) -> Any:
         """`Summary` of the chosen model, see `Path.summary`. A selector as in `CVPath.index`."""
         return self.path.summary(index=self._chosen(which, options), **options)
 
-    def certify(self, which: str | Callable[[Path], int] | None = None, **options: Any) -> Any:
+    def certify(self, which: Rule | None = None, **options: Any) -> Any:
         """`Certificate` of the chosen model, see `Path.certify`. A selector as in `CVPath.index`;
         the certificate is about the fit on all rows, not about the folds.
         """

@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+import scipy
 from scipy.sparse import block_array, csr_array, diags_array
 
 from ..problem.losses import Hinge, SquaredHinge, name_of
@@ -89,10 +89,10 @@ class Program:
                 np.where(self.counted, 0.0, most[1]),
             ]
         )
-        constraints = [LinearConstraint(A, at, to)]
+        constraints = [scipy.optimize.LinearConstraint(A, at, to)]
         if self.size is not None:
             constraints.append(
-                LinearConstraint(
+                scipy.optimize.LinearConstraint(
                     csr_array(np.concatenate([np.zeros(2 * q), free, np.zeros(1 + n)])[None, :]),
                     -np.inf,
                     float(self.size),
@@ -129,10 +129,10 @@ class Program:
             "mip_rel_gap": gap,
             **({"time_limit": seconds} if math.isfinite(seconds) else {}),
         }
-        found = milp(
+        found = scipy.optimize.milp(
             cost,
             integrality=whole,
-            bounds=Bounds(low, high),
+            bounds=scipy.optimize.Bounds(low, high),
             constraints=constraints,
             options=options,
         )

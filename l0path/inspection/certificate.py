@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..core.control import Clock, deferred_interrupts
 from ..core.progress import Bar
-from ..core.types import Matrix, Selector, Settings
+from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
 from ..engine.run import rehulled
 from ..exact.group_enumeration import refuse_groups
@@ -130,7 +129,7 @@ class Certificate:
 
 def certify(
     self: Path,
-    rule: str | Callable[[Path], int] | None = None,
+    rule: Rule | None = None,
     *,
     time_limit: float = 30,
     n_best: int = 1,

@@ -5,7 +5,6 @@ tests and diagnostics.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import finite, same_index, vector
-from ..core.types import Matrix
+from ..core.types import Matrix, Rule
 from ..core.warnings import recorded
 from ..cross_validation.result import SELECTORS
 from ..engine.inputs import coded, sample_weights
@@ -43,7 +42,7 @@ class Rows(NamedTuple):
 
 def refit(
     self: Path,
-    rule: str | Callable[[Path], int] | None = None,
+    rule: Rule | None = None,
     *,
     X: Matrix | None = None,
     y: ArrayLike | None = None,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.types import Matrix, Selector
+from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import scoring
 from ..paths import Path
 from .refits import new_rows
@@ -19,7 +18,7 @@ def score(
     self: Path,
     X: Matrix,
     y: ArrayLike | None = None,
-    rule: str | Callable[[Path], int] | None = None,
+    rule: Rule | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,

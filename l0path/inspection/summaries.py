@@ -4,7 +4,6 @@ in for it, and the models next to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Unpack
 
@@ -13,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.status import FitStatus
-from ..core.types import Matrix, Selector
+from ..core.types import Matrix, Rule, Selector
 from ..paths import Path
 from .group_neighbours import GroupNeighbours
 from .neighbours import Neighbours, Pairs
@@ -108,7 +107,7 @@ def _cut(name, longest=40):
 
 def summary(
     self: Path,
-    rule: str | Callable[[Path], int] | None = None,
+    rule: Rule | None = None,
     *,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
@@ -270,7 +269,7 @@ def _best_exchanges(near):
 
 def alternatives(
     self: Path,
-    rule: str | Callable[[Path], int] | None = None,
+    rule: Rule | None = None,
     *,
     n: int = 10,
     X: Matrix | None = None,

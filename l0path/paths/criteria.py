@@ -193,8 +193,8 @@ def select(
             "; 'min' and '1se' are choices of l0path.cv_fit(...)" if name in ("min", "1se") else ""
         )
         raise ValueError(
-            f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, or a callable taking "
-            f"the path{hint}"
+            f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, a size (5, or k=5), or "
+            f"a callable taking the path{hint}"
         )
     if name == "cp" and self.meta.loss != "squared":
         raise ValueError(

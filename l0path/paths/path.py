@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.types import Matrix, Selector
+from ..core.types import Matrix, Rule, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..formula import Encoded
 from ..problem.losses import CLASSIFICATION, canonical_name, make_loss, mean_of_rows
@@ -37,17 +37,20 @@ COLUMNS = [
     "status",
     "optimality",
     "flags",
+    "features",
 ]
 
 
 class Path:
-    """A whole path of models. `table` has one row per solution; choose one by k=, lambda0=, index=
-    or a rule such as "bic" (with slice=, lambda1= or lambda2= where there are several slices).
+    """A whole path of models. `table` has one row per solution; choose one by its size (5, or k=5),
+    by lambda0=, index= or a rule such as "bic" (with slice=, lambda1= or lambda2= where there are
+    several slices).
     """
 
     # bound in `l0path/__init__`, from modules that stand above this one
     alternatives: Callable[..., pd.DataFrame]
     certify: Callable[..., Any]
+    compare: Callable[..., Any]
     explore: Callable[..., Any]
     plot: Callable[..., Any]
     plot_calibration: Callable[..., Any]
@@ -117,10 +120,23 @@ class Path:
 
     @property
     def table(self) -> pd.DataFrame:
-        """DataFrame with a row per solution; the row label is the index that selectors take."""
+        """DataFrame with a row per solution; the row label is the index that selectors take. The
+        last column, `features`, names what was chosen, forced ones included: columns, or with
+        groups the groups or terms.
+        """
         if self._table is None:
-            self._table = pd.DataFrame([self._row(s) for s in self.solutions], columns=COLUMNS)
+            rows = [self._row(s) for s in self.solutions]
+            self._table = pd.DataFrame(rows, columns=COLUMNS[:-1])
+            self._table[COLUMNS[-1]] = pd.Series(self._chosen(), dtype=object)
         return self._table.copy()
+
+    def _chosen(self):
+        """What each solution chose, as one text: names of columns, or labels of groups."""
+        groups = self.meta.groups
+        labels = self.meta.names if groups is None else groups.labels
+        chosen = [(s.support if groups is None else s.groups).tolist() for s in self.solutions]
+        name = {j: str(labels[j]) for j in {j for own in chosen for j in own}}  # some are made
+        return [", ".join([name[j] for j in own]) for own in chosen]
 
     def _row(self, s):
         gap = (s.objective - s.lower_bound) / max(abs(s.objective), 1e-12)
@@ -169,7 +185,7 @@ class Path:
 
     def index(
         self,
-        rule: str | Callable[[Path], int] | None = None,
+        rule: Rule | None = None,
         *,
         k: int | None = None,
         lambda0: float | None = None,
@@ -180,17 +196,18 @@ class Path:
     ) -> int:
         """The index of the one solution that a selector names.
 
-        rule: "aic", "bic", ... or a callable taking the path; k: size; lambda0: value on the grid
-            (1e-8 relative), or on a support path any value inside a model's
-        [lambda0_low, lambda0_high). Raises LookupError when none or several match (naming
-        neighbours, or the slices), TypeError unless exactly one selector is given.
+        rule: a size (5 is the same as k=5), "aic", "bic", ... or a callable taking the path;
+            k: size; lambda0: value on the grid (1e-8 relative), or on a support path any value
+            inside a model's [lambda0_low, lambda0_high). Raises LookupError when none or several
+            match (naming neighbours, or the slices), TypeError unless exactly one selector is
+            given.
 
         Examples
         --------
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-        >>> path.index(k=6), path.index(lambda0=1500.0), path.index("bic")
-        (6, 6, 6)
+        >>> path.index(6), path.index(k=6), path.index(lambda0=1500.0), path.index("bic")
+        (6, 6, 6, 6)
         """
         given = [
             name
@@ -202,6 +219,8 @@ class Path:
                 "choose a solution by exactly one of k=, lambda0=, index= or a rule such as "
                 f"'bic'; got {', '.join(given) or 'none'}"
             )
+        if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
+            given, k, rule = ["k"], int(rule), None
         if index is not None:
             if (
                 isinstance(index, (bool, np.bool_))
@@ -316,16 +335,14 @@ class Path:
 
     # -- what a solution says
 
-    def model(
-        self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]
-    ) -> Model:
+    def model(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> Model:
         """The `Model` that a selector names.
 
         Examples
         --------
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-        >>> path.model(k=6)
+        >>> path.model(6)  # or path.model(k=6)
         <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, refit_swap; AtBat, Hits, Walks,
         CRBI, Division_W, PutOuts>
         >>> path.model("bic").features
@@ -333,9 +350,7 @@ class Path:
         """
         return Model(self, self.index(rule, **selector))
 
-    def support(
-        self, rule: str | Callable[[Path], int] | None = None, **selector: Unpack[Selector]
-    ) -> np.ndarray:
+    def support(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> np.ndarray:
         """Column indices of a solution, ascending, forced ones included.
 
         Examples
@@ -354,7 +369,7 @@ class Path:
     @overload
     def coef(
         self,
-        rule: str | Callable[[Path], int] | None = None,
+        rule: Rule | None = None,
         *,
         standardized: bool = False,
         full: bool = False,
@@ -362,7 +377,7 @@ class Path:
     ) -> pd.Series: ...
     def coef(
         self,
-        rule: str | Callable[[Path], int] | None = None,
+        rule: Rule | None = None,
         *,
         standardized: bool = False,
         full: bool = False,
@@ -370,7 +385,8 @@ class Path:
     ) -> pd.Series | pd.DataFrame:
         """Coefficients in the user's units: a Series with "(Intercept)" and the chosen columns
         (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever
-        enter.
+        enter; its columns are the sizes k on a path of sizes, (slice, k) where that has several
+        slices, and rows of `path.table` on a lambda0 grid.
 
         standardized=True gives b_j = s_j beta_j and the intercept at the column means. The Series
         is named by its index on the path, that of classes by what it speaks for, "P(y = 'b')".
@@ -387,8 +403,12 @@ class Path:
         Name: 2, dtype: float64
         >>> path.coef(k=2, standardized=True).round(1).to_dict()
         {'(Intercept)': 535.9, 'Hits': 148.7, 'CRBI': 222.7}
-        >>> path.coef().shape
-        (20, 20)
+        >>> path.coef()[[1, 2]].loc[lambda table: (table != 0).any(axis=1)].round(2)
+        k                 1      2
+        feature
+        (Intercept)  274.58 -47.96
+        Hits           0.00   3.30
+        CRBI           0.79   0.69
         """
         if rule is None and not selector:
             ever = (
@@ -396,13 +416,10 @@ class Path:
                 if full
                 else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
             )
-            columns = {i: self._coef(s, ever, standardized) for i, s in enumerate(self.solutions)}
-            return pd.DataFrame(
-                columns,
-                index=pd.Index(
-                    ["(Intercept)", *(self.meta.names[j] for j in ever)], name="feature"
-                ),
-            )
+            names = pd.Index(["(Intercept)", *(self.meta.names[j] for j in ever)], name="feature")
+            columns = [self._coef(s, ever, standardized) for s in self.solutions]
+            values = np.column_stack(columns) if columns else np.empty((len(names), 0))
+            return pd.DataFrame(values, index=names, columns=self._labels())
         i = self.index(rule, **selector)
         s = self.solutions[i]
         which = np.arange(self.p) if full else s.support
@@ -411,6 +428,15 @@ class Path:
             index=pd.Index(["(Intercept)", *(self.meta.names[j] for j in which)], name="feature"),
             name=self.meta.about or i,
         )
+
+    def _labels(self):
+        """Labels of the solutions as columns of a table: sizes, (slice, k), or rows."""
+        sizes = pd.Index([s.k for s in self.solutions], name="k", dtype=np.int64)
+        slices = [s.slice for s in self.solutions]
+        if len(set(slices)) > 1:
+            sizes = pd.MultiIndex.from_arrays([slices, sizes], names=["slice", "k"])
+        on_grid = self.meta.grid == "lambda0" or not sizes.is_unique
+        return pd.RangeIndex(len(slices), name="index") if on_grid else sizes
 
     def _coef(self, s, which, standardized):
         beta = np.zeros(self.p)
@@ -443,7 +469,7 @@ class Path:
     def predict(
         self,
         X: Matrix,
-        rule: str | Callable[[Path], int] | None = None,
+        rule: Rule | None = None,
         *,
         type: str | None = None,
         offset: ArrayLike | None = None,
@@ -452,7 +478,7 @@ class Path:
     def predict(
         self,
         X: Matrix,
-        rule: str | Callable[[Path], int] | None = None,
+        rule: Rule | None = None,
         *,
         type: str | None = None,
         offset: ArrayLike | None = None,
@@ -640,7 +666,7 @@ class Path:
 
     def objective(
         self,
-        rule: str | Callable[[Path], int] | None = None,
+        rule: Rule | None = None,
         *,
         X: Matrix | None = None,
         y: ArrayLike | None = None,

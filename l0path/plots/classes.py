@@ -4,7 +4,6 @@ curves, of rows given, of the rows of the fit, or of held-out predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import same_index
-from ..core.types import Matrix, Selector
+from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import CVPath, NestedCV
 from ..cross_validation.result import linear_predictor
 from ..engine.inputs import coded, sample_weights
@@ -30,7 +29,7 @@ def plot_roc(
     self: Path,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
-    rule: str | Callable[[Path], int] | None = None,
+    rule: Rule | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
@@ -58,7 +57,7 @@ def plot_calibration(
     self: Path,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
-    rule: str | Callable[[Path], int] | None = None,
+    rule: Rule | None = None,
     *,
     bins: int = 10,
     sample_weight: ArrayLike | None = None,
@@ -85,7 +84,7 @@ def plot_calibration(
 
 def plot_cv_roc(
     self: CVPath,
-    which: str | Callable[[Path], int] | None = None,
+    which: Rule | None = None,
     *,
     X: Matrix | None = None,
     y: ArrayLike | None = None,
@@ -107,7 +106,7 @@ def plot_cv_roc(
 
 def plot_cv_calibration(
     self: CVPath,
-    which: str | Callable[[Path], int] | None = None,
+    which: Rule | None = None,
     *,
     bins: int = 10,
     X: Matrix | None = None,

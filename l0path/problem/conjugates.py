@@ -20,7 +20,7 @@ An offset adds -o r, and the weight w of a row gives w l*(y, a / w).
 from functools import singledispatch
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
+import scipy
 
 from .losses import (
     Hinge,
@@ -68,13 +68,13 @@ def _(loss, y, r):
 @conjugate.register(Poisson)
 def _(loss, y, r):
     t = np.maximum(r + y, 0.0)
-    return xlogy(t, t) - t
+    return scipy.special.xlogy(t, t) - t
 
 
 @conjugate.register(Logistic)
 def _(loss, y, r):
     q = np.clip(-y * r, 0.0, 1.0)
-    return xlogy(q, q) + xlog1py(1.0 - q, -q)
+    return scipy.special.xlogy(q, q) + scipy.special.xlog1py(1.0 - q, -q)
 
 
 @conjugate.register(SquaredHinge)

@@ -1,7 +1,7 @@
 """Directions of coefficients along which a loss falls for ever."""
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 NO_STEP = 1e-6  # a coefficient of a direction below this share of the largest is 0
 
@@ -37,7 +37,7 @@ def separating(Z, y, intercept, lower, upper, held=None):
     A = np.vstack([Z, -Z, np.ones((int(intercept), n))]).T * y[:, None]
     held = np.zeros(n, dtype=bool) if held is None else held
     steps = [(0.0, None if np.isinf(bound) else 0.0) for bound in (*upper, *lower)]
-    found = linprog(
+    found = scipy.optimize.linprog(
         np.repeat([1.0, 0.0], [2 * k, int(intercept)]),
         A_ub=-A[~held],
         b_ub=np.zeros(n - held.sum()),

@@ -3,6 +3,7 @@ picture, never failing: the text stands in.
 """
 
 import re
+import textwrap
 from functools import wraps
 from html import escape
 from io import StringIO
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 HEAD = 8  # rows of the table that are shown
+FEATURES = 80  # characters of a list of features
 STYLE = "border-collapse:collapse;font-size:90%"
 COLORS = (
     "#1F7FBF",
@@ -182,12 +184,16 @@ def path_html(path):
         "deviance_ratio",
         "optimality",
         "flags",
+        "features",
     ]
     drop = {"slice"} if table["slice"].nunique() < 2 else set()
     drop |= {name for name in ("lambda0",) if table[name].isna().all()} | (
         {"flags"} if not table["flags"].any() else set()
     )
     head = table[[name for name in names if name not in drop]].head(HEAD)
+    head["features"] = [
+        textwrap.shorten(text, FEATURES, placeholder=" …") for text in head.features
+    ]
     more = (
         f'<p style="font-size:85%;margin:2px 0">{len(table) - HEAD} more rows in path.table</p>'
         if len(table) > HEAD

@@ -3,7 +3,7 @@ after it is made.
 """
 
 import numpy as np
-from scipy.optimize import lsq_linear
+import scipy
 
 from ..core import threads
 from ..core.status import FitStatus
@@ -157,7 +157,9 @@ class GramModel(WorkingColumns):
         unit, rest = np.linalg.norm(A[:, ~held], axis=0), y - A[:, held] @ b[held]
         Q, R = np.linalg.qr(A[:, ~held] / unit)
         box = (lower[~held] * unit, upper[~held] * unit)
-        found = lsq_linear(R, Q.T @ rest, box, method="bvls", tol=1e-15, max_iter=100)
+        found = scipy.optimize.lsq_linear(
+            R, Q.T @ rest, box, method="bvls", tol=1e-15, max_iter=100
+        )
         b[~held] = np.clip(found.x / unit, lower[~held], upper[~held])
         rest = y - A @ b
         flags = () if found.status > 0 else (FitStatus.NOT_CONVERGED,)

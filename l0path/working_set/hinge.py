@@ -18,7 +18,7 @@ vector machine, JMLR 5, 2004) for the linear system of the three sets of rows.
 """
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 from scipy.sparse import csr_array, diags_array, hstack
 
 from ..core.status import FitStatus
@@ -199,7 +199,7 @@ class _Restricted:
                 np.full((n, 2), [0.0, np.inf]),
             ]
         )
-        found = linprog(
+        found = scipy.optimize.linprog(
             cost,
             A_ub=A,
             b_ub=p.y * p.offset - 1.0,

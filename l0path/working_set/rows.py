@@ -5,8 +5,8 @@ and the quadratic that ranks exchanges.
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from scipy.linalg import solve_triangular
-from scipy.optimize import linprog
 
 from ..core import threads
 from ..core.status import FitStatus
@@ -559,7 +559,7 @@ def recedes(name, problem, Z, lower, upper):
         (0.0 if np.isfinite(low) else -1.0, 0.0 if np.isfinite(high) else 1.0)
         for low, high in zip(lower, upper, strict=True)
     ] + [(-1.0, 1.0)] * problem.intercept
-    found = linprog(
+    found = scipy.optimize.linprog(
         -A[~held].sum(axis=0),
         A_ub=-A[~held],
         b_ub=np.zeros((~held).sum()),

@@ -71,7 +71,8 @@ def same_solutions(a, b):
 def test_table_columns_and_labels():
     for path in PATHS.values():
         table = path.table
-        assert table.columns.tolist() == COLUMNS and table.index.tolist() == list(range(len(path)))
+        assert table.columns.tolist() == [*COLUMNS, "features"]
+        assert table.index.tolist() == list(range(len(path)))
         table["k"] = -1
         assert (path.table.k >= 0).all()
 

@@ -1,0 +1,346 @@
+"""`Path.compare`: some models of a path side by side, as a DataFrame that prints like the table of
+a paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path as File
+from typing import IO, Unpack
+
+import numpy as np
+import pandas as pd
+
+from ..core.types import Rule, Selector
+from .criteria import LIKELIHOOD, score_table
+from .model import Model
+from .path import Path
+
+# how the last rows are called in print; other names have their underscores replaced by blanks
+PRINTED = {
+    "n": "observations",
+    "n_nonzero": "coefficients",
+    "loglik": "log-likelihood",
+    "r2_adjusted": "adjusted R2",
+    **{name: name.upper() for name in ("aic", "bic", "ebic", "gic")},
+    "aicc": "AICc",
+    "mbic": "mBIC",
+    "cp": "Cp",
+}
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{mark: "\\" + mark for mark in "&%$#_{}"},
+}
+
+
+class Comparison(pd.DataFrame):
+    """Models side by side: a DataFrame with a column for each model. Its rows have two labels, the
+    part and the name: "coefficient" (names of features), "fit", "criterion" and "check". Cells are
+    numbers and texts; NaN where a model does not have a feature, which is printed as a blank.
+
+    What pandas makes of it (`table.loc["fit"]`, `table.T`) is an ordinary DataFrame.
+    """
+
+    def formatted(self, digits: int = 4) -> pd.DataFrame:
+        """The table as short texts, `digits` significant digits, as many decimals along a row."""
+        if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 1:
+            raise ValueError(f"digits={digits!r} must be a whole number >= 1")
+        cells = [
+            _texts(part, name, row, int(digits))
+            for (part, name), row in zip(self.index, self.to_numpy(dtype=object), strict=True)
+        ]
+        return pd.DataFrame(cells, index=self.index, columns=self.columns, dtype=object)
+
+    def __repr__(self):
+        return f"{self.attrs.get('title', '')}\n{self.formatted()!r}".strip()
+
+    def _repr_html_(self):
+        from html import escape
+
+        title = escape(self.attrs.get("title", ""))
+        return f"<p>{title}</p>{self.formatted().to_html()}"
+
+    def to_markdown(
+        self, buf: str | PathLike | IO[str] | None = None, *, digits: int = 4
+    ) -> str | None:
+        """The table in Markdown; written to `buf`, a file or its name, if that is given."""
+        head, parts = self._printed(digits)
+        rows = [[name, *cells] for part in parts for name, *cells in part]
+        lines = [["", *head], [":---", *["---:"] * len(head)], *rows]
+        text = "\n".join(
+            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+        )
+        return _written(text, buf)
+
+    def to_latex(
+        self,
+        buf: str | PathLike | IO[str] | None = None,
+        *,
+        digits: int = 4,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str | None:
+        """The table in LaTeX, with the rules of the package booktabs; written to `buf`, a file or
+        its name, if that is given. caption, label : put it into a table environment.
+        """
+        head, parts = self._printed(digits)
+        lines = [rf"\begin{{tabular}}{{l{'r' * len(head)}}}", r"\toprule"]
+        lines.append(" & ".join(["", *map(_latex, head)]) + r" \\")
+        for part in parts:
+            lines.append(r"\midrule")
+            for name, *cells in part:
+                lines.append(" & ".join([_latex(name), *map(_number, cells)]) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        if caption is not None or label is not None:
+            lines = [
+                r"\begin{table}",
+                r"\centering",
+                *([] if caption is None else [rf"\caption{{{caption}}}"]),
+                *([] if label is None else [rf"\label{{{label}}}"]),
+                *lines,
+                r"\end{table}",
+            ]
+        return _written("\n".join(lines) + "\n", buf)
+
+    def _printed(self, digits):
+        """(head, parts of rows), all of texts, with the names that print has for rows."""
+        table, parts = self.formatted(digits), {}
+        for (part, name), *cells in table.itertuples(name=None):
+            if not any(cells):  # a bound that was not computed, say
+                continue
+            own = part == "coefficient"
+            shown = str(name) if own else PRINTED.get(name, str(name).replace("_", " "))
+            parts.setdefault(part, []).append([shown, *cells])
+        sizes = self.columns.name == "k"
+        return [f"k = {c}" if sizes else str(c) for c in self.columns], list(parts.values())
+
+
+def compare(
+    self: Path,
+    models: Sequence[Rule | Model | dict],
+    *,
+    standardized: bool = False,
+    criteria: Sequence[str] = ("aic", "bic"),
+    **within: Unpack[Selector],
+) -> Comparison:
+    """Some models of the path side by side: a `Comparison`, a DataFrame with a column for each.
+
+    Its rows: the coefficients by name, blank in print (NaN) where a model does not have the
+    feature; then `n`, `k`, the loss, the objective where this is not the loss, and the deviance
+    ratio; the criteria, where the loss has a likelihood; what was checked (`optimality`), and the
+    gap to the lower bound where there is one. Printing, `to_latex()` and `to_markdown()` round; the
+    cells are the numbers themselves. They need no further package.
+
+    Parameters
+    ----------
+    models : list of sizes (5), rules ("bic", a function), selectors as dicts ({"k": 5, "slice": 1},
+        {"index": 7}), or Models of this path, in the order of the columns.
+    standardized : coefficients b_j = s_j beta_j, and the intercept at the column means.
+    criteria : columns of `score_table`, such as "aic", "bic", "r2_adjusted", "cp".
+    slice, lambda1, lambda2 : the slice that sizes and rules are about, where there are several.
+
+    Raises
+    ------
+    TypeError, ValueError, LookupError as `Path.index`; ValueError for an unknown criterion.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+    >>> path.compare([2, 3, 4])
+    squared loss of Salary
+    k                                    2           3           4
+    coefficient (Intercept)         -47.96      -71.46       13.92
+                Hits                 3.301       2.804       2.676
+                CRBI                0.6899      0.6825      0.6818
+                Division_W                                  -140.0
+                PutOuts                         0.2736      0.2735
+    fit         n                      263         263         263
+                k                        2           3           4
+                loss                 58263       55607       53177
+                deviance_ratio      0.4252      0.4514      0.4754
+    criterion   aic                3820.49     3810.21     3800.46
+                bic                3831.20     3824.50     3818.32
+    check       optimality      refit_swap  refit_swap  refit_swap
+                gap
+    >>> path.compare([5, "bic"]).loc["fit"].loc["deviance_ratio"].astype(float).round(3).tolist()
+    [0.491, 0.509]
+    """
+    criteria = _criteria(self, criteria)
+    at, labels = _chosen(self, models, within)
+    table = self.table.loc[at]
+    parts = {"coefficient": _coefficients(self, at, standardized), "fit": _fit_rows(self, table)}
+    if criteria:
+        scores = score_table(self).loc[at, criteria]
+        parts["criterion"] = scores.astype(object).T.set_axis(range(len(at)), axis=1)
+    parts["check"] = _check_rows(table)
+    out = Comparison(pd.concat(parts).astype(object))
+    out.index.names = [None, None]
+    out.columns = labels
+    about = f" of {self.meta.response}" if self.meta.response else ""
+    out.attrs["title"] = f"{self.loss} loss{about}" + (
+        f", coefficients are about {self.meta.about}" if self.meta.about else ""
+    )
+    return out
+
+
+def _coefficients(path, at, standardized):
+    """Coefficients of rows of the path by name; NaN where a model does not have the feature."""
+    chosen = [path.solutions[i] for i in at]
+    ever = np.unique(np.concatenate([s.support for s in chosen])).astype(int)
+    values = np.column_stack([path._coef(s, ever, standardized) for s in chosen])
+    for column, s in enumerate(chosen):
+        values[1 + np.flatnonzero(~np.isin(ever, s.support)), column] = np.nan
+    return pd.DataFrame(values, index=["(Intercept)", *(path.meta.names[j] for j in ever)])
+
+
+def _criteria(path, criteria):
+    """Names of criteria, checked; none for a loss without a likelihood."""
+    if isinstance(criteria, str) or not np.iterable(criteria):
+        raise TypeError(f"criteria={criteria!r} must be a list of names, such as ['aic', 'bic']")
+    if path.loss not in LIKELIHOOD:
+        return []
+    known = list(score_table(path, sigma2=1.0).columns)
+    for name in criteria:
+        if name not in known:
+            raise ValueError(
+                f"criteria: {name!r} is not known for the {path.loss} loss; choose among "
+                f"{', '.join(known)}"
+            )
+    return list(criteria)
+
+
+def _chosen(path, models, within):
+    """(rows of the path, labels of the columns) of the models asked for."""
+    if isinstance(models, (str, dict, Model)) or not np.iterable(models):
+        raise TypeError(f"models={models!r} must be a list of models, such as [3, 5, 'bic']")
+    models, extra = list(models), set(within) - {"slice", "lambda1", "lambda2"}
+    if extra:
+        raise TypeError(
+            f"compare takes slice=, lambda1= and lambda2= beside the models, got "
+            f"{sorted(extra)[0]}=; write a selector as a dict into the list, such as "
+            "{'index': 7}"
+        )
+    if not models:
+        raise ValueError("models=[] is empty; name models, such as [3, 5, 'bic']")
+    at = [_row(path, model, within) for model in models]
+    if all(_size(model) for model in models):
+        labels = pd.Index([int(model) for model in models], name="k")
+    else:
+        labels = pd.Index([_label(path, *pair) for pair in zip(models, at, strict=True)])
+    if not labels.is_unique:
+        twice = labels[labels.duplicated()][0]
+        raise ValueError(f"models={models!r} names {twice} more than once; leave one out")
+    return at, labels
+
+
+def _size(model):
+    return isinstance(model, (int, np.integer)) and not isinstance(model, bool)
+
+
+def _row(path, model, within):
+    """The row of the path that an entry of the list names."""
+    if isinstance(model, Model):
+        if model.path is not path:
+            raise ValueError(f"{model!r} is a model of another path; compare models of one path")
+        return model.index
+    return (
+        path.index(**{**within, **model})
+        if isinstance(model, dict)
+        else path.index(model, **within)
+    )
+
+
+def _label(path, model, i):
+    """The head of a column that is not named by a size alone."""
+    s = path.solutions[i]
+    size = f"k = {s.k}"
+    if isinstance(model, str):
+        return f"{model} ({size})"
+    if isinstance(model, Callable):
+        return f"{getattr(model, '__name__', 'rule')} ({size})"
+    if _size(model):
+        return size
+    several = len({other.slice for other in path.solutions}) > 1
+    where = f"slice {s.slice}, " if several else ""
+    on_grid = f"lambda0 = {s.lambda0:.4g}, " if path.meta.grid == "lambda0" else ""
+    return f"{where}{on_grid}{size}"
+
+
+def _fit_rows(path, table):
+    """What the models are and how well they fit: rows by name."""
+    shown = {"n": [path.n] * len(table), "k": list(table.k)}
+    if (table.n_nonzero != table.k).any():
+        shown["n_nonzero"] = list(table.n_nonzero)
+    for name in ("lambda0", "lambda1", "lambda2"):
+        if (table[name] > 0).any():
+            shown[name] = list(table[name])
+    shown["loss"] = list(table.loss)
+    if (table.objective != table.loss).any():
+        shown["objective"] = list(table.objective)
+    shown["deviance_ratio"] = list(table.deviance_ratio)
+    return pd.DataFrame(list(shown.values()), index=list(shown), dtype=object)
+
+
+def _check_rows(table):
+    """What was checked: rows by name."""
+    shown = {"optimality": list(table.optimality), "gap": list(table.gap)}
+    for name in ("status", "flags"):
+        if (table[name] != {"status": "converged", "flags": ""}[name]).any():
+            shown[name] = list(table[name])
+    return pd.DataFrame(list(shown.values()), index=list(shown), dtype=object)
+
+
+def _texts(part, name, row, digits):
+    """A row as texts of equal decimals."""
+    numbers = [
+        float(v)
+        for v in row
+        if isinstance(v, (int, float, np.number)) and np.isfinite(v) and v != 0
+    ]
+    own = part == "coefficient"  # features may have any name
+    if not own and name == "gap":  # less than 1e-9 is rounding
+        return ["" if pd.isna(v) else f"{v if abs(v) > 1e-9 else 0.0:.2g}" for v in row]
+    if not own and name.startswith("lambda"):
+        return ["" if pd.isna(v) else f"{v:.{digits}g}" for v in row]
+    if part == "criterion" and name != "df":
+        decimals = 4 if name == "r2_adjusted" else 2
+    elif not own and all(v == int(v) for v in numbers):
+        decimals = 0
+    else:
+        # as many as the largest needs, and two digits of the smallest
+        sizes = [np.floor(np.log10(abs(v))) for v in numbers] or [0.0]
+        decimals = int(max(digits - 1 - max(sizes), 1 - min(sizes), 0))
+        if decimals > digits + 4 or max(sizes) > 9:
+            return ["" if pd.isna(v) else f"{v:.{digits}g}" for v in row]
+    return [_text(v, decimals) for v in row]
+
+
+def _text(value, decimals=0):
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        return "" if np.isnan(value) else f"{value:.{decimals}f}"
+    return "" if pd.isna(value) else str(value)
+
+
+def _latex(text):
+    return "".join(LATEX.get(mark, mark) for mark in str(text))
+
+
+def _number(text):
+    """A cell in LaTeX, with the minus sign of numbers."""
+    return f"${text}$" if text.startswith("-") and text[1:2].isdigit() else _latex(text)
+
+
+def _written(text, buf):
+    if buf is None:
+        return text
+    if isinstance(buf, (str, PathLike)):
+        File(buf).write_text(text, encoding="utf-8")
+    else:
+        buf.write(text)
+    return None

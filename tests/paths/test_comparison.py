@@ -1,0 +1,294 @@
+"""Models side by side (`Path.compare`), sizes as selectors, and what `path.table` and `path.coef()`
+call their models; the oracles are least squares by NumPy, statsmodels, and tables made by hand.
+"""
+
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+
+import l0path
+
+RNG = np.random.default_rng(11)
+NAMES = ["a", "b", "c_1", "d|e", "n"]
+FRAME = pd.DataFrame(RNG.normal(size=(40, 5)), columns=NAMES)
+Y = pd.Series(
+    3 + 2 * FRAME["a"] - FRAME["d|e"] + 0.4 * FRAME["n"] + RNG.normal(size=40), name="yield"
+)
+PATH = l0path.fit(FRAME, Y)
+SLICES = l0path.fit(FRAME, Y, lambda2=[0.1, 0.01], max_k=3)
+GRID = l0path.fit(FRAME, Y, lambda0=[0.5, 0.05, 0.01])
+LABELS = ["u", "u", "v", "w", "w"]
+GROUPED = l0path.fit(FRAME, Y, groups=LABELS)
+
+
+def best_subset(k):
+    """(RSS, columns, coefficients) of the best k columns, by all subsets."""
+    X = FRAME.to_numpy()
+    fits = []
+    for columns in itertools.combinations(range(5), k):
+        Z = np.column_stack([np.ones(40), X[:, columns]])
+        beta, *_ = np.linalg.lstsq(Z, Y.to_numpy(), rcond=None)
+        fits.append((((Y - Z @ beta) ** 2).sum(), columns, beta))
+    return min(fits, key=lambda fit: fit[0])
+
+
+# -------------------- a size as a selector
+
+
+def test_a_number_is_a_size_in_every_method():
+    path = l0path.fit(FRAME, Y, k=[1, 3])  # index 1 is size 3: a number is no index
+    assert path.model(3).k == 3 and path.model(np.int64(1)).k == 1
+    assert path.index(3) == path.index(k=3) == 1
+    assert path.coef(3).equals(path.coef(k=3))
+    assert path.support(3).tolist() == list(best_subset(3)[1])
+    assert path.predict(FRAME, 3).equals(path.predict(FRAME, k=3))
+    assert path.summary(3).table.equals(path.summary(k=3).table)
+    assert path.alternatives(1).equals(path.alternatives(k=1))
+    assert path.score(FRAME, Y, 3).equals(path.score(FRAME, Y, k=3))
+    np.testing.assert_array_equal(path.refit(3).params, path.refit(k=3).params)
+    assert path.certify(1).model.k == 1
+
+
+def test_a_number_is_a_size_after_cross_validation():
+    cv = l0path.cv_fit(FRAME, Y, cv=4, random_state=0)
+    assert cv.index(2) == cv.index(k=2) and cv.model(2).k == 2 and cv.coef(2).size == 3
+    assert cv.held_out(2).tolist() == cv.held_out(k=2).tolist()
+
+
+def test_a_size_that_is_not_there_or_not_unique_is_an_error_as_k_is():
+    for path, size in ((PATH, 9), (SLICES, 2)):
+        with pytest.raises(LookupError) as by_place:
+            path.model(size)
+        with pytest.raises(LookupError) as by_name:
+            path.model(k=size)
+        assert str(by_place.value) == str(by_name.value)
+    assert SLICES.model(2, slice=1).slice == 1
+    with pytest.raises(TypeError, match="exactly one"):
+        PATH.model(2, k=2)
+    for bad in (True, 2.0, "best"):
+        with pytest.raises(ValueError, match=r"is not known.*a size \(5, or k=5\)"):
+            PATH.model(bad)
+
+
+def test_an_unknown_choice_after_cross_validation_names_min_and_1se_first():
+    cv = l0path.cv_fit(FRAME, Y, cv=4, random_state=0)
+    with pytest.raises(ValueError, match=r"which='best' is not known; choose 'min'.*'1se'.*bic"):
+        cv.model("best")
+    with pytest.raises(ValueError, match=r"which='best'.*'min'"):
+        l0path.L0RegressorCV(which="best", cv=3).fit(FRAME, Y)
+    assert cv.model("BIC").index == cv.path.index("bic")
+
+
+# -------------------- names in path.table, labels of path.coef()
+
+
+def test_the_table_says_which_features_are_in_which_model():
+    assert PATH.table.columns[-1] == "features"
+    for k, text in enumerate(PATH.table.features):
+        assert text == ", ".join(NAMES[j] for j in best_subset(k)[1])
+    forced = l0path.fit(FRAME, Y, always_include=["b"], max_k=1)
+    assert forced.table.features.tolist() == ["b", "a, b"]
+    sparse = l0path.fit(sp.csc_array(FRAME.to_numpy()), Y.to_numpy(), max_k=1)
+    assert sparse.table.features.tolist() == ["", "x0"]
+
+
+def test_with_groups_the_table_names_groups_and_terms():
+    for i, text in enumerate(GROUPED.table.features):
+        assert text == ", ".join(GROUPED.model(index=i).groups)
+    data = FRAME.assign(y=Y, site=np.tile(["p", "q", "r", "s"], 10))
+    path = l0path.fit("y ~ a + site", data)
+    assert path.table.features[2] == "a, site"
+
+
+def test_names_of_many_models_are_looked_up_once_each():
+    class Counting(list):
+        looked = 0
+
+        def __getitem__(self, j):
+            type(self).looked += 1
+            return super().__getitem__(j)
+
+    meta = PATH.meta
+    copy = l0path.Path(type(meta)(**{**vars(meta), "names": Counting(NAMES)}), PATH.solutions * 200)
+    assert len(copy.table) == 1200 and Counting.looked <= len(NAMES)
+    assert copy.table.features[5] == ", ".join(NAMES)
+
+
+def test_columns_of_all_coefficients_are_sizes_slices_or_rows():
+    three = l0path.fit(FRAME, Y, k=[1, 3]).coef()
+    assert three.columns.tolist() == [1, 3] and three.columns.name == "k"
+    np.testing.assert_allclose(
+        three[3].to_numpy()[np.flatnonzero(three[3])], best_subset(3)[2], rtol=1e-9
+    )
+    both = SLICES.coef()
+    assert both.columns.names == ["slice", "k"]
+    assert both.columns.tolist() == [(s, k) for s in (0, 1) for k in range(4)]
+    assert (
+        both[1, 2].to_dict() == SLICES.coef(2, slice=1).reindex(both.index, fill_value=0).to_dict()
+    )
+    assert GRID.coef().columns.name == "index" and GRID.coef().columns.tolist() == [0, 1, 2]
+    assert PATH.coef(full=True, standardized=True).shape == (6, 6)
+
+
+# -------------------- compare
+
+
+def test_models_side_by_side_against_least_squares_and_statsmodels():
+    table = PATH.compare([1, 3, 5])
+    assert isinstance(table, pd.DataFrame) and table.columns.tolist() == [1, 3, 5]
+    for k in (1, 3, 5):
+        rss, columns, beta = best_subset(k)
+        own = table[k]["coefficient"]
+        np.testing.assert_allclose(
+            own[["(Intercept)", *(NAMES[j] for j in columns)]].astype(float), beta, rtol=1e-9
+        )
+        assert own.drop(["(Intercept)", *(NAMES[j] for j in columns)]).isna().all()
+        ols = sm.OLS(Y, sm.add_constant(FRAME.iloc[:, list(columns)])).fit()
+        assert table[k]["fit", "n"] == 40 and table[k]["fit", "k"] == k
+        assert table[k]["fit", "loss"] == pytest.approx(rss / 80)
+        assert table[k]["fit", "deviance_ratio"] == pytest.approx(ols.rsquared)
+        assert table[k]["criterion", "aic"] == pytest.approx(ols.aic)
+        assert table[k]["criterion", "bic"] == pytest.approx(ols.bic)
+        assert table[k]["check", "optimality"] == PATH.model(k).optimality
+    # a feature called "n" is not the number of observations
+    assert table.loc[("coefficient", "n"), 5] == PATH.coef(5)["n"]
+    assert "objective" not in table.loc["fit"].index  # it is the loss here
+    assert "gap" in table.loc["check"].index and "gap" not in table.to_latex()  # no bound
+
+
+def test_the_printed_table_by_hand():
+    X = pd.DataFrame({"u": [0.0, 0, 1, 1], "v_1": [0.0, 1, 0, 1]})
+    table = l0path.fit(X, [1.1, 1.4, 2.9, 3.6], certify=True).compare([1, 2], criteria=())
+    # 1 + 2 u + v / 2 and residuals of 0.1; without v the intercept is 1.25, residuals 0.15 and 0.35
+    assert [line.split() for line in repr(table).split("\n")] == [
+        ["squared", "loss"],
+        ["k", "1", "2"],
+        ["coefficient", "(Intercept)", "1.250", "1.000"],
+        ["u", "2.000", "2.000"],
+        ["v_1", "0.5000"],
+        ["fit", "n", "4", "4"],
+        ["k", "1", "2"],
+        ["loss", "0.03625", "0.00500"],
+        ["deviance_ratio", "0.9324", "0.9907"],
+        ["check", "optimality", "global", "global"],
+        ["gap", "0", "0"],
+    ]
+    assert table.to_markdown().split("\n") == [
+        "|  | k = 1 | k = 2 |",
+        "| :--- | ---: | ---: |",
+        "| (Intercept) | 1.250 | 1.000 |",
+        "| u | 2.000 | 2.000 |",
+        "| v_1 |  | 0.5000 |",
+        "| observations | 4 | 4 |",
+        "| k | 1 | 2 |",
+        "| loss | 0.03625 | 0.00500 |",
+        "| deviance ratio | 0.9324 | 0.9907 |",
+        "| optimality | global | global |",
+        "| gap | 0 | 0 |",
+    ]
+    assert table.to_latex().split("\n") == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r" & k = 1 & k = 2 \\",
+        r"\midrule",
+        r"(Intercept) & 1.250 & 1.000 \\",
+        r"u & 2.000 & 2.000 \\",
+        r"v\_1 &  & 0.5000 \\",
+        r"\midrule",
+        r"observations & 4 & 4 \\",
+        r"k & 1 & 2 \\",
+        r"loss & 0.03625 & 0.00500 \\",
+        r"deviance ratio & 0.9324 & 0.9907 \\",
+        r"\midrule",
+        r"optimality & global & global \\",
+        r"gap & 0 & 0 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        "",
+    ]
+
+
+def test_what_is_written_and_shown(tmp_path):
+    table = PATH.compare([3, 5], standardized=True)
+    assert table.to_latex(tmp_path / "t.tex", caption="Two models", label="tab:two") is None
+    text = (tmp_path / "t.tex").read_text(encoding="utf-8")
+    assert r"\caption{Two models}" in text and r"\label{tab:two}" in text and "$-" in text
+    with open(tmp_path / "t.md", "w", encoding="utf-8") as file:
+        table.to_markdown(file, digits=2)
+    assert "d\\|e" in (tmp_path / "t.md").read_text(encoding="utf-8")
+    html = table._repr_html_()
+    assert (
+        "squared loss of yield" in html
+        and html.count("<th>a</th>") == 1
+        and "nan" not in html.lower()
+    )
+    assert table.loc["coefficient", 5]["a"] == PATH.coef(5, standardized=True)["a"]
+    again = pickle.loads(pickle.dumps(table))
+    assert repr(again) == repr(table)
+    assert type(table.loc["fit"]) is type(table.T) is pd.DataFrame
+    with pytest.raises(ValueError, match="digits=0"):
+        table.to_latex(digits=0)
+
+
+def test_models_by_rules_selectors_and_slices():
+    table = PATH.compare([2, "bic", {"k": 4}, PATH.model(5)])
+    bic = PATH.model("bic").k
+    assert table.columns.tolist() == ["k = 2", f"bic (k = {bic})", "k = 4", "k = 5"]
+    one = SLICES.compare([1, 2], slice=1)
+    assert one.columns.tolist() == [1, 2] and (one.loc["fit"].loc["lambda2"] == 0.01).all()
+    assert (one.loc["fit"].loc["objective"] > one.loc["fit"].loc["loss"]).all()
+    two = SLICES.compare([{"k": 2, "slice": 0}, SLICES.model(2, slice=1)])
+    assert two.columns.tolist() == ["slice 0, k = 2", "slice 1, k = 2"]
+    for column, s in zip(two, (0, 1), strict=True):
+        own = two[column]["coefficient"].dropna()
+        assert own.to_dict() == SLICES.coef(2, slice=s).to_dict()
+    grid = GRID.compare([{"index": 0}, {"lambda0": 0.01}])
+    assert grid.loc["fit"].loc["lambda0"].tolist() == [0.5, 0.01]
+    grouped = GROUPED.compare([1, 3])
+    assert grouped.loc["fit"].loc["n_nonzero"].tolist() == [2, 5]
+
+
+def test_a_classification_says_what_its_coefficients_are_about_and_huber_has_no_criteria():
+    y = np.where(Y + RNG.normal(size=40) > 3, "yes", "no")
+    path = l0path.fit(FRAME, y, loss="logistic", max_k=2)
+    table = path.compare([1, 2])
+    assert repr(table).startswith("logistic loss, coefficients are about P(y = 'yes')")
+    k2 = path.support(2)
+    logit = sm.Logit(y == "yes", sm.add_constant(FRAME.iloc[:, k2])).fit(disp=0)
+    np.testing.assert_allclose(
+        table[2]["coefficient"].dropna().astype(float), logit.params, rtol=1e-5
+    )
+    assert table[2]["criterion", "bic"] == pytest.approx(logit.bic)
+    huber = l0path.fit(FRAME, Y, loss="huber", delta=1.0, max_k=2).compare([1, 2])
+    assert huber.index.get_level_values(0).unique().tolist() == ["coefficient", "fit", "check"]
+
+
+@pytest.mark.parametrize(
+    "models, options, error, message",
+    [
+        (3, {}, TypeError, r"models=3 must be a list"),
+        ("bic", {}, TypeError, r"models='bic' must be a list"),
+        ([], {}, ValueError, r"models=\[\] is empty"),
+        ([2, 2], {}, ValueError, "names 2 more than once"),
+        ([2, 99], {}, LookupError, "k=99 is not on the path"),
+        ([2, "best"], {}, ValueError, "'best' is not known"),
+        ([2, SLICES.model(index=0)], {}, ValueError, "another path"),
+        ([2], {"index": 7}, TypeError, "got index"),
+        ([2], {"criteria": "bic"}, TypeError, "criteria='bic' must be a list"),
+        ([2], {"criteria": ["dic"]}, ValueError, "'dic' is not known.*aic"),
+        ([{"k": 2, "index": 2}], {}, TypeError, "exactly one"),
+    ],
+)
+def test_bad_input_of_compare(models, options, error, message):
+    with pytest.raises(error, match=message):
+        PATH.compare(models, **options)
+
+
+def test_sizes_of_several_slices_need_one():
+    with pytest.raises(LookupError, match="needs one slice"):
+        SLICES.compare([1, 2])
