@@ -492,8 +492,8 @@ class _Run:
             groups = None if groups is None else engine.model
             compare_all(self.model, engine.store, *shrinkage, self.clock.poll, groups)
             best = engine.store.fits.get(1)
-            if best is not None and best is not held:
-                checked = engine.store.optimality(1, Optimality.UNVERIFIED)
+            if best is not held or engine.store.compared is not None:
+                checked = engine.store.optimality(1, engine.optimality(1))
                 listener(1, best, checked, float("nan"))
         except Stop as stop:
             self.end = str(stop)
