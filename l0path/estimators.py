@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import joblib
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
@@ -29,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory, validate_dat
 from .core.arguments import number
 from .core.types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
-from .engine.inputs import sample_weights
+from .engine.inputs import refuse_shares, sample_weights
 from .engine.plan import _numbers, default_max_k
 from .errors import ConvergenceWarning, refuse_masked
 from .fitting import fit
@@ -142,6 +143,8 @@ class _Selected(SelectorMixin, BaseEstimator):
             )
         for name, value in (("X", X), ("y", y), ("sample_weight", sample_weight)):
             refuse_masked(value, name)
+        if classes:
+            refuse_shares(y, self.loss)
         X, y = _checked(
             self, X, y, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes
         )
@@ -177,6 +180,47 @@ class _Selected(SelectorMixin, BaseEstimator):
             "feature_names": getattr(self, "feature_names_in_", None),
         }
 
+    def _with_offset(self, X, arguments):
+        """The arguments of the path with the column of X that `offset` names as offset, and that
+        column left out of the search; sets offset_index_, None without.
+        """
+        self.offset_index_ = self._offset_index(X.shape[1])
+        if self.offset_index_ is None:
+            return arguments
+        exclude = arguments["exclude"]
+        if exclude is None or isinstance(exclude, (str, int, np.integer)):
+            exclude = [] if exclude is None else [exclude]
+        exclude = list(exclude)
+        if exclude and all(isinstance(v, (bool, np.bool_)) for v in exclude):
+            exclude = np.flatnonzero(exclude).tolist()
+        return arguments | {
+            "offset": self._offset(X),
+            "exclude": [*exclude, self.offset_index_],
+        }
+
+    def _offset_index(self, p):
+        """The place of the column that `offset` names."""
+        offset, names = self.offset, list(getattr(self, "feature_names_in_", []))
+        if offset is None:
+            return None
+        if isinstance(offset, str) and offset in names:
+            return names.index(offset)
+        if isinstance(offset, (int, np.integer)) and not isinstance(offset, bool):
+            if -p <= offset < p:
+                return int(offset) % p
+        given = repr(offset) if np.isscalar(offset) else f"a {type(offset).__name__}"
+        raise ValueError(
+            f"offset={given} must be the name of a column of the DataFrame X, or the number of "
+            f"a column of X (0 to {p - 1}); an offset given by row goes into a column of X"
+        )
+
+    def _offset(self, X):
+        """(n,) the column of X that is the offset; None without."""
+        if self.offset_index_ is None:
+            return None
+        column = X[:, [self.offset_index_]]
+        return np.asarray(column.toarray() if sp.issparse(column) else column).ravel()
+
     def _take(self, path, index):
         """The fitted attributes."""
         self.path_, self.model_ = path, path.model(index=index)
@@ -199,7 +243,7 @@ class _Selected(SelectorMixin, BaseEstimator):
     def _predict(self, X, type):
         check_is_fitted(self)
         X = _checked(self, X, reset=False)
-        return self.path_.predict(X, index=self.model_.index, type=type)
+        return self.path_.predict(X, index=self.model_.index, type=type, offset=self._offset(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -275,7 +319,7 @@ class _OneModel(_Selected):
         TimeoutError where time_limit ends before the first model.
         """
         X, y, sample_weight = self._data(X, y, sample_weight)
-        arguments = self._arguments(PASSED)
+        arguments = self._with_offset(X, self._arguments(PASSED))
         for name in ("lambda1", "lambda2"):
             arguments[name] = number(arguments[name], name)
         arguments["max_k"] = self._length(X, sample_weight)
@@ -356,7 +400,7 @@ class _BestModel(_Selected):
             groups_cv=groups,
             max_k=max_k,
             n_jobs=self.n_jobs,
-            **self._arguments(PASSED_CV),
+            **self._with_offset(X, self._arguments(PASSED_CV)),
         )
         return self._take(self.cv_.path, self.cv_.index(self.which))
 
@@ -427,6 +471,10 @@ class L0Regressor(_Regressor, _OneModel):
     max_k : largest size of the path. None: k; with memory=, which serves every k, min(p, n_eff //
         2, 100) or k if that is more. A longer path may hold a better model of size k, because its
         models are improved from both sides.
+    offset : None, or a column of X, by name (of a DataFrame) or number, that is added to the linear
+        predictor: the logarithm of an exposure, for rates. It is no feature: never chosen, 0 in
+        coef_. As a column it goes with its rows through pipelines and searches; transformers before
+        must pass it through unchanged. `offset_index_` is its place in X.
     memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k
         solves one path per training set, whatever the number of sizes. Each fit still reads its
         training set to recognise it, so where only k is searched `L0RegressorCV` is faster. A path
@@ -476,6 +524,7 @@ class L0Regressor(_Regressor, _OneModel):
         exclude: Columns | None = None,
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
+        offset: str | int | None = None,
         delta: float | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
@@ -541,6 +590,7 @@ class L0Classifier(_Classifier, _OneModel):
         exclude: Columns | None = None,
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
+        offset: str | int | None = None,
         gamma: float = 0.25,
         tol: float = 1e-8,
         max_iter: int = 1000,
@@ -609,6 +659,7 @@ class L0RegressorCV(_Regressor, _BestModel):
         exclude: Columns | None = None,
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
+        offset: str | int | None = None,
         delta: float | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
@@ -668,6 +719,7 @@ class L0ClassifierCV(_Classifier, _BestModel):
         exclude: Columns | None = None,
         penalty_factor: ArrayLike | None = None,
         groups: Sequence | dict | None = None,
+        offset: str | int | None = None,
         gamma: float = 0.25,
         tol: float = 1e-8,
         max_iter: int = 1000,

@@ -30,8 +30,7 @@ def bare(fit: Callable[P, Path]) -> Callable[P, Path]:
 
     @wraps(fit)
     def call(X, y=None, *more, **arguments):
-        if isinstance(X, str):
-            X, y, arguments = formula.opened(X, y, arguments)
+        X, y, arguments = formula.at_the_door(X, y, arguments)
         path = fit(X, y, *more, **arguments)
         path._source.extra.pop("model", None)
         return path
@@ -131,7 +130,8 @@ def fit(
     k : a size or list of sizes to keep; max_k : largest size, default min(p, n_eff // 2, 100).
     fit_intercept, standardize : bool. The intercept is never penalised nor counted.
     sample_weight : (n,) >= 0; a weight of 2 is a row twice, 0 is no row. class_weight : "balanced"
-        or {label: weight}. offset : (n,) added to the linear predictor.
+        or {label: weight}. offset : (n,) added to the linear predictor, or the name of a column of
+        the DataFrame X, which then is no feature and is found by its name in new rows.
     lower, upper : bounds in the user's units: scalar, (p,) or {name: bound}; must contain 0 except
         for forced columns.
     always_include, exclude : columns (names, indices or mask) in every model, or in none.
@@ -185,7 +185,9 @@ def fit(
         name the lower terms in always_include= where that matters.
     Rows with missing values in columns that are used are dropped: `path.n_dropped`, `path.notes`.
     sample_weight, offset (groups_cv, fold ids) have one value per row of data before, or name a
-    column. "- 1" or "+ 0" means fit_intercept=False, and no other value is then taken. Levels,
+    column. A term offset(expression), as offset(np.log(exposure)), is added to the linear predictor
+    with the coefficient 1, there and in predictions; several add up. "- 1" or "+ 0" means
+    fit_intercept=False, and no other value is then taken. Levels,
     knots and centres are those of the rows used, and new rows are coded by them.
 
     Returns
@@ -276,5 +278,6 @@ def fit(
             check_columns=True,
             certify=bool(certify),
             formula=encoding,
+            offset_name=X.offset if isinstance(X, formula.Encoded) else None,
             pilot=loss == "huber" and delta is None,
         )

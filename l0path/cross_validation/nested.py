@@ -159,22 +159,16 @@ def nested_cv(
     >>> l0path.nested_cv(X, y, outer=3, cv=5, which="1se", max_k=4, random_state=1).table.k.tolist()
     [2, 2, 3]
     """
-    if isinstance(X, str):
-        X, y, arguments = formula.opened(
-            X,
-            y,
-            {
-                **arguments,
-                "outer": outer,
-                "groups_cv": groups_cv,
-                "sample_weight": sample_weight,
-                "offset": offset,
-            },
-        )
-        outer, groups_cv, sample_weight, offset = (
-            arguments.pop(name) for name in ("outer", "groups_cv", "sample_weight", "offset")
-        )
-    same_index(X=X, y=y, outer=outer, groups_cv=groups_cv)
+    by_row = {
+        "outer": outer,
+        "groups_cv": groups_cv,
+        "sample_weight": sample_weight,
+        "offset": offset,
+    }
+    X, y, arguments = formula.at_the_door(X, y, {**arguments, **by_row})
+    outer, groups_cv, sample_weight, offset = map(arguments.pop, by_row)
+    table = X.X if isinstance(X, formula.Encoded) else X
+    same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)
     loss = canonical_name(arguments.get("loss", "squared"), exact=True)
     metric = metric_of(scoring, loss)
     _check_inner(cv)
@@ -211,7 +205,7 @@ def nested_cv(
         make_splits,
         outer,
         data,
-        X.X if isinstance(X, formula.Encoded) else X,
+        table,
         groups_cv=groups_cv,
         n_repeats=n_repeats,
         seed=seed,

@@ -137,10 +137,10 @@ def cv_fit(
     >>> l0path.cv_fit(X, y, cv=5, max_k=4, random_state=1).model("1se").support
     array([2, 7])
     """
-    if isinstance(X, str):
-        X, y, arguments = formula.opened(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
-        cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
-    same_index(X=X, y=y, cv=cv, groups_cv=groups_cv)
+    X, y, arguments = formula.at_the_door(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
+    cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
+    table = X.X if isinstance(X, formula.Encoded) else X
+    same_index(X=table, y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
     metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared"), exact=True))
     if n_jobs is not None and (
@@ -172,7 +172,7 @@ def cv_fit(
     splits = make_splits(
         cv,
         data,
-        X.X if isinstance(X, formula.Encoded) else X,
+        table,
         groups_cv=groups_cv,
         n_repeats=n_repeats,
         seed=seed,

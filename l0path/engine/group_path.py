@@ -128,9 +128,9 @@ class GroupPath:
         are made of Gram matrices, do not see them (see `working_set.SupportPath`).
         """
         own, model, store = self.model, self.model.model, self.store
-        if self.apart or not model.faint(own.lambda2):
-            return
-        if model.near is None and not model.look_for_near():
+        known = 0 if not self.apart else model.near.size
+        found = model.faint(own.lambda2) and (model.look_for_near() or model.near is not None)
+        if not found or model.near.size == known:
             return
         self.apart, own.exact, self.verified = True, False, {}
         self.mover = GroupMover(own, self.scale, self.settings)

@@ -21,8 +21,18 @@ LARGEST = (
 )
 
 
+# how successes out of several trials are written
+BY_OUTCOME = (
+    "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
+    "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
+    "loss='logistic', sample_weight=np.concatenate([successes, failures]))"
+)
+
+
 def response(y, n, loss, pos_label=None):
     """(y float64 (n,), classes or None, notes): classes become -1 / 1, `pos_label` 1."""
+    if loss in CLASSIFICATION:
+        refuse_shares(y, loss)
     series = _complete(y, n)
     if loss in CLASSIFICATION:
         return _labels(series, loss, pos_label)
@@ -31,6 +41,29 @@ def response(y, n, loss, pos_label=None):
             f"pos_label={pos_label!r} names a class, but loss={loss!r} takes numbers; leave it out"
         )
     return _numbers(series, loss)
+
+
+def refuse_shares(y, loss):
+    """Refuse counts of successes and failures, and proportions, where classes are needed."""
+    if isinstance(y, pd.DataFrame):
+        shape, values = y.shape, y.iloc[:, 0] if y.shape[1] == 1 else None
+    else:
+        values = y if isinstance(y, pd.Series) else np.asarray(y)
+        shape = values.shape
+    if len(shape) == 2 and shape[1] == 2:
+        raise ValueError(
+            f"y has 2 columns; if they count successes and failures, {BY_OUTCOME}. loss={loss!r} "
+            "takes one label per row"
+        )
+    if values is None or not pd.api.types.is_float_dtype(values.dtype):
+        return
+    values = np.asarray(pd.Series(values).to_numpy(dtype=np.float64, na_value=np.nan))
+    inside = values[(values > 0) & (values < 1)]
+    if inside.size and ((values >= 0) & (values <= 1) | np.isnan(values)).all():
+        raise ValueError(
+            f"y holds proportions, such as {inside[0]:.4g}, and loss={loss!r} takes two classes; "
+            f"{BY_OUTCOME}. If these numbers are labels of classes, pass y.astype(str)"
+        )
 
 
 def coded(y, n, loss, classes):
@@ -465,14 +498,14 @@ def constant_notes(data, problem):
     ]
 
 
-def again(path, X, y):
-    """Data for a loaded path from X and y given anew; weights and offset of the fit are not stored,
-    so such paths need a new fit.
+def again(path, X, y, offset=None):
+    """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
+    table held, are not stored, so such paths need a new fit.
     """
     meta = path.meta
     if isinstance(meta.names, Derived) or meta.formula is not None:
         X, _ = path._new_design(X)
-    if meta.has_offset or meta.weighted:
+    if (meta.has_offset and offset is None) or meta.weighted:
         raise ValueError(
             "the path was fitted with an offset or weights, which a path file does not hold; fit "
             "again to use this method"
@@ -486,7 +519,7 @@ def again(path, X, y):
         standardize=meta.standardize,
         sample_weight=None,
         class_weight=None,
-        offset=None,
+        offset=offset,
         lower=meta.lower,
         upper=meta.upper,
         always_include=meta.forced,

@@ -103,11 +103,13 @@ def solve(
     clock=None,
     certify=False,
     formula=None,
+    offset_name=None,
     pilot=False,
 ):
     """Run a plan on all rows, or on a training set `keep` (n,): the Path. slices: (lambda1,
     lambda2) pairs of an earlier fit; known: AllRows of it; certify: lower bounds too.
-    formula: what X was made by. pilot: the threshold of the Huber loss is to be found first.
+    formula: what X was made by; offset_name: the column of the user's table that is the offset.
+    pilot: the threshold of the Huber loss is to be found first.
 
     The model on the working columns stays in the path's source for who wants its products; who does
     not takes it off, because it holds Gram rows over all columns.
@@ -125,7 +127,7 @@ def solve(
             usable[pairs[:, 0]] = False
             problem = replace(problem, usable=usable)
         run = _Run(data, problem, plan, keep, notes, on_solution, progress, clock)
-        run.formula = formula
+        run.formula, run.offset_name = formula, offset_name
         run.prepare(slices)
         if certify and hasattr(run.model, "seen"):
             run.model.seen = {}
@@ -230,7 +232,8 @@ class _Run:
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
         self.solutions, self.rounds, self.end, self.torn, self.engine = [], [], "", False, None
-        self.formula, self.unbounded = None, []  # notes on bounds that there are none
+        self.formula = self.offset_name = None
+        self.unbounded = []  # notes on bounds that there are none
         self.separated, self.passed = None, []  # (k, fit) where sizes end; texts on those passed
         self.weights = row_weights(data, keep)
 
@@ -787,7 +790,9 @@ class _Run:
             penalty=terms,
             algorithm=type(self.plan.settings).__name__,
             grid=self.plan.grid,
-            has_offset=data.offset is not None,
+            has_offset=data.offset is not None
+            and (self.formula is None or self.formula.other_offset or not self.formula.offsets),
+            offset_name=self.offset_name,
             weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
             by_name=by_name,
             response=response,

@@ -207,8 +207,9 @@ class SupportPath:
         """
         model, store = self.model, self.store
         gram = model if model.problem.quadratic else model.flat()
-        found = gram.near is not None or (gram.faint(self.lambda2) and gram.look_for_near())
-        if self.apart or not (found and gram.faint(self.lambda2)):
+        known = 0 if not self.apart else gram.near.size
+        found = gram.faint(self.lambda2) and (gram.look_for_near() or gram.near is not None)
+        if not found or gram.near.size == known:
             return False
         model.near, self.claim = gram.near, Optimality.REFIT_SWAP_M
         self.apart, self.exact, self.verified = True, False, {}

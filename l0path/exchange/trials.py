@@ -13,8 +13,8 @@ refit.
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import mean_loss, slope
-from ..working_set.newton import dual_bound, predictor
+from ..problem.losses import fenchel_gap, mean_loss, slope
+from ..working_set.newton import predictor
 from .table import COLLINEAR
 
 # what an exchange may promise and still be asked for its bound: the Hessian may be that of a fit
@@ -23,6 +23,8 @@ SAFETY = 3.0
 TRIES = 6  # chord steps after which an exchange that is not refuted is taken for better
 MOST = 40  # those after which an exchange is left to a refit that no bound has refuted yet
 CLOSING = 12  # chord steps that bring the exchange taken to its optimum
+DRAWN_BACK = 4  # chord steps for a dual point within its domain
+SECANTS = 4  # steps from which the next one learns
 SETTLED = 1e-12  # share of F that descent may still promise there
 
 
@@ -68,7 +70,8 @@ def attempt(
     """
     k, n = b.size, y.size
     x, u, r, z, g = np.empty(k + 1), np.zeros(k), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k)
-    eta, slopes, ahead = np.empty(n), np.empty(n), np.empty(n)
+    end, move, secants = np.empty(k + 1), np.empty(k + 1), np.empty((2 * SECANTS + 3, k + 2))
+    eta, slopes, ahead, dual = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     found, lowest, level_found = -1, target, b0
     for e in range(out.size):
         i, j = out[e], into[e]
@@ -100,25 +103,32 @@ def attempt(
                 r,
             )
             promised = _direction(B, u, s, r, i, j, g0, total, z)
+            _learn(secants, r, g0, step)
             hopeless = F - SAFETY * promised > lowest
             last = step == MOST - 1 or (step >= TRIES - 1 and not hopeless)
             last = last or not F < np.inf  # where it overflows, only a refit can tell
             if hopeless and not proof:
                 break
-            if hopeless:
-                shift = -g0 / total if intercept else 0.0
-                _look_ahead(Z, S, j, z, shift, mean, eta, ahead)
-                more = 0.0
-                for l in range(k + 1):
-                    more += lambda2 * ((x[l] - z[l]) ** 2 - x[l] * x[l])
-                more += dual_bound(loss, y, weights, slopes, curvatures, eta, ahead, scale)
-                if F + more > lowest:
-                    break
+            if (
+                hopeless
+                and F
+                + _least_change(
+                    (loss, y, weights, eta, slopes),
+                    (Z, S, B, mean, scale, curvatures, lambda2),
+                    (i, j, u, s),
+                    (x, z, r),
+                    (g0, total if intercept else np.inf),
+                    (ahead, dual, end, move),
+                )
+                > lowest
+            ):
+                break
             if F < lowest or (last and any_below):
                 found, lowest, level_found = e, F, level
                 best[:] = x
                 break
-            level = _step(S, mean, intercept, g0, total, j, z, x, level)
+            shift = _accelerate(secants, B, u, s, i, j, total, step, z, g0 / total)
+            level = _step(S, mean, intercept, shift, j, z, x, level)
         if found >= 0 and any_below:
             break
     if found < 0:
@@ -127,7 +137,7 @@ def attempt(
     s = _foretell(b, lambda2, B, c, rows, index, diagonal, scale, i, j, x, u, g)
     x[:] = best
     F, promised = lowest, np.inf
-    for _step_number in range(CLOSING):
+    for step in range(CLOSING):
         F, g0 = _gradient(
             loss, y, weights, offset, Z, S, x, level, lambda2, intercept, mean, i, j, eta, slopes, r
         )
@@ -136,7 +146,9 @@ def attempt(
         best[:] = x
         if promised <= SETTLED * abs(F) or not promised < 0.5 * before:
             break
-        level = _step(S, mean, intercept, g0, total, j, z, x, level)
+        _learn(secants, r, g0, step)
+        shift = _accelerate(secants, B, u, s, i, j, total, step, z, g0 / total)
+        level = _step(S, mean, intercept, shift, j, z, x, level)
     reach = 0.0
     for m in range(n):
         reach = max(reach, abs(eta[m] - offset[m]))
@@ -144,9 +156,81 @@ def attempt(
 
 
 @njit
-def _look_ahead(Z, S, j, z, shift, mean, eta, ahead):
-    """Fill ahead (n,) with the predictor after the chord step -z (k + 1,) from eta, whose intercept
-    moves by `shift` and by the means.
+def _least_change(rows, table, exchange, step, level, work):
+    """What no descent on the support after an exchange falls below, less F here; -inf where no
+    bound was found. Changes r of `step`.
+
+    rows: loss, y, weights, eta, slopes (n,) here; table: Z, S, B, mean, scale, curvatures, lambda2;
+    exchange: position dropped, column added, its u and s; step: x, the chord step z, r (k + 1,);
+    level: derivative in the intercept, sum of the curvatures (inf without an intercept); work: two
+    arrays (n,) and two (k + 1,).
+
+    The dual point slopes + scale curvatures d, with d the change of the predictor after the chord
+    step, has X'dual = -2 lambda2 (x - z) on the support. Rows whose curvature was much larger than
+    it is here leave the domain of the conjugate with it: they are drawn back towards their slopes,
+    and a further chord step takes up what that leaves of the equation.
+    """
+    loss, y, weights, eta, slopes = rows
+    Z, S, B, mean, scale, curvatures, lambda2 = table
+    i, j, u, s = exchange
+    x, z, r = step
+    left, total = level
+    ahead, dual, end, move = work
+    k, n = S.size, y.size
+    end[:] = x
+    move[:] = z
+    ahead[:] = eta
+    dual[:] = slopes
+    for _round in range(DRAWN_BACK):
+        for m in range(n):
+            dual[m] -= scale * curvatures[m] * ahead[m]
+        _look_ahead(Z, S, j, move, -left / total, mean, ahead)
+        change, left, moved = 0.0, 0.0, 0
+        for l in range(k + 1):
+            end[l] -= move[l]
+            change += lambda2 * (end[l] * end[l] - x[l] * x[l])
+            r[l] = 0.0
+        for m in range(n):
+            dual[m] += scale * curvatures[m] * ahead[m]
+            w = weights[m]
+            if w == 0.0:
+                continue
+            inverse = 1.0 / w
+            gap = fenchel_gap(loss, y[m], eta[m], slopes[m] * inverse, dual[m] * inverse)
+            if gap < np.inf:
+                change += dual[m] * (ahead[m] - eta[m]) - w * gap
+                continue
+            moved += 1
+            away = slopes[m] - dual[m]
+            away += _drawn_back(loss, y[m], eta[m], slopes[m] / w, -away / w) * w
+            dual[m] += away
+            left += away
+            for l in range(k + 1):
+                at = S[l] if l < k else j
+                if l != i and at >= 0:
+                    r[l] += away * (Z[at, m] - mean[at])
+        if moved == 0:
+            return change
+        if moved > 0.1 * n:
+            break
+        _direction(B, u, s, r, i, j, left, total, move)
+    return -np.inf
+
+
+@njit
+def _drawn_back(loss, y, eta, at, step):
+    """A share of `step` with which the slope `at` stays within the domain of the conjugate."""
+    for _halving in range(10):
+        step *= 0.5
+        if fenchel_gap(loss, y, eta, at, at + step) < np.inf:
+            return 0.5 * step
+    return 0.0
+
+
+@njit
+def _look_ahead(Z, S, j, z, shift, mean, eta):
+    """Move the predictor eta (n,) by the chord step -z (k + 1,), whose intercept moves by `shift`
+    and by the means.
     """
     k = S.size
     for l in range(k + 1):
@@ -154,23 +238,80 @@ def _look_ahead(Z, S, j, z, shift, mean, eta, ahead):
         if at >= 0:
             shift += mean[at] * z[l]
     for m in range(eta.size):
-        ahead[m] = eta[m] + shift
+        eta[m] += shift
     for l in range(k + 1):
         at = S[l] if l < k else j
         if at >= 0 and z[l] != 0.0:
             column, t = Z[at], z[l]
             for m in range(eta.size):
-                ahead[m] -= t * column[m]
+                eta[m] -= t * column[m]
 
 
 @njit
-def _step(S, mean, intercept, g0, total, j, z, x, level):
-    """Take the chord step x - z; returns the intercept after it."""
+def _learn(secants, r, g0, step):
+    """Keep the change of the gradient (r (k + 1,), g0) since the step before. Rows of secants: the
+    last SECANTS steps, what they changed, then the last step, the gradient there, and room.
+    """
+    k = r.size
+    steps, changes, last = secants[:SECANTS], secants[SECANTS : 2 * SECANTS], secants[-3:]
+    at = (step - 1) % SECANTS
+    for l in range(k + 1):
+        here = r[l] if l < k else g0
+        if step > 0:
+            steps[at, l] = last[0, l]
+            changes[at, l] = here - last[1, l]
+        last[1, l] = here
+
+
+@njit
+def _accelerate(secants, B, u, s, i, j, total, step, z, shift):
+    """Turn the chord step -z (k + 1,), -shift of the intercept, into that of limited-memory BFGS,
+    whose first inverse Hessian is that of the chord step (Nocedal, Math. Comp. 35, 1980): chord
+    steps converge linearly, these faster. Returns the new shift.
+    """
+    k = z.size
+    steps, changes, last = secants[:SECANTS], secants[SECANTS : 2 * SECANTS], secants[-3:]
+    q, share = last[2], np.zeros(SECANTS)
+    oldest = max(step - SECANTS, 0)
+    q[:] = last[1]
+    for back in range(step - oldest):
+        at = (step - 1 - back) % SECANTS
+        curved = 0.0
+        for l in range(k + 1):
+            curved += steps[at, l] * changes[at, l]
+            share[at] += steps[at, l] * q[l]
+        share[at] = share[at] / curved if curved > 0.0 else 0.0
+        for l in range(k + 1):
+            q[l] -= share[at] * changes[at, l]
+    if step > 0:
+        _direction(B, u, s, q[:k], i, j, q[k], total, z)
+        shift = q[k] / total
+    for number in range(oldest, step):
+        at = number % SECANTS
+        curved, along = 0.0, 0.0
+        for l in range(k + 1):
+            curved += steps[at, l] * changes[at, l]
+            along += changes[at, l] * (z[l] if l < k else shift)
+        if curved > 0.0:
+            for l in range(k + 1):
+                change = steps[at, l] * (share[at] - along / curved)
+                if l < k:
+                    z[l] += change
+                else:
+                    shift += change
+    for l in range(k + 1):
+        last[0, l] = -z[l] if l < k else -shift
+    return shift
+
+
+@njit
+def _step(S, mean, intercept, shift, j, z, x, level):
+    """Take the step -z, -shift of the intercept; returns the intercept after it."""
     k = S.size
     for l in range(k + 1):
         x[l] -= z[l]
     if intercept:
-        level -= g0 / total
+        level -= shift
         for l in range(k):
             level += mean[S[l]] * z[l]
         level += mean[j] * z[k] if j >= 0 else 0.0

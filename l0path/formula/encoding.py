@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from ..core.arguments import vector
 from .expressions import (
     calm,
     column_of,
@@ -34,12 +35,15 @@ ARITHMETIC = ("abs", "round", "min", "max")
 
 class Encoded(NamedTuple):
     """What a formula makes of rows: X (n, p) DataFrame, or sparse matrix where there are many
-    levels, without the intercept; `index` labels its rows.
+    levels, without the intercept; `index` labels its rows. offset: the column of the table that the
+    argument offset= named. A table without a formula (None) is one of these if offset= named one of
+    its columns, which X then lacks.
     """
 
     X: Any
     formula: Any
     index: Any
+    offset: str | None = None
 
 
 class Formula:
@@ -48,6 +52,9 @@ class Formula:
 
     `missing`: {column: how many rows lack it}, of the columns that cost rows. `kept`: mask of the
     rows of the data that were complete; in memory only.
+
+    `offsets`: the expressions inside its terms offset(...), whose sum is added to the linear
+    predictor; `other_offset`: whether the fit had another offset besides them.
 
     `example`: {column of the data: (a value of the fit, whether it is a category)}, in the place of
     columns that a prediction does not need.
@@ -80,6 +87,7 @@ class Formula:
         ) = text, list(columns), own, state, list(names), n_dropped, index, output
         self.terms, self._parsed, self._spec = [], None, None
         self.missing, self.kept, self.blanks, self.example = {}, None, [], {}
+        self.other_offset = False
 
     def __getstate__(self):
         return {
@@ -97,8 +105,8 @@ class Formula:
     # -------------------- what it says
 
     def parsed(self):
-        """(response's expression, terms of the right side, intercept: bool), checked; `.` stands
-        for the columns that the left side does not use.
+        """(response's expression, terms of the right side, intercept: bool, expressions of
+        offsets), checked; `.` stands for the columns that neither the left side nor an offset uses.
         """
         if self._parsed is None:
             self._parsed = parse(self.text, self.columns)
@@ -108,6 +116,7 @@ class Formula:
     intercept = property(
         lambda self: self.parsed()[2], doc="Whether the right side has an intercept."
     )
+    offsets = property(lambda self: self.parsed()[3], doc="Expressions inside offset(...).")
 
     def _factors(self):
         """Factors of the right side: expressions, and names of columns as (name,)."""
@@ -131,7 +140,7 @@ class Formula:
                 name
                 for factor in self._factors()
                 for name in (factor if isinstance(factor, tuple) else names_in(factor))
-            }
+            }.union(*map(names_in, self.offsets))
         )
         return [name for name in self.columns if name in names]
 
@@ -140,6 +149,7 @@ class Formula:
         return [
             *([] if self.left in self.columns else [self.left]),
             *(factor for factor in self._factors() if isinstance(factor, str)),
+            *self.offsets,
         ]
 
     def _direct(self):
@@ -176,6 +186,12 @@ class Formula:
                 name not in plain and (name in TRANSFORMS or hasattr(builtins, name))
             ):
                 continue
+            if name == "cbind" and self.left.startswith("cbind("):
+                raise ValueError(
+                    f"formula {self.text!r}: {self.left} counts successes and failures; give each "
+                    "outcome a row of data, y = 1 or y = 0, and name the column of its counts by "
+                    "sample_weight="
+                )
             if name in plain or (name not in frame.f_locals and name not in frame.f_globals):
                 shown = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
                 raise ValueError(
@@ -247,7 +263,8 @@ class Formula:
             }
             for term in self.parsed()[1]
         }
-        used, names, wanted = self.used(), set(), set(np.asarray(features).tolist())
+        used, wanted = self.used(), set(np.asarray(features).tolist())
+        names = set().union(*map(names_in, self.offsets))
         if not self.example or not {term for term, _ in self.terms} <= set(columns):
             return used
         for term, at in self.terms:
@@ -318,39 +335,60 @@ class Formula:
 
     def response(self, data):
         """The left side of complete rows: a Series."""
+        if self.left in data.columns:
+            return data[self.left]
+        value = self._computed(self.left, readied(data, self.used(left=True)), "left")
+        return pd.Series(value, index=data.index, name=self.left)
+
+    def offset(self, data):
+        """The sum (n,) of the terms offset(...) for complete rows; None without such terms."""
+        if not self.offsets:
+            return None
+        names, data = set().union(*map(names_in, self.offsets)), text_named(data)
+        rows = readied(data, [name for name in self.columns if name in names])
+        total = np.zeros(len(data))
+        for expression in self.offsets:
+            value = self._computed(expression, rows, "offset")
+            if value.dtype.kind not in "iufb" or value.shape != total.shape:
+                raise ValueError(
+                    f"formula {self.text!r}: offset({expression}) is not a number for each row; "
+                    "an offset is a column of numbers, such as the logarithm of an exposure"
+                )
+            bad = np.flatnonzero(~np.isfinite(value.astype(np.float64)))
+            if bad.size:
+                raise ValueError(
+                    f"formula {self.text!r}: offset({expression}) is not finite in {bad.size} of "
+                    f"{len(data)} rows, the first at position {bad[0]}; leave those rows out (an "
+                    "exposure must be above 0 for its logarithm)"
+                )
+            total += value
+        return total
+
+    def _computed(self, expression, rows, side):
+        """The values (n,) of an expression of the left side, or of an offset."""
         from formulaic.transforms import TRANSFORMS
         from formulaic.utils.stateful_transforms import stateful_eval
 
-        if self.left in data.columns:
-            return data[self.left]
-        learned, session = (
-            self.state.setdefault("left", {}) if self.state else {},
-            self._session(left=True),
-        )
+        if expression.strip("`") in rows.columns:
+            return rows[expression.strip("`")].to_numpy()
+        learned = self.state.setdefault(side, {}) if self.state else {}
+        known = {**TRANSFORMS, **self._session(left=side == "left"), **rows}
         try:
             with np.errstate(**QUIET):
-                value = stateful_eval(
-                    self.left,
-                    {**TRANSFORMS, **session, **readied(data, self.used(left=True))},
-                    {},
-                    learned,
-                    None,
-                )
+                value = stateful_eval(expression, known, {}, learned, None)
             value = np.asarray(getattr(value, "__wrapped__", value))
-            return pd.Series(
-                np.broadcast_to(value, len(data)) if value.ndim == 0 else value,
-                index=data.index,
-                name=self.left,
-            )
+            return np.broadcast_to(value, len(rows)) if value.ndim == 0 else value
         except Exception as error:  # whatever the expression raises
+            what = "the left side" if side == "left" else "the offset"
             raise ValueError(
-                f"formula {self.text!r}: the left side {self.left!r} cannot be computed "
+                f"formula {self.text!r}: {what} {expression!r} cannot be computed "
                 f"({type(error).__name__}: {error})"
             ) from error
 
     def rows(self, data, y=None, **by_row):
         """(Encoded, y, by_row) of rows for scores and refits. y None: the left side of `data`, and
-        incomplete rows are left out as in the fit.
+        incomplete rows are left out as in the fit. The terms offset(...) are part of by_row then,
+        unless another offset that the fit had is missing.
         """
         if y is None:
             data = text_named(data) if isinstance(data, pd.DataFrame) else data
@@ -365,7 +403,11 @@ class Formula:
             keep, by_row = complete(data, [name for name in used if name in data.columns], by_row)
             data = data[keep]
             y = self.response(data)
-        return self.encode(data), y, by_row
+        encoded, given = self.encode(data), by_row.get("offset")
+        if self.offsets and (given is not None or not self.other_offset):
+            other = 0.0 if given is None else vector(given, len(data), "offset")
+            by_row["offset"] = self.offset(data) + other
+        return encoded, y, by_row
 
     def _matrix(self, spec, rows):
         """formulaic's matrix of rows; its errors, with the formula named."""
@@ -479,6 +521,7 @@ class Formula:
             "example": example,
             "n_dropped": self.n_dropped,
             "output": self.output,
+            "other_offset": self.other_offset,
         }
 
     @classmethod
@@ -496,6 +539,7 @@ class Formula:
         )
         if stored.get("example") is not None:  # files of version 0.1 have none
             out.example = unpacked(stored["example"])
+        out.other_offset = bool(stored.get("other_offset", False))
         out.terms = [(term, list(at)) for term, at in stored.get("terms", [])]
         return out
 

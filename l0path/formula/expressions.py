@@ -28,33 +28,12 @@ PLAIN = (
 
 
 def parse(text, columns):
-    """(left expression, terms of the right side without the intercept, whether there is one) of a
-    formula.
+    """(left expression, terms of the right side without the intercept, whether there is one, the
+    expressions inside offset(...)) of a formula. "." does not stand for the columns of offsets.
     """
-    from formulaic import Formula as Parser
-    from formulaic.formula import SimpleFormula, StructuredFormula
-
-    try:
-        formula = Parser.from_spec(
-            text, context={"__formulaic_variables_available__": list(columns)}
-        )
-    except Exception as error:  # the parser has many
-        raise ValueError(f"formula {text!r} cannot be read: {calm(error)}") from error
-    if not isinstance(formula, StructuredFormula) or not hasattr(formula, "lhs"):
-        raise ValueError(f'formula {text!r} has no response; write "y ~ a + b"')
-    if (
-        not isinstance(formula.lhs, SimpleFormula)
-        or len(formula.lhs) != 1
-        or len(next(iter(formula.lhs)).factors) != 1
-    ):
-        raise ValueError(
-            f"formula {text!r} needs one response on the left; write an expression in braces or a "
-            f'function, "{{a + b}} ~ c" or "np.log(a) ~ c"'
-        )
-    if not isinstance(formula.rhs, SimpleFormula):
-        raise ValueError(f"formula {text!r} has several parts on the right; this model takes one")
+    formula, every, offsets = _sides(text, columns)
     left = next(iter(next(iter(formula.lhs)).factors)).expr
-    terms = [term for term in formula.rhs if str(term) != "1"]
+    terms = [term for term in every if str(term) != "1"]
     if not terms:
         raise ValueError(
             f'formula {text!r} names no column on the right side; write "y ~ a + b", or "y ~ ." '
@@ -79,18 +58,82 @@ def parse(text, columns):
             f"formula {text!r}: the response {', '.join(sorted(shared))} is also on the right "
             "side; take it out"
         )
-    return left, terms, len(terms) < len(formula.rhs)
+    return left, terms, len(terms) < len(every), offsets
+
+
+def _sides(text, columns):
+    """(formulaic's formula of a text, its right side without offsets, the expressions inside
+    offset(...)).
+    """
+    formula = _parsed(text, columns)
+    offsets = [expr for expr in map(_offset_in, formula.rhs) if expr is not None]
+    if not offsets:
+        return formula, formula.rhs, []
+    if wild(text):
+        taken = set().union(*map(names_in, offsets))
+        formula = _parsed(text, [name for name in columns if name not in taken])
+    from formulaic.formula import SimpleFormula
+
+    terms = [term for term in formula.rhs if _offset_in(term) is None]
+    return formula, SimpleFormula(terms, _ordering=formula.rhs.ordering), offsets
+
+
+def _parsed(text, columns):
+    """formulaic's formula of a text, with one response and one right side."""
+    from formulaic import Formula as Parser
+    from formulaic.formula import SimpleFormula, StructuredFormula
+
+    try:
+        formula = Parser.from_spec(
+            text, context={"__formulaic_variables_available__": list(columns)}
+        )
+    except Exception as error:  # the parser has many
+        raise ValueError(f"formula {text!r} cannot be read: {calm(error)}") from error
+    if not isinstance(formula, StructuredFormula) or not hasattr(formula, "lhs"):
+        raise ValueError(f'formula {text!r} has no response; write "y ~ a + b"')
+    if (
+        not isinstance(formula.lhs, SimpleFormula)
+        or len(formula.lhs) != 1
+        or len(next(iter(formula.lhs)).factors) != 1
+    ):
+        raise ValueError(
+            f"formula {text!r} needs one response on the left; write an expression in braces or a "
+            f'function, "{{a + b}} ~ c" or "np.log(a) ~ c"'
+        )
+    if not isinstance(formula.rhs, SimpleFormula):
+        raise ValueError(f"formula {text!r} has several parts on the right; this model takes one")
+    return formula
+
+
+def _offset_in(term):
+    """The expression inside a term offset(...), None for other terms."""
+    inside = [expr for expr in map(_argument_of_offset, term.factors) if expr is not None]
+    if inside and len(term.factors) > 1:
+        raise ValueError(
+            f"the term {term} multiplies offset(...) with others; an offset is a term of its own, "
+            "such as offset(log(exposure))"
+        )
+    return inside[0] if inside else None
+
+
+def _argument_of_offset(factor):
+    if factor.eval_method.value != "python" or not factor.expr.startswith("offset("):
+        return None
+    from formulaic.utils.code import sanitize_variable_names
+
+    call = ast.parse(sanitize_variable_names(factor.expr, {}, {}), mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return None  # {offset(a) + b}, say
+    if len(call.args) != 1 or call.keywords:
+        raise ValueError(f"{factor.expr} has {len(call.args)} arguments; offset(...) takes one")
+    return factor.expr[len("offset(") : factor.expr.rindex(")")].strip()
 
 
 def right_side(formula):
-    """formulaic's formula of the right side, the intercept with it: categories are then coded
-    against their first level.
+    """formulaic's formula of the right side without offsets, the intercept with it: categories are
+    then coded against their first level.
     """
-    from formulaic import Formula as Parser
-
-    return Parser.from_spec(
-        formula.text, context={"__formulaic_variables_available__": list(formula.columns)}
-    ).rhs
+    return _sides(formula.text, formula.columns)[1]
 
 
 def names_and_terms(spec):

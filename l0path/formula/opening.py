@@ -8,12 +8,45 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
+from ..core.arguments import same_index, vector
 from ..designs.checks import check_table
-from .encoding import Formula
+from .encoding import Encoded, Formula
 from .expressions import tight, wild
 from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
 
 BY_ROW = ("sample_weight", "offset", "groups_cv")
+
+
+def at_the_door(X, y, arguments):
+    """(X, y, arguments) as `fit` was given them, with a formula opened, and with the column of a
+    DataFrame that offset= names taken out of X.
+    """
+    if isinstance(X, str):
+        return opened(X, y, arguments)
+    name = arguments.get("offset")
+    if not isinstance(name, str):
+        return X, y, arguments
+    if not isinstance(X, pd.DataFrame):
+        raise TypeError(
+            f"offset={name!r} names a column, and X is a {type(X).__name__} without names: pass a "
+            "DataFrame, or one offset per row"
+        )
+    same_index(X=X, y=y)
+    at = [j for j, column in enumerate(X.columns) if str(column) == name]
+    if len(at) != 1:
+        raise ValueError(
+            f"offset={name!r} names {len(at)} columns of X; pass the name of one, or one offset "
+            "per row"
+        )
+    offset = X.iloc[:, at[0]].rename(None)
+    return (
+        Encoded(X.drop(columns=X.columns[at[0]]), None, X.index, name),
+        y,
+        {
+            **arguments,
+            "offset": offset,
+        },
+    )
 
 
 def opened(text, data, arguments):
@@ -60,7 +93,12 @@ def opened(text, data, arguments):
     data = data[used] if keep.all() else data.loc[keep, used]
     formula.blanks = alike_but_for_blanks(data)
     encoded, y = formula.learn(data), formula.response(data)
-    formula.index = data.index
+    encoded = encoded._replace(offset=named.get("offset"))
+    formula.index, terms = data.index, formula.offset(data)
+    if terms is not None:
+        other = by_row.get("offset")
+        formula.other_offset = other is not None
+        by_row["offset"] = terms + (0.0 if other is None else vector(other, len(data), "offset"))
     return encoded, y, {**arguments, **by_row, **_by_term(formula, arguments)}
 
 

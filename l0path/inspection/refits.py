@@ -164,7 +164,7 @@ def _rows(path, X, y, sample_weight, offset):
     rows = new_rows(path, X, y, sample_weight, offset)
     if rows.same and held is not None and sample_weight is None and offset is None:
         return _rows(path, None, None, None, None)._replace(index=rows.index)
-    if path.meta.has_offset and offset is None:
+    if path.meta.has_offset and rows.offset is None:
         raise ValueError(
             "the fit had an offset: pass offset=, one value per row of X (zeros to refit without)"
         )

@@ -32,8 +32,8 @@ def score(
     loss="logistic"; auc is NaN where the rows hold one class only
 
     X as in `predict` (a DataFrame by column names); y in the units or labels of the fit (after a
-    fit by a formula None takes the left side of X); offset= is needed if the fit had one. A
-    selector as in `Path.model`.
+    fit by a formula None takes the left side of X); offset= is needed if the fit had one
+    that X does not hold. A selector as in `Path.model`.
 
     Examples
     --------
@@ -43,11 +43,11 @@ def score(
     {'deviance': 99600.4, 'mse': 99600.4, 'rmse': 315.6, 'mae': 218.61, 'r2': 0.51}
     """
     s = self.solutions[self.index(rule, **selector)]
-    if self.meta.has_offset and offset is None:
+    rows = new_rows(self, X, y, sample_weight, offset)
+    if self.meta.has_offset and rows.offset is None:
         raise ValueError(
             "the fit had an offset: pass offset=, one value per row of X (zeros to score without)"
         )
-    rows = new_rows(self, X, y, sample_weight, offset)
     weights = np.ones(rows.design.n) if rows.weights is None else rows.weights
     if not weights.sum() > 0:
         raise ValueError("sample_weight sums to zero; give at least one row a positive weight")

@@ -16,6 +16,7 @@ from ..designs import Derived, Reordered, as_design, derived
 from ..formula import Encoded
 from ..problem.losses import CLASSIFICATION, canonical_name, make_loss, mean_of_rows
 from ..problem.problem import Data
+from . import offsets
 from .model import Model
 from .records import Meta, Solution, Source
 
@@ -491,7 +492,9 @@ class Path:
         and needs only those that the model uses (without a selector: any model); others may be
         absent, or hold missing values, text or unknown levels. An array has all p columns.
         Returns a Series with X's index for a DataFrame, else (m,); without a selector one column
-        per solution. `offset` is needed if the fit had one. After a fit by a formula X is a
+        per solution. `offset` (m,), or the name of a column of the DataFrame X, is needed if the
+        fit had one, unless that was a column offset="name", which is looked up in X, or a term
+        offset(...) of a formula, which is computed anew. After a fit by a formula X is a
         DataFrame of the columns that the terms of the model use, in any order; missing values and
         levels that the fit did not know are refused there (ValueError), never guessed.
 
@@ -517,16 +520,9 @@ class Path:
             if chosen
             else np.empty((design.n, 0))
         )
-        if self.meta.has_offset and offset is None:
-            raise ValueError(
-                "the fit had an offset: pass offset=, one value per row of X (zeros to predict "
-                "without)"
-            )
-        if offset is not None:
-            from ..core.arguments import finite, same_index, vector
-
-            same_index(X=X, offset=offset)
-            eta = eta + finite(vector(offset, design.n, "offset"), "offset")[:, None]
+        shift = offsets.of_rows(self, X, offset, design.n)
+        if shift is not None:
+            eta = eta + shift[:, None]
         out = self._transform(eta, type)
         if bare:
             return pd.DataFrame(out, index=index) if index is not None else out
@@ -658,10 +654,14 @@ class Path:
 
     def _given(self, X, y, **by_row):
         """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None,
-        which takes the left side of the DataFrame X and leaves incomplete rows out.
+        which takes the left side of the DataFrame X and leaves incomplete rows out. An offset that
+        is in X is found there.
         """
-        if self.meta.formula is None or not isinstance(X, pd.DataFrame):
+        by_row["offset"] = offsets.named(self, X, by_row.get("offset"))
+        if not isinstance(X, pd.DataFrame):
             return X, y, by_row
+        if self.meta.formula is None:
+            return X.drop(columns=self.meta.offset_name or [], errors="ignore"), y, by_row
         return self.meta.formula.rows(X, y, **by_row)
 
     def objective(
@@ -708,12 +708,12 @@ class Path:
         """
         data = self._source.data
         if X is not None:
-            X, y, _ = self._given(X, y)
+            X, y, by_row = self._given(X, y)
             if y is None:
                 raise ValueError("pass y= together with X=")
             from ..engine.inputs import again
 
-            data = again(self, X, y)
+            data = again(self, X, y, by_row["offset"])
         if data is None:
             raise ValueError(
                 "the data are not kept with a loaded path: pass X= and y=, those of the fit"

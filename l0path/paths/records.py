@@ -21,7 +21,8 @@ EXCHANGES = "m="
 class Meta:
     """What all points share. center, scale (p,): of the standardisation; null_loss: mean loss of
     intercept and offset alone; n_eff: the n of the criteria;
-    floor: mean loss of predicting every y, 0 but for poisson.
+    floor: mean loss of predicting every y, 0 but for poisson; has_offset: whether new rows need an
+    offset besides the terms offset(...) of a formula; offset_name: the column of a table it is in.
     """
 
     names: list
@@ -45,6 +46,7 @@ class Meta:
     algorithm: str = "swap"
     grid: str = "support"
     has_offset: bool = False
+    offset_name: str | None = None
     weighted: bool = False
     by_name: bool = False
     response: str | None = None

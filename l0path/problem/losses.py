@@ -263,12 +263,15 @@ def entropy_rise(u):
 
 @fenchel_gap.register(Logistic)
 def _(loss, y, eta, at, dual):
-    share, moved = -y * at, -y * dual
+    share, d = -y * at, y * (at - dual)
     rest = 1.0 - share
-    if moved < 0.0 or moved > 1.0 or share <= 0.0 or rest <= 0.0:
+    # share entropy_rise(d / share) + rest entropy_rise(-d / rest) as one fraction
+    a, b = (share, rest) if d >= 0.0 else (rest, share)
+    d = abs(d)
+    if not (d <= b and a > 0.0):
         return math.inf
-    d = moved - share
-    return share * entropy_rise(d / share) + rest * entropy_rise(-d / rest)
+    high, low = a * (6.0 * a + 4.0 * d), 2.0 * b - d
+    return d * d * ((3.0 * a + d) * low + high) / (high * low) if low > 0.0 else 0.0
 
 
 @fenchel_gap.register(SquaredHinge)

@@ -85,6 +85,12 @@ class WorkingColumns:
         """Whether a ridge is too small to set near combinations apart in a Gram matrix."""
         return 2.0 * lambda2 <= APART**2 * float(self.problem.square.max(initial=0.0))
 
+    def hidden(self, support, lambda2):
+        """Whether near combinations are in a support that no ridge sets apart."""
+        if self.near is None or np.isin(support, self.near).sum() < 2:
+            return False
+        return self.faint(lambda2)
+
     def look_for_near(self):
         """Note the working columns that are combinations of others up to less than APART of their
         length, but not beyond CONDITION; whether there are any. Gram matrices square a condition,
@@ -115,7 +121,8 @@ class WorkingColumns:
         near = gap > 2.0 * (1.0 + np.abs(c).sum(axis=0)) / CONDITION
         if near.any():
             members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
-            self.near = np.sort(self.W[np.append(order[:rank][members], order[rank:][near])])
+            found = self.W[np.append(order[:rank][members], order[rank:][near])]
+            self.near = np.union1d(found, found if self.near is None else self.near)
         return bool(near.any())
 
     def _gram(self):

@@ -3,7 +3,6 @@ after it is made.
 """
 
 import numpy as np
-import scipy
 
 from ..core import threads
 from ..core.status import FitStatus
@@ -11,6 +10,7 @@ from ..exchange import table, updates, verification
 from ..problem.problem import Fit
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns, candidates
+from .least_squares import least_squares
 from .linear_algebra import invert
 
 STRIP = 64  # rows of G made at a time
@@ -88,9 +88,9 @@ class GramModel(WorkingColumns):
         """Best coefficients on a support of working columns."""
         self.refits += 1
         at = self.where[support]
-        if self.near is not None and self.faint(lambda2) and not lambda1:
-            if self.boxed:
-                return self._in_box(support, lambda2)
+        if (lambda1 or self.boxed) and self.hidden(support, lambda2):
+            return self._within(support, lambda1, lambda2, start)
+        if self.near is not None and self.faint(lambda2) and not (lambda1 or self.boxed):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
@@ -142,28 +142,16 @@ class GramModel(WorkingColumns):
             self._spare[lambda2] = forced.size - self.on_rows(forced, lambda2)[1]
         return self._spare.get(lambda2, 0)
 
-    def _in_box(self, support, lambda2):
-        """Like `on_rows` within the bounds, by active sets (`scipy.optimize.lsq_linear`): Fit."""
-        free, _ = self.on_rows(support, lambda2)
-        lower, upper = self.bounds_of(support)
-        if ((free.b >= lower) & (free.b <= upper)).all():
-            return free
-        p, root, b = self.problem, np.sqrt(self.problem.weights), np.array(lower)
-        A, y = (self.Z[self.where[support]] * root).T, root * p.y
-        if lambda2:
-            k = support.size
-            A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
-        held = lower == upper
-        unit, rest = np.linalg.norm(A[:, ~held], axis=0), y - A[:, held] @ b[held]
-        Q, R = np.linalg.qr(A[:, ~held] / unit)
-        box = (lower[~held] * unit, upper[~held] * unit)
-        found = scipy.optimize.lsq_linear(
-            R, Q.T @ rest, box, method="bvls", tol=1e-15, max_iter=100
-        )
-        b[~held] = np.clip(found.x / unit, lower[~held], upper[~held])
-        rest = y - A @ b
-        flags = () if found.status > 0 else (FitStatus.NOT_CONVERGED,)
-        return Fit(support, b, p.shift, 0.5 * float(rest @ rest), flags)
+    def _within(self, support, lambda1, lambda2, start):
+        """Like `on_rows` with lambda1 and within the bounds: Fit."""
+        p, k, root = self.problem, support.size, np.sqrt(self.problem.weights)
+        A, y = (self.Z[self.where[support]] * root).T, np.append(root * p.y, np.zeros(k))
+        A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
+        l1, b = np.full(k, lambda1), np.zeros(k) if start is None else start
+        b, optimal = least_squares(A, y, l1, *self.bounds_of(support), b)
+        rest, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
+        value = 0.5 * float(rest @ rest) + lambda1 * float(np.abs(b).sum())
+        return Fit(support, b, p.shift, value, flags)
 
     def inverse(self, fit, lambda2):
         """B of a fit."""

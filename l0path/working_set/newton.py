@@ -306,7 +306,10 @@ def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
         d = end[i] - start[i]
         dual = slopes[i] + scale * curvatures[i] * d
         w = weights[i]
-        total += dual * d - w * fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
+        gap = fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
+        if gap == np.inf:
+            return -np.inf
+        total += dual * d - w * gap
     return total
 
 

@@ -19,8 +19,10 @@ from . import newton
 from .columns import CONDITION, READ, Quadratic, WorkingColumns
 from .curvature import BYTES, Local, WeightedGrams
 from .gram import GramModel
+from .least_squares import from_rows
 from .linear_algebra import invert
 
+SHARE = 8  # exchanges to be refuted that are worth a thread
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
 
 
@@ -109,16 +111,12 @@ class RowModel(WorkingColumns):
         self.refits += 1
         b, b0 = self._begin(start, k)
         lower, upper = self.bounds_of(support)
-        free = (
-            lambda1 == 0.0
-            and lambda2 == 0.0
-            and not (np.isfinite(lower).all() and np.isfinite(upper).all() and k)
-        )
-        capped = (
-            (1 if self.name == "logistic" else 2 if self.name == "poisson" else 0) if free else 0
-        )
+        free = lambda1 == 0.0 and lambda2 == 0.0 and not self._closed(lower, upper)
+        capped = {"logistic": 1, "poisson": 2}.get(self.name, 0) if free else 0
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
+        # a bound from coefficients that Newton steps cannot tell apart refutes nothing
+        target = np.inf if self.hidden(support, lambda2) else float(target)
         Z, S, R = self._basis(support, at) if free else (self.Z, at, None)
         if R is not None:
             b = R @ b
@@ -137,7 +135,7 @@ class RowModel(WorkingColumns):
                 p.intercept,
                 b,
                 b0,
-                float(target),
+                target,
                 limited,
                 self.smooth,
                 min(self.max_iter, 1000),
@@ -153,15 +151,40 @@ class RowModel(WorkingColumns):
                 break
         if status == newton.REJECTED:
             return None
+        if start is not None and not np.isfinite(value):  # a start at which the loss overflows
+            return self.refit(support, lambda1, lambda2, None, target)
         if R is not None:
             b = solve_triangular(R, b)
         flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
+        if R is None and status != newton.SEPARATED and self.hidden(support, lambda2):
+            b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
             if far > 0 and value == 0.0 and self.name == "logistic":
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
+
+    def _closed(self, lower, upper):
+        """Whether every column of a support has two finite bounds (there are columns)."""
+        return lower.size > 0 and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
+
+    def _on_rows(self, at, lambda1, lambda2, bounds, start):
+        """(b, b0, value, flags) of the working columns `at`, which are nearly dependent."""
+        found = [
+            from_rows(
+                self.problem,
+                self.Z[at],
+                lambda1,
+                lambda2,
+                bounds=bounds,
+                start=begin,
+                max_iter=self.max_iter,
+            )
+            for begin in (start, self._begin(None, at.size))
+        ]
+        b, b0, value, optimal = min(found, key=lambda one: one[2])
+        return b, b0, value, () if optimal else (FitStatus.NOT_CONVERGED,)
 
     def _begin(self, start, k):
         """Coefficients (k,) and the intercept where Newton steps begin: copies of `start`, or 0 and
@@ -176,7 +199,7 @@ class RowModel(WorkingColumns):
         are in it an orthogonal basis instead, Z = R' basis, whose Hessian does not square their
         condition. R None: the columns as they are.
         """
-        if self.near is None or self.boxed or np.isin(support, self.near).sum() < 2:
+        if self.boxed or not self.hidden(support, 0.0):
             return self.Z, at, None
         Q, R = np.linalg.qr(self.Z[at].T)
         if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
@@ -325,38 +348,12 @@ class RowModel(WorkingColumns):
         (Fit, number) of the first below target, or with any_below=False of the lowest; number -1 if
         none. proof: only a bound refutes (with any_below).
         """
-        p, local, k = self.problem, self.local(fit, lambda2), fit.support.size
-        best = np.empty(k + 1)
-        e, value, b0, promised, reach = attempt(
-            p.loss,
-            p.y,
-            p.weights,
-            p.offset,
-            self.Z,
-            local.at,
-            fit.b,
-            float(fit.b0),
-            float(lambda2),
-            p.intercept,
-            local.B,
-            local.c,
-            local.rows,
-            local.index,
-            local.diagonal,
-            local.mean,
-            local.scale,
-            local.total,
-            out,
-            into,
-            any_below,
-            float(target),
-            best,
-            local.v if local.gram is None else local.gram.v,
-            proof and any_below,
+        e, value, b0, promised, reach, best = self._tried(
+            fit, (out, into), lambda2, any_below, target, proof
         )
         if e < 0:
             return None, e
-        stay = np.arange(k) != out[e]
+        stay = np.arange(fit.support.size) != out[e]
         support, b = fit.support[stay], best[:-1][stay]
         if into[e] >= 0:
             j = self.W[into[e]]
@@ -371,6 +368,50 @@ class RowModel(WorkingColumns):
         elif promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
             return Fit(support, b, b0, value), e
         return self.refit(support, 0.0, lambda2, (b, b0), target), e
+
+    def _tried(self, fit, exchanges, lambda2, any_below, target, proof):
+        """What `trials.attempt` returns, and its coefficients. Proofs mostly refute all exchanges:
+        several threads share these, and the first exchange that is found counts.
+        """
+        p, local = self.problem, self.local(fit, lambda2)
+        proof, tried, (out, into) = proof and any_below, {}, exchanges
+
+        def piece(left, right):
+            best = np.empty(fit.support.size + 1)
+            found = attempt(
+                p.loss,
+                p.y,
+                p.weights,
+                p.offset,
+                self.Z,
+                local.at,
+                fit.b,
+                float(fit.b0),
+                float(lambda2),
+                p.intercept,
+                local.B,
+                local.c,
+                local.rows,
+                local.index,
+                local.diagonal,
+                local.mean,
+                local.scale,
+                local.total,
+                out[left:right],
+                into[left:right],
+                any_below,
+                float(target),
+                best,
+                local.v if local.gram is None else local.gram.v,
+                proof,
+            )
+            tried[left] = *found, best
+
+        pieces = max(min(threads.count(), out.size // SHARE), 1) if proof else 1
+        threads.run(piece, np.linspace(0, out.size, pieces + 1).astype(int).tolist())
+        left = min((left for left in tried if tried[left][0] >= 0), default=None)
+        e, *rest = tried[0 if left is None else left]
+        return (-1 if left is None else e + left), *rest
 
     def keep_slopes(self, fits, R, pulls, lambda1, lambda2):
         """Remember slopes R (n, m) of fits and their products with all columns, pulls (m, p); the

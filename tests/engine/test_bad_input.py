@@ -202,7 +202,7 @@ WRONG = {
         ValueError,
         "offset contains NaN or infinity.*position 5",
     ),
-    "text as offset": (dict(offset="a"), TypeError, "offset must be numbers"),
+    "text as offset": (dict(offset="a"), TypeError, "offset='a' names a column, and X is"),
     "class_weight without classes": (
         dict(class_weight="balanced"),
         ValueError,
