@@ -95,7 +95,7 @@ def _unfit(fit):
     return bool({FitStatus.SEPARATED, FitStatus.NOT_CONVERGED} & set(fit.flags))
 
 
-class Comparison:
+class OneUnit:
     """The units that may be chosen, beside the forced columns F: numbers, columns, fits.
 
     A subclass has run() -> whether every unit was compared.
@@ -179,7 +179,7 @@ class Comparison:
         yield left, self.units.size
 
 
-class SquaredUnits(Comparison):
+class SquaredUnits(OneUnit):
     """The squared loss: a subclass has gains() of all units, or bounds of them; refit(i); and
     foretells, whether sharpened(i, value) is the value of a unit's fit, and not only a bound.
     """
@@ -343,7 +343,7 @@ class SingleGroups(SquaredUnits):
         return self.groups.refit(np.union1d(self.groups.forced, self.units[i : i + 1]))
 
 
-class SingleFits(Comparison):
+class SingleFits(OneUnit):
     """Other losses, on a model of their own that holds every column."""
 
     def run(self):
