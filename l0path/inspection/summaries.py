@@ -51,7 +51,7 @@ class Summary:
             if self.coef is None
             else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
         )
-        first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, {h['n']} observations"
+        first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} observations"
         about = f"{h['about']}; " if h["about"] else ""
         tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
         second = (
