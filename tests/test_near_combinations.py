@@ -208,3 +208,27 @@ def test_certificates_of_near_sums(apart, forced):
             found = path.certify(k=k)
             assert not found.lower_bound > best * (1 + 2e-6)  # it may be NaN
             assert not found.proven or found.incumbent <= best * (1 + 3e-6)
+
+
+@pytest.mark.parametrize("apart", [1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("algorithm", ["cd", "CDPSI", "pg", "apg+", "htp"])
+def test_other_algorithms_do_not_end_at_near_copies(algorithm, apart):
+    """Sizes go on to the last column, whose model is fitted from the rows."""
+    X, y = copies(3, apart)
+    path = l0path.fit(X, y, algorithm=algorithm)
+    assert path.table.k.tolist() == [0, 1, 2, 3]
+    assert path.model(k=3).objective == pytest.approx(least(X, y, 3, True)[0], rel=1e-6)
+    for s in path.solutions[1:]:
+        own = least(X[:, s.support], y, s.support.size, True)[0]
+        assert s.objective == pytest.approx(own, rel=1e-6)
+        assert s.optimality not in ("refit_swap", "refit_swap_m", "swap", "cd")
+
+
+def test_near_copies_on_a_lambda0_grid_claim_no_exchange():
+    X, y = copies(4, 1e-6)
+    path = l0path.fit(X, y, grid="lambda0", penalty_factor=[1.0, 1.0, 2.0])
+    assert set(path.table.optimality) <= {"unverified", "global"}
+    assert any("x0, x1" in note and "almost" in note for note in path.notes)
+    for s in path.solutions:
+        own = least(X[:, s.support], y, s.support.size, True)[0] if s.k else np.var(y) / 2
+        assert s.loss == pytest.approx(own, rel=1e-6)

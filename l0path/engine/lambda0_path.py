@@ -127,6 +127,27 @@ class PenalisedPath:
             threads.one_blas_thread()
         ):  # products on W are small; full-width ones use the design's own threads
             self._run()
+            self._tell_apart()
+
+    def _tell_apart(self):
+        """Fit the points from the rows where near combinations are among the working columns, and
+        take back what was checked of them: gains and exchanges came from Gram matrices, which do
+        not see such columns.
+        """
+        model, best = self.model, self.descent.best
+        if not (model.faint(self.lambda2) and (model.look_for_near() or model.near is not None)):
+            return
+        self.exact = False
+        for k in list(best):
+            best[k] = self._again(best[k])
+        for i, point in enumerate(self.points):
+            claim = {"verified": False, "optimality": Optimality.UNVERIFIED}
+            self.points[i] = point._replace(fit=self._again(point.fit), **claim)
+
+    def _again(self, fit):
+        """The fit of a support made anew, if that has an optimum."""
+        new = self.model.refit(fit.support, self.lambda1, self.lambda2)
+        return new if np.isfinite(new.value) else fit
 
     def _run(self):
         if self.descent.open.any():

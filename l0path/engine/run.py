@@ -163,8 +163,8 @@ def near_notes(model, names, held):
         return []
     note = (
         f"{model.near.size} columns are almost linear combinations of each other, up to less than "
-        "1e-4 of their length: models were compared by refits on the columns themselves: "
-        f"{some(model.near, names)}"
+        "1e-4 of their length: models with them were fitted on the columns themselves, and "
+        f"compared by such fits where a comparison is claimed: {some(model.near, names)}"
     )
     return [] if note in held else [note]
 
@@ -587,7 +587,7 @@ class _Run:
         if separated:
             first = min(separated, key=engine.size)
             self.note_separation(engine.size(first), first)
-        self.notes += engine.notes
+        self.notes += engine.notes + near_notes(self.model, self.data.names, self.notes)
         self.solutions += self.bounded_by(engine, points)
 
     def note_separation(self, k, fit):

@@ -124,6 +124,7 @@ class SparsePath:
         self.outcomes, self.verified, self.rounds = {}, {0: null.support.tobytes()}, []
         search = LocalSearch()
         self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
+        self._near = 0  # how many columns of near combinations are known
         self.mover = (
             ExactMover(model, lambda2, max_k, self.scale, search)
             if self.exact
@@ -159,6 +160,7 @@ class SparsePath:
         stale = set(range(1, store.last + 1))
         for _ in range(ROUNDS):
             started = time.perf_counter()
+            self._tell_apart()
             self.sweep(sorted(stale), -1)
             if not self.solver.everywhere:
                 if self.solver.two_way:
@@ -192,6 +194,21 @@ class SparsePath:
             )
             if not stale:
                 return
+
+    def _tell_apart(self):
+        """Let refits decide moves between sizes where near combinations are among the working
+        columns (see `SupportPath`).
+        """
+        model, known = self.model, -1 if self.exact else self._near
+        found = model.faint(self.lambda2) and (model.look_for_near() or model.near is not None)
+        if not found or model.near.size == known:
+            return
+        self.exact, self._near = False, model.near.size
+        self.mover = ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, LocalSearch())
+        for k, fit in list(self.store.fits.items()):
+            new = model.refit(fit.support, self.lambda1, self.lambda2)
+            if new.value < fit.value:
+                self.store.fits[k] = new
 
     def sweep(self, sizes, side):
         """Solve sizes in turn: from their own fit first where they have one, and from the fit one

@@ -108,6 +108,8 @@ class Descent:
         key = support.tobytes()
         if key not in self.visited:
             fit = self.model.refit(support, self.lambda1, self.lambda2, start)
+            if fit.value == np.inf and self.problem.quadratic:  # dependent columns
+                fit = self.model.on_rows(support, self.lambda2)[0]
             keep = (fit.b != 0) | np.isin(support, self.problem.forced)
             self.keep(
                 key, fit if keep.all() else fit._replace(support=support[keep], b=fit.b[keep])
