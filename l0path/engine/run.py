@@ -34,6 +34,7 @@ from ..working_set.starts import null_gradient
 from . import inputs
 from .plan import PENALTIES, default_max_k
 from .registry import make_engine
+from .single_units import compare_all
 from .slices import huber_threshold, hull, hull_grid, shrink_grid
 
 GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
@@ -434,6 +435,7 @@ class _Run:
         engine = self.search(self.model, (lambda1, lambda2), supports, listener)
         if engine is None:
             return supports
+        self.compare_single(engine, (lambda1, lambda2), listener)
         if hasattr(engine, "points"):
             self.collect_points(number, engine, lambda1, lambda2)
             rounds = engine.rounds
@@ -484,6 +486,24 @@ class _Run:
         except KeyboardInterrupt:
             self.end, self.torn = "interrupted (Ctrl-C)", True
         return engine
+
+    def compare_single(self, engine, shrinkage, listener):
+        """Compare the model of one column, or group, of a support grid with all others."""
+        published = getattr(self.plan.settings, "paper_defaults", False)
+        if self.plan.grid != "support" or self.end or self.hinge is not None or published:
+            return
+        held, groups = engine.store.fits.get(1), self.problem.groups
+        try:
+            groups = None if groups is None else engine.model
+            compare_all(self.model, engine.store, *shrinkage, self.clock.poll, groups)
+            best = engine.store.fits.get(1)
+            if best is not held or engine.store.compared is not None:
+                checked = engine.store.optimality(1, engine.optimality(1))
+                listener(1, best, checked, float("nan"))
+        except Stop as stop:
+            self.end = str(stop)
+        except KeyboardInterrupt:
+            self.end, self.torn = "interrupted (Ctrl-C)", True
 
     def collect(self, number, engine, lambda1, lambda2, past):
         """Solutions of a slice, by size or by lambda0; past: its rows, and what was passed."""
