@@ -36,8 +36,8 @@ class NestedCV:
         on its training rows, inner_mean (the inner cross-validation's score of that model, by which
         it was chosen, so optimistic), score (on the outer held-out rows, which neither fit nor
         choice have seen), n_train, n_test.
-    mean, sd, se : of `table.score` over the outer folds: plain mean, standard deviation s (number
-        of folds - 1 below the root) and s / sqrt(number of folds). With repeats sd and se are taken
+    mean, sd, se : of `table.score` over the outer folds: plain mean, sample standard deviation s
+        (with m - 1 for m folds) and s / sqrt(number of folds). With repeats sd and se are taken
         within each repeat and averaged as those of `CVPath`. Training sets overlap, so se is
         optimistic. NaN sd and se for one fold.
     models : the `Model` chosen in each outer fold (its path holds no data).    splits : [(train,

@@ -43,8 +43,8 @@ class CVPath:
     splits : [(train, test)] row indices of each column of `folds`.
     repeats : (folds,) the repeat that each column of `folds` belongs to, all 0 without repeats.
     table : k lambda0 lambda1 lambda2 n_nonzero cv_mean cv_sd cv_se n_folds, rows as `path.table`.
-        cv_mean is the plain mean of the fold scores. cv_sd is their standard deviation s (number of
-        folds - 1 below the root), cv_se = s / sqrt(number of folds). With repeats both are taken
+        cv_mean is the plain mean of the fold scores. cv_sd is their sample standard
+        deviation s, cv_se = s / sqrt(number of folds). With repeats both are taken
         within each repeat and averaged: cv_sd = sqrt(mean s_r^2) and cv_se = sqrt(mean s_r^2 / m_r)
         over the repeats r of m_r folds, because a repeat cuts the same rows anew. Folds share
         training rows, which makes their scores positively correlated, so cv_se is still optimistic:
