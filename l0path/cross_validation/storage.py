@@ -90,8 +90,22 @@ def save_nested(self: NestedCV, file: str | PathLike) -> None:
 
 
 def load(file: str | PathLike) -> Path | CVPath | NestedCV:
-    """Read what `Path.save`, `CVPath.save` or `NestedCV.save` wrote. ValueError for a damaged file,
-    another format or version; methods that need the data take X=, y=.
+    """Read what `Path.save`, `CVPath.save` or `NestedCV.save` wrote.
+
+    Parameters
+    ----------
+    file : str or path
+        The file to read.
+
+    Returns
+    -------
+    Path, CVPath or NestedCV
+        What was saved. The data are not in the file: methods that need them take X= and y=.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or of another format or version.
 
     Examples
     --------
