@@ -196,7 +196,8 @@ def fit(
     progress : bool, default False
         Whether bars on stderr (in a notebook below the cell) show models, bounds and proofs.
     on_solution : callable, optional
-        Called with a `Model` each time a size is verified. If it returns True, the path ends.
+        Called with a `Model` each time a size is verified, and again where a better model or a
+        stronger claim follows. If it returns True, the path ends.
 
     Returns
     -------
