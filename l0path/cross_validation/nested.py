@@ -30,25 +30,34 @@ CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 
 
 class NestedCV:
-    """What `nested_cv` returns.
+    """What `nested_cv` returns: the scores of a choice of model on rows that it has not seen.
 
-    table : DataFrame, a row per outer fold: k n_nonzero lambda0 lambda1 lambda2 of the model chosen
-        on its training rows, inner_mean (the inner cross-validation's score of that model, by which
-        it was chosen, so optimistic), score (on the outer held-out rows, which neither fit nor
-        choice have seen), n_train, n_test.
-    mean, sd, se : of `table.score` over the outer folds: plain mean, standard deviation s (number
-        of folds - 1 below the root) and s / sqrt(number of folds). With repeats sd and se are taken
-        within each repeat and averaged as those of `CVPath`. Training sets overlap, so se is
-        optimistic. NaN sd and se for one fold.
-    models : the `Model` chosen in each outer fold (its path holds no data).    splits : [(train,
-        test)] row indices of the outer folds.    repeats : (folds,) the repeat of each.
-    held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it,
-        averaged over repeats; NaN for a row in no fold.
-    plot_roc(), plot_calibration() : of the held-out predictions of a classification.
-    scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.
-        random_state : the seed that drew the folds.
-    status : "complete: ...", or what stopped the run; then all of the above is of the outer folds
-        that finished.
+    Attributes
+    ----------
+    table : DataFrame
+        One row per outer fold: k, n_nonzero, lambda0, lambda1 and lambda2 of the model chosen on
+        its training rows; inner_mean, the inner score by which it was chosen, which is optimistic;
+        score, on the held-out rows, which neither fit nor choice have seen; n_train and n_test.
+    models : list of Model
+        The model chosen in each outer fold. Its path holds no data.
+    splits : list of (train, test)
+        Row indices of the outer folds.
+    repeats : ndarray of shape (n_folds,)
+        The repeat of each outer fold.
+    held_out : ndarray of shape (n,)
+        Predictions (`Model.predict`) of each row by the models that have not seen it, averaged over
+        repeats; NaN for a row in no fold.
+    scoring : str
+        The metric.
+    greater_is_better : bool
+        Whether large values of the metric are good.
+    which : str or callable
+        The rule of choice.
+    random_state : int
+        The seed that drew the folds.
+    status : str
+        "complete: ...", or what stopped the run. Then everything here is of the outer folds that
+        finished.
     """
 
     # bound in `l0path/__init__`
@@ -82,17 +91,22 @@ class NestedCV:
 
     @property
     def mean(self) -> float:
-        """Mean score over the outer folds."""
+        """The plain mean of the scores of the outer folds."""
         return float(self.table["score"].mean())
 
     @property
     def sd(self) -> float:
-        """Standard deviation of the scores of the outer folds, within a repeat."""
+        """The standard deviation of the scores of the outer folds, within a repeat; NaN for one
+        fold.
+        """
         return float(spread(self.table["score"].to_numpy(), self.repeats)[0])
 
     @property
     def se(self) -> float:
-        """Standard error of `mean`: sd / sqrt(number of outer folds of a repeat)."""
+        """The standard error of `mean`: sd / sqrt(number of outer folds of a repeat).
+
+        Training sets overlap, so it is optimistic. NaN for one fold.
+        """
         return float(spread(self.table["score"].to_numpy(), self.repeats)[1])
 
     def __len__(self):

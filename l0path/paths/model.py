@@ -40,7 +40,7 @@ class Model:
     converged : bool
         Whether the coefficients are those of the restricted optimum, to the accuracy asked for.
     status, flags : str
-        How the fit of this model ended, and what was noticed, such as "separated".
+        How the fit of this model ended, and what was noticed, such as separated classes.
     optimality : str
         What was verified, such as "refit_swap" or "global" (docs/problem.md).
 
