@@ -96,8 +96,8 @@ class NestedCV:
 
     @property
     def sd(self) -> float:
-        """The standard deviation of the scores of the outer folds, within a repeat; NaN for one
-        fold.
+        """The sample standard deviation of the scores of the outer folds, within a repeat; NaN for
+        one fold.
         """
         return float(spread(self.table["score"].to_numpy(), self.repeats)[0])
 

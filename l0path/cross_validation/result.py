@@ -55,9 +55,9 @@ class CVPath:
     Notes
     -----
     `table` has the columns k, lambda0, lambda1, lambda2, n_nonzero, cv_mean, cv_sd, cv_se and
-    n_folds. cv_mean is the plain mean of the fold scores, cv_sd their standard deviation s (number
-    of folds - 1 below the root), and cv_se = s / sqrt(number of folds). With repeats both are
-    averaged over the repeats r of m_r folds, which cut the same rows anew:
+    n_folds. cv_mean is the plain mean of the fold scores, cv_sd their sample standard deviation s,
+    and cv_se = s / sqrt(number of folds). With repeats both are averaged over the repeats r of m_r
+    folds, which cut the same rows anew:
 
         cv_sd = sqrt(mean s_r^2),    cv_se = sqrt(mean s_r^2 / m_r)
 

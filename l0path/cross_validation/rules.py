@@ -74,9 +74,9 @@ def one_standard_error(
     """A rule for `GridSearchCV(refit=)`: the simplest candidate within one standard error of the
     best.
 
-    The standard error is that of the best candidate's mean test score, sd / sqrt(m) over its m
-    splits (m - 1 below the root of sd, as in `CVPath`). Among equally simple candidates the best
-    score wins, then the first.
+    The standard error is that of the best candidate's mean test score, sd / sqrt(m), with the
+    sample standard deviation sd over its m splits, as in `CVPath`. Among equally simple candidates
+    the best score wins, then the first.
 
     Parameters
     ----------

@@ -332,12 +332,13 @@ class Path:
                 [self.solutions[i].k for i in rows if self.solutions[i].k > k],
             )
             near = [
-                f"k={max(below)} below" if below else "",
-                f"k={min(above)} above" if above else "",
+                f"k={max(below)}" if below else "",
+                f"k={min(above)}" if above else "",
             ]
+            found = [size for size in near if size]
+            sizes = f"size{' is' if len(found) == 1 else 's are'}"
             raise LookupError(
-                f"k={k} is not on the path; the nearest sizes are "
-                f"{' and '.join(x for x in near if x) or 'none'}"
+                f"k={k} is not on the path; the nearest {sizes} {' and '.join(found) or 'none'}"
             )
         return min(sized, key=lambda i: (self.solutions[i].loss + self.solutions[i].shrinkage, i))
 
