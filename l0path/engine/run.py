@@ -31,6 +31,7 @@ from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from ..working_set.groups import GroupFit
 from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
+from ..working_set.ties import Twins
 from . import inputs
 from .plan import PENALTIES, default_max_k
 from .registry import make_engine
@@ -235,6 +236,7 @@ class _Run:
         self.unbounded = []  # notes on bounds that there are none
         self.separated, self.passed = None, []  # (k, fit) where sizes end; texts on those passed
         self.weights = row_weights(data, keep)
+        self.twins = {}  # with and without lambda1 or lambda2: columns that say the same
 
     def prepare(self, slices):
         p, plan = self.problem, self.plan
@@ -689,6 +691,7 @@ class _Run:
         """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no
         model of its size falls below; predicted: X beta, where it is known.
         """
+        fit = self.first_of_a_kind(fit, lambda1, lambda2)
         if self.hinge is not None:
             self.hinge.grow(fit.support)
             own = self.hinge.refit(fit.support, lambda1, lambda2)
@@ -720,6 +723,15 @@ class _Run:
             )
             found = found._replace(flags=(*found.flags, f"{EXCHANGES}{m}"))
         return bounded(self.problem, found, bound)
+
+    def first_of_a_kind(self, fit, lambda1, lambda2):
+        """The fit with the columns of smallest index among those that say the same."""
+        if self.problem.groups is not None or self.torn or not fit.support.size:
+            return fit
+        shrunk = bool(lambda1 or lambda2)
+        if shrunk not in self.twins:
+            self.twins[shrunk] = Twins(self.model, not shrunk)
+        return self.twins[shrunk].smallest(fit)
 
     def describe(self, by_name=False, response=None):
         """The path's Meta."""

@@ -318,6 +318,9 @@ class SupportPath:
         k = support.size - self.model.problem.forced.size
         if 0 < k <= self.store.last:
             self.model.grow(support)
+            free = not (self.lambda1 or self.lambda2 or self.model.boxed)
+            if free and self.model.dependent(support):
+                return  # sizes end where every other column is a combination of those chosen
             self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
 
     def verify(self, sizes):

@@ -91,6 +91,21 @@ class WorkingColumns:
             return False
         return self.faint(lambda2)
 
+    def dependent(self, support):
+        """Whether a support of working columns has combinations of the others, forced columns among
+        themselves apart; near combinations are none.
+        """
+        forced = self.problem.forced
+        return self._rank(support) - self._rank(forced) < support.size - forced.size
+
+    def _rank(self, J):
+        """How many of the working columns J are independent, up to CONDITION."""
+        if not J.size:
+            return 0
+        A = self.Z[self.where[J]] * np.sqrt(self.problem.weights)
+        A /= np.sqrt(np.maximum(self.problem.square[J], 1e-300))[:, None]
+        return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
+
     def look_for_near(self):
         """Note the working columns that are combinations of others up to less than APART of their
         length, but not beyond CONDITION; whether there are any. Gram matrices square a condition,
