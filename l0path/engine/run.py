@@ -167,6 +167,11 @@ def near_notes(model, names, held):
         "1e-4 of their length: models with them were fitted on the columns themselves, and "
         f"compared by such fits where a comparison is claimed: {some(model.near, names)}"
     )
+    note += (
+        "; some keep less than 1e-12 of their length beside the others, too little for any claim"
+        if model.unclear
+        else ""
+    )
     return [] if note in held else [note]
 
 
@@ -502,8 +507,9 @@ class _Run:
             )
             for (k, row), eta in zip(rows, known, strict=True)
         ]
-        # a separated size that was passed is the best of the path for no lambda0
-        on = [i for i, p in enumerate(points) if not (past.steps and p.separated)]
+        # a separated size that was passed, so that larger ones follow, is the best for no lambda0
+        last = max((i for i, p in enumerate(points) if not p.separated), default=0)
+        on = [i for i, p in enumerate(points) if not (past.steps and p.separated and i < last)]
         x = [cost(self.problem, points[i]) for i in on]
         intervals = self.intervals(past.engine, [points[i] for i in on], x)
         if (
@@ -692,6 +698,8 @@ class _Run:
         model of its size falls below; predicted: X beta, where it is known.
         """
         fit = self.first_of_a_kind(fit, lambda1, lambda2)
+        if self.model.unclear and self.model.faint(lambda2) and fit.support.size:
+            optimality = Optimality.UNVERIFIED
         if self.hinge is not None:
             self.hinge.grow(fit.support)
             own = self.hinge.refit(fit.support, lambda1, lambda2)
