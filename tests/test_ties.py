@@ -37,6 +37,19 @@ def test_the_smaller_index_is_chosen(algorithm, words, ratio):
     check(path, X, y, "squared", **words)
 
 
+def test_a_dummy_and_its_complement():
+    """Opposite but for a constant, which the intercept takes."""
+    X, y = problem(1.0)
+    X = np.column_stack([X[:, 0] > 0, X[:, 0] <= 0, X[:, 1]]).astype(float)
+    for sign in (1.0, -1.0):
+        target = X[:, 0] + sign * X[:, 1] + 0.5 * X[:, 2] + 0.1 * y
+        path = l0path.fit(X, target)
+        for s in path.solutions[1:]:
+            assert s.support.tolist() in ([0], [2], [0, 2])
+            own = oracles.restricted(X, target, s.support.tolist())[0]
+            assert s.objective == pytest.approx(own, rel=1e-9)
+
+
 @pytest.mark.parametrize("loss", ["logistic", "huber"])
 @pytest.mark.parametrize("ratio", [-1.0, 3.0])
 def test_with_other_losses(loss, ratio):

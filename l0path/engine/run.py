@@ -697,7 +697,9 @@ class _Run:
         """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no
         model of its size falls below; predicted: X beta, where it is known.
         """
-        fit = self.first_of_a_kind(fit, lambda1, lambda2)
+        before, fit = fit, self.first_of_a_kind(fit, lambda1, lambda2)
+        if fit is not before:
+            predicted = None  # opposite columns may differ by a constant
         if self.model.unclear and self.model.faint(lambda2) and fit.support.size:
             optimality = Optimality.UNVERIFIED
         if self.hinge is not None:
