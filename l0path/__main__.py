@@ -219,7 +219,7 @@ def prepare(frame, options, say):
         for c in X.columns
         if not pd.api.types.is_numeric_dtype(X[c]) and not pd.api.types.is_bool_dtype(X[c])
     ]
-    wide = [c for c in text if X[c].nunique() > max(20, len(X) // 5)]
+    wide = [c for c in text if X[c].nunique() > many_levels(len(X))]
     if wide:
         raise ValueError(
             f"column {wide[0]!r} is text with {X[wide[0]].nunique()} different values; leave it "
@@ -253,7 +253,18 @@ def from_formula(frame, options, say):
             f"{X.formula.n_dropped} of {len(frame)} rows have missing values and are left out "
             f"({counted(X.formula.missing)})"
         )
+    for term, at in X.formula.terms:
+        if len(at) >= many_levels(len(y)):
+            say(
+                f"note: the term {term} has {len(at)} columns, which are chosen as a whole; "
+                "an identifier, perhaps"
+            )
     return X, y, encoded, {}
+
+
+def many_levels(n):
+    """So many values of a text column of n rows are more than a factor has."""
+    return max(20, n // 5)
 
 
 def choose_loss(options, y, say):
@@ -262,9 +273,13 @@ def choose_loss(options, y, say):
         return canonical_name(options.loss)
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
     if classes and y.nunique() != 2:
+        labels = list(y.unique())
         raise ValueError(
             f"the response {options.response or options.formula.split('~')[0].strip()} is text "
-            f"with {y.nunique()} different values; a classification needs two"
+            f"with {len(labels)} classes ({', '.join(map(str, labels[:5]))}"
+            f"{', ...' if len(labels) > 5 else ''}); a classification takes two. Make a column "
+            "that tells one of them from the others; if these should be numbers, see --decimal "
+            "and --na-values"
         )
     say(f"loss: {'logistic' if classes else 'squared'}")
     return "logistic" if classes else "squared"

@@ -164,7 +164,8 @@ def fit(
         With groups: lambda2 > 0, no bounds on coefficients, and not the Poisson or hinge loss;
         their relaxations are solved by cutting planes (Tan, Tsang & Wang, JMLR 15, 2014), see
         docs/bounds.md. `Path.certify` searches for one solution until it is proved.
-    on_solution : called with a Model each time a size is verified; returning True stops.
+    on_solution : called with a Model each time a size is verified, again where a better model or a
+        stronger claim follows; returning True stops.
 
     Formulas
     --------

@@ -519,12 +519,15 @@ def _all_columns(X, y, beta, beta0, same):
     return problem, columns.tolist(), t
 
 
-def frozen_swap_improvement(X, y, beta, beta0=0.0, *, forced=(), excluded=(), **same):
-    """Best decrease of loss + shrinkage over exchanges (b_i to 0, b_j optimal) with all else
-    frozen, the intercept of the centred columns too.
+def frozen_swap_improvement(
+    X, y, beta, beta0=0.0, lambda0=0.0, *, penalty_factor=None, forced=(), excluded=(), **same
+):
+    """Best decrease of (P) over exchanges (b_i to 0, b_j optimal) with all else frozen, the
+    intercept of the centred columns too; lambda0 counts where factors differ.
 
     (beta, beta0) in the user's units; the support is what is nonzero. -inf if there is no exchange.
     """
+    f = np.ones(np.shape(X)[1]) if penalty_factor is None else np.asarray(penalty_factor, float)
     problem, columns, t = _all_columns(X, y, beta, beta0, same)
     here, best = problem.value(t), -np.inf
     inside = [i for i, j in enumerate(columns) if t[i] != 0 and j not in forced]
@@ -533,7 +536,9 @@ def frozen_swap_improvement(X, y, beta, beta0=0.0, *, forced=(), excluded=(), **
     ]
     for i in inside:
         without = np.where(np.arange(t.size) == i, 0.0, t)
-        best = max([best, *(here - _one_coordinate(problem, without, j)[0] for j in outside)])
+        for j in outside:
+            dearer = lambda0 * (f[columns[j]] - f[columns[i]])
+            best = max(best, here - _one_coordinate(problem, without, j)[0] - dearer)
     return best
 
 

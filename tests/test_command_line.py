@@ -150,7 +150,7 @@ def test_parquet_weights_and_forced_columns(table, tmp_path, capsys):
     [
         (["--response", "nothing"], "no column 'nothing'"),
         (["--response", "y", "--drop", "absent"], "--drop: there is no column 'absent'"),
-        (["--response", "colour"], "3 different values"),
+        (["--response", "colour"], "3 classes (red, blue, green)"),
         (["--response", "sick", "--loss", "squared"], "logistic"),
         (["--response", "y", "--k", "40"], "k=40"),
         (["--response", "y", "--algorithm", "magic"], "algorithm='magic'"),
@@ -404,3 +404,49 @@ def test_classes_and_formulas_are_predicted(table, tmp_path, capsys):
         np.testing.assert_allclose(made[name], path.predict(frame, "bic"))
         if "class" in made:
             assert made["class"].tolist() == list(path.predict(frame, "bic", type="class"))
+
+
+def test_a_formula_asks_for_the_columns_of_the_chosen_model_only(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "t"])
+    frame["t"], frame["site"] = np.exp(frame["t"]), np.tile(["p", "q", "r"], 20)
+    frame["y"] = rng.poisson(frame["t"] * np.exp(1 + frame["a"]))
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    formula = "y ~ a + b + site + offset(log(t))"
+    out = tmp_path / "o"
+    run(
+        capsys,
+        *("fit", tmp_path / "d.csv", "--formula", formula, "--loss", "poisson", "--k", 1),
+        *("--no-plots", "--out", out),
+    )
+    chosen = pd.read_csv(out / "chosen.csv", index_col=0).iloc[:, 0]
+    assert list(chosen.index) == ["(Intercept)", "a"]
+    new = frame.loc[:9, ["t", "a"]]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    where = ("predict", out / "path.npz", tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    code, said, _ = run(capsys, *where)
+    assert code == 0 and "10 predictions" in said
+    made = pd.read_csv(tmp_path / "p.csv", index_col="row")["prediction"]
+    own = new["t"] * np.exp(chosen["(Intercept)"] + chosen["a"] * new["a"])
+    np.testing.assert_allclose(made, own, rtol=1e-8)
+    new.drop(columns="t").to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, *where)
+    assert code == 2 and "lacks 1 of the columns that the model uses: t" in err
+
+
+def test_a_response_of_many_words_says_how_many_classes(tmp_path, capsys):
+    frame = pd.DataFrame({"a": np.arange(40.0), "word": [f"w{i % 13}" for i in range(40)]})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    for how in (("--response", "word"), ("--formula", "word ~ a")):
+        code, _, err = run(capsys, "fit", tmp_path / "d.csv", *how, "--out", tmp_path / "o")
+        assert code == 2
+        assert "the response word is text with 13 classes (w0, w1, w2, w3, w4, ...)" in err
+        assert "a classification takes two" in err
+    many = frame.assign(id=[f"i{i}" for i in range(40)], y=np.sin(frame["a"]))
+    many.to_csv(tmp_path / "d.csv", index=False)
+    code, out, _ = run(
+        capsys,
+        *("fit", tmp_path / "d.csv", "--formula", "y ~ a + id", "--k", 1, "--no-plots"),
+        *("--out", tmp_path / "o"),
+    )
+    assert "the term id has 39 columns, which are chosen as a whole" in out

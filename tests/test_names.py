@@ -116,3 +116,51 @@ def test_a_refit_says_that_the_ridge_is_gone():
     assert words in ridge.selection and words in " ".join(str(ridge.summary()).split())
     assert ridge.selection.startswith("conditional on selection")
     assert "shrunk" not in l0path.fit(X, y).refit(k=2).selection
+
+
+def test_levels_of_column_names_are_joined():
+    table = X[list("abc")].set_axis(
+        pd.MultiIndex.from_tuples([("g", "a"), ("g", "b"), ("h", "")]), axis=1
+    )
+    y = SCORE + RNG.standard_normal(90)
+    path = l0path.fit(table, y)
+    assert path.names == ["g_a", "g_b", "h"] and path.notes == []
+    turned = table[table.columns[::-1]]
+    assert path.predict(turned, k=2).equals(path.predict(table, k=2))
+    with pytest.raises(ValueError, match="lacks 1 of the columns that the model uses: g_b"):
+        path.predict(table.drop(columns=[("g", "b")]), k=3)
+    both = table.copy()
+    both["y", ""] = y
+    by_formula = l0path.fit("y ~ g_a + g_b + h", both)
+    np.testing.assert_allclose(by_formula.coef(), path.coef())
+    assert by_formula.predict(both, k=1).equals(path.predict(table, k=1).rename("y"))
+    offset = l0path.fit(table, y, offset="h")
+    np.testing.assert_allclose(offset.coef(), l0path.fit(table[["g"]], y - table["h", ""]).coef())
+    repeated = table.set_axis(["g_a", "g_a", "h"], axis=1)
+    assert l0path.fit(repeated, y).names == ["g_a", "g_a.1", "h"]
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_column_called_as_the_intercept_gets_a_name_of_its_own(intercept):
+    named = X.rename(columns={"b": "(Intercept)"})
+    path = l0path.fit(named, SCORE, fit_intercept=intercept, max_k=2)
+    plain = l0path.fit(X, SCORE, fit_intercept=intercept, max_k=2)
+    assert path.coef(k=2).index.tolist() == ["(Intercept)", "(Intercept).1", "d"]
+    np.testing.assert_array_equal(path.coef(k=2), plain.coef(k=2))
+    assert any("that of the intercept" in note for note in path.notes)
+    np.testing.assert_array_equal(path.predict(named, k=2), plain.predict(X, k=2))
+    model = l0path.fit(named.to_numpy(), SCORE, feature_names=list(named)).model(k=2)
+    assert model.features == ["(Intercept).1", "d"]
+
+
+def test_a_path_that_could_not_reach_max_k_says_so():
+    path = l0path.fit(X, SCORE + RNG.standard_normal(90), max_k=50)
+    assert "max_k = 50 was cut to 5, the number of usable columns" in repr(path)
+    groups = l0path.fit(X, SCORE + RNG.standard_normal(90), max_k=9, groups=list("uuvvw"))
+    assert "max_k = 9 was cut to 3, the number of usable groups" in repr(groups)
+    perfect = l0path.fit(X, SCORE, max_k=4)
+    assert "k = 0..2 (not max_k = 4, see notes)" in repr(perfect)
+    whole = l0path.fit(X, SCORE + RNG.standard_normal(90), max_k=5)
+    assert "max_k" not in repr(whole) and "max_k" not in repr(l0path.fit(X, SCORE))
+    grid = l0path.fit(X, SCORE, lambda0=[0.5], max_k=4)
+    assert "max_k" not in repr(grid)

@@ -244,3 +244,24 @@ def test_beyond_a_condition_of_1e12_nothing_is_claimed(apart, algorithm):
     assert set(path.table.optimality[1:]) == {"unverified"}
     assert any("x0, x1" in note and "1e-12" in note for note in path.notes)
     assert path.model(k=3).objective < 0.5 * path.model(k=1).objective
+
+
+@pytest.mark.parametrize("p", [12, 240])
+def test_groups_of_columns_far_from_the_origin(p):
+    """All pairs of columns are near copies there, however many these are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, p)) + 1e5
+    y = X[:, :4] @ [1.0, -1.0, 1.0, -1.0] + rng.normal(size=40)
+    groups = [list(range(j, j + 4)) for j in range(0, p, 4)]
+    path = l0path.fit(X, y, groups=groups, fit_intercept=False, max_k=2)
+
+    def least(support):
+        Q = np.linalg.svd(X[:, support], full_matrices=False)[0]
+        rest = y - Q @ (Q.T @ y)
+        return 0.5 * float(rest @ rest) / 40
+
+    for model in path:
+        if model.k:
+            assert model.objective == pytest.approx(least(model.support), rel=1e-6)
+    assert path.model(k=1).optimality == "global"
+    assert path.model(k=1).objective == pytest.approx(min(map(least, groups)), rel=1e-6)

@@ -201,3 +201,27 @@ def test_birth_weights_go_on_beyond_an_empty_cell(shared):
     kept = path.table[path.table.status == "converged"]
     assert (np.diff(kept.loss) < 1e-9).all()
     assert path.table.status[path.select("aic")] == "converged"
+
+
+@pytest.mark.parametrize("groups", [None, ["a", "b", "c", "d", "e"]])
+def test_alternatives_beyond_a_separation_compare_models_that_have_an_optimum(groups):
+    X, y = empty_cell()
+    with pytest.warns(SeparationWarning):
+        path = l0path.fit(X, y, loss="logistic", groups=groups)
+    sides = np.where(y > 0, 1.0, -1.0)
+    row = next(i for i, s in enumerate(path.solutions) if s.left_out and s.k == 3)
+    names = path.names if groups is None else groups
+    inside = list(path.solutions[row].support)
+    near = path.alternatives(index=row)
+    assert len(near) == 3 and names[3] not in near.added.tolist()
+    for _, exchange in near.iterrows():
+        columns = [
+            names.index(exchange.added) if names[j] == exchange.dropped else j for j in inside
+        ]
+        value = oracles.best_subsets(X[:, columns], sides, 3, loss="logistic")[3][0]
+        assert exchange.objective == pytest.approx(value, rel=1e-7)
+    assert (near.relative > 0).all()  # no better model, as its optimality says
+    assert names[3] not in path.summary(index=row).table.best_exchange.tolist()
+    # around the separated model itself nothing is left out
+    apart = int(np.flatnonzero(path.table.status == "separated")[0])
+    assert len(path.alternatives(index=apart)) == 6

@@ -62,7 +62,7 @@ def plain(ax, **labels):
 # | intercept | `intercept = TRUE` | `intercept = TRUE` | `fit.intercept` | `fit_intercept=True` |
 # | scaling | always | `standardize = TRUE` | `normalize` | `standardize=True` |
 # | row weights | | `weights` | `weight` | `sample_weight`, `class_weight` |
-# | offset | | `offset` | | `offset` |
+# | offset | | `offset` | | `offset=` (values, or the name of a column), `offset(...)` in a formula |
 # | columns always in | `excludeFirstK` (the first ones, not selected but fitted) | `penalty.factor = 0` | `always.include` | `always_include` (names or indices) |
 # | columns never in | | `exclude` | | `exclude` |
 # | prices that differ | | `penalty.factor` | | `penalty_factor` |
@@ -78,6 +78,8 @@ def plain(ax, **labels):
 # |---|---|---|---|---|
 # | the path as a table | `print(fit)` | `print(fit)` | `print(fit)` | `path.table` |
 # | coefficients | `coef(fit, lambda, gamma)` | `coef(fit, s)` | `coef(fit, support.size)` | `path.coef(k=5)`, `path.coef(lambda0=...)`, `path.coef("bic")` |
+# | which features at which size | | | | `path.table.features`; `path.coef()`, a column for each size |
+# | models side by side | | | | `path.compare([3, 5, "bic"])`, and its `.to_latex()` |
 # | all details of one model | | | `extract(fit, 5)` | `path.model(k=5)`, and `.summary()` |
 # | prediction | `predict(fit, newx, lambda, gamma)` | `predict(fit, newx, s, type)` | `predict(fit, newx, support.size)` | `path.predict(X, k=5, type="response", "link" or "class")` |
 # | criterion | | | `tune.type = "gic"` (default), `"bic"`, `"aic"`, `"ebic"` | `path.model("gic")`, also `"aicc"`, `"mbic"`, `"cp"`; all by `path.score_table()` |

@@ -69,7 +69,7 @@ path.table.loc[:13, ["k", "loss", "deviance_ratio", "lambda0_low", "lambda0_high
 #   The intervals are the slopes of the lower convex hull of the points (`k`, `loss`).
 # * Where they are missing, the size is *off the hull*: at any price some smaller or larger model is the better buy. This is a statement about prices, not about quality. An algorithm that only walks
 #   along `lambda0` never shows you these sizes; asking for them by `k` does.
-# * `optimality` says what was checked. `global`: nothing else of this size exists (the empty and the full model). `refit_swap`: no exchange of one chosen column for one of the others, *with all
+# * `optimality` says what was checked. `global`: nothing of this size is better (the empty and the full model, and the best single column, which is compared with all others). `refit_swap`: no exchange of one chosen column for one of the others, *with all
 #   coefficients fitted again*, lowers the loss, over all 64 columns.
 #
 # `refit_swap` is a strong local optimum, not a proof: a model that differs in two or more columns at once may still be better. How often does it matter here? A search with far more effort

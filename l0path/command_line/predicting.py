@@ -71,7 +71,7 @@ def _index(path, options, facts):
 def _needed(path, index, frame, facts, offset):
     """Columns of the file that the model uses."""
     if path.meta.formula is not None:
-        used = path.meta.formula.used()
+        used = path.meta.formula.needed(path.solutions[index].support)
     else:
         coded = {f"{c}_{v}": c for c, known in facts.get("levels", {}).items() for v in known}
         used = [coded.get(name, name) for name in path.model(index=index).features]

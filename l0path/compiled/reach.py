@@ -9,6 +9,7 @@ that the kernel never calls leave the stamp as it is.
 """
 
 import hashlib
+import inspect
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 import numpy as np
@@ -107,7 +108,8 @@ def _code(code, docstring, reached, names):
     start = 1 if code.co_consts[:1] == (docstring,) else 0
     consts = tuple(c for c in code.co_consts[start:] if not isinstance(c, CodeType))
     read = (code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    signature = (code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_flags)
+    flags = code.co_flags | inspect.CO_OPTIMIZED  # which numba clears while a profiler runs
+    signature = (code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, flags)
     return f"{read} {signature} {_text(consts, reached, names)}"
 
 

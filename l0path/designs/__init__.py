@@ -23,7 +23,7 @@ from l0path.designs.features.additive import Additive, Levels, step_design
 from l0path.designs.features.derived import Derived
 from l0path.designs.features.pairs import Pairs
 from l0path.designs.features.polynomial import Polynomial, expand
-from l0path.designs.names import Numbered, unique
+from l0path.designs.names import INTERCEPT, Numbered, column_names, unique
 from l0path.designs.standardized import Reordered, Standardized
 from l0path.designs.training_set import AllRows, TrainingSet
 
@@ -74,7 +74,7 @@ def as_design(
         design, names = X, getattr(X, "names", None) if feature_names is None else feature_names
     elif isinstance(X, pd.DataFrame):
         design, index = _from_frame(X), X.index
-        names = X.columns
+        names = column_names(X.columns)
         if feature_names is not None and [str(name) for name in feature_names] != [
             str(name) for name in names
         ]:
@@ -96,8 +96,9 @@ def as_design(
     names, repeats = unique(names)
     if repeats:
         shown = ", ".join(repeats[:5]) + (", ..." if len(repeats) > 5 else "")
+        what = "names, and that of the intercept," if f"{INTERCEPT}.1" in repeats else "names"
         notes.append(
-            f"repeated column names were numbered ({shown}); predict takes columns by position"
+            f"repeated column {what} were numbered ({shown}); predict takes columns by position"
         )
     return design, names, index, notes
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import pandas as pd
+
+INTERCEPT = "(Intercept)"  # what tables of coefficients call the intercept
+
 
 class Numbered(Sequence):
     """The names x0, x1, ..., x{p - 1} of columns that have none; millions of them would take longer
@@ -50,11 +54,18 @@ class Numbered(Sequence):
         return int(name[1:])
 
 
+def column_names(columns: pd.Index) -> list[str]:
+    """The names of a table's columns as texts; the levels of a MultiIndex are joined by "_"."""
+    if not isinstance(columns, pd.MultiIndex):
+        return [str(name) for name in columns]
+    return ["_".join(str(part) for part in key if str(part)) for key in columns]
+
+
 def unique(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """(names with repeats numbered a, a.1, a.2, the new names); a number that is taken is
-    skipped.
+    skipped. The name of the intercept counts as taken.
     """
-    taken, seen, out, repeats = set(names), {}, [], []
+    taken, seen, out, repeats = set(names), {INTERCEPT: 1}, [], []
     for name in names:
         count = seen.get(name, 0)
         new = name

@@ -35,6 +35,7 @@ from ..working_set.ties import Twins
 from . import inputs
 from .plan import PENALTIES, default_max_k
 from .registry import make_engine
+from .single_units import compare_all
 from .slices import huber_threshold, hull, hull_grid, shrink_grid
 
 GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
@@ -239,6 +240,7 @@ class _Run:
         self.solutions, self.rounds, self.end, self.torn, self.engine = [], [], "", False, None
         self.formula = self.offset_name = None
         self.unbounded = []  # notes on bounds that there are none
+        self.cut = ""  # what became of a max_k beyond the columns
         self.separated, self.passed = None, []  # (k, fit) where sizes end; texts on those passed
         self.weights = row_weights(data, keep)
         self.twins = {}  # with and without lambda1 or lambda2: columns that say the same
@@ -250,9 +252,10 @@ class _Run:
         self.max_k = max(min(want, free), 0)
         if plan.max_k is not None and self.max_k < want:
             self.notes.append(
-                f"max_k = {want} was clipped to {self.max_k}, the number of usable "
+                f"max_k = {want} was cut to {self.max_k}, the number of usable "
                 f"{'columns' if p.groups is None else 'groups'}"
             )
+            self.cut = self.notes[-1]
         # exact: a path to start from, whose models are proved afterwards
         self.route = (
             replace(plan, settings=plan.settings.start) if hasattr(plan.settings, "start") else plan
@@ -439,6 +442,7 @@ class _Run:
         engine = self.search(self.model, (lambda1, lambda2), supports, listener)
         if engine is None:
             return supports
+        self.compare_single(engine, (lambda1, lambda2), listener)
         if hasattr(engine, "points"):
             self.collect_points(number, engine, lambda1, lambda2)
             rounds = engine.rounds
@@ -489,6 +493,24 @@ class _Run:
         except KeyboardInterrupt:
             self.end, self.torn = "interrupted (Ctrl-C)", True
         return engine
+
+    def compare_single(self, engine, shrinkage, listener):
+        """Compare the model of one column, or group, of a support grid with all others."""
+        published = getattr(self.plan.settings, "paper_defaults", False)
+        if self.plan.grid != "support" or self.end or self.hinge is not None or published:
+            return
+        held, groups = engine.store.fits.get(1), self.problem.groups
+        try:
+            groups = None if groups is None else engine.model
+            compare_all(self.model, engine.store, *shrinkage, self.clock.poll, groups)
+            best = engine.store.fits.get(1)
+            if best is not held or engine.store.compared is not None:
+                checked = engine.store.optimality(1, engine.optimality(1))
+                listener(1, best, checked, float("nan"))
+        except Stop as stop:
+            self.end = str(stop)
+        except KeyboardInterrupt:
+            self.end, self.torn = "interrupted (Ctrl-C)", True
 
     def collect(self, number, engine, lambda1, lambda2, past):
         """Solutions of a slice, by size or by lambda0; past: its rows, and what was passed."""
@@ -811,6 +833,13 @@ class _Run:
         )
         return self.meta
 
+    def _short_of(self, largest):
+        """What the status of a whole path says where it does not reach the max_k asked for."""
+        asked = None if self.plan.grid == "lambda0" else self.plan.max_k
+        if self.cut:
+            return f" ({self.cut})"
+        return "" if asked is None or largest >= asked else f" (not max_k = {asked}, see notes)"
+
     def path(self, by_name, response):
         """The Path with its status, notes and one warning of each kind."""
         self.meta = None
@@ -830,7 +859,9 @@ class _Run:
         elif self.end:
             status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
         else:
-            status = f"complete: {reach}" + (f"; {passed}; {REMEDY}" if passed else "")
+            status = f"complete: {reach}{self._short_of(max(sizes, default=0))}" + (
+                f"; {passed}; {REMEDY}" if passed else ""
+            )
             if passed:
                 warnings.warn(SeparationWarning(f"{passed}; {REMEDY}"), stacklevel=5)
         bad = [s.k for s in self.solutions if s.status == FitStatus.NOT_CONVERGED]

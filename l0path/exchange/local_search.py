@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.status import End, FitStatus
+from ..core.status import End, FitStatus, Optimality
 from ..errors import check_tol
 from ..problem.losses import Squared
 
@@ -102,6 +102,7 @@ class Store:
         self.fits = {0: null}
         self.n_forced, self.last, self.scale, self.tol = n_forced, max_k, scale, tol
         self.end, self.apart = "", None  # apart: the separated fit that ended the sizes
+        self.compared = None  # key of a fit of size 1 that was compared with all others
         self.perfect = perfect or (lambda value, scale: value <= 1e-13 * scale)
 
     def tolerance(self, value):
@@ -114,6 +115,13 @@ class Store:
     def key(self, fit):
         """What tells fits of a size apart."""
         return fit.support.tobytes()
+
+    def optimality(self, k, checked):
+        """`checked`, the class that an engine checked for its fit of size k, or "global" where all
+        others of its size were compared with it.
+        """
+        known = k == 1 and self.compared is not None and self.key(self.fits[1]) == self.compared
+        return Optimality.GLOBAL if known else checked
 
     def offer(self, fit):
         """Keep the fit if it is the best of its size; True if so."""

@@ -5,6 +5,7 @@ dtypes, and what was learned as JSON.
 import numpy as np
 import pandas as pd
 
+from ..designs.names import column_names
 from ..errors import refuse_masked
 
 FOLDS = ("cv", "outer")
@@ -117,7 +118,9 @@ def _folds(value, keep):
 
 def text_named(data):
     """A frame whose column names are text."""
-    return data if all(isinstance(name, str) for name in data.columns) else data.rename(columns=str)
+    if all(isinstance(name, str) for name in data.columns):
+        return data
+    return data.set_axis(column_names(data.columns), axis=1)
 
 
 def readied(data, used):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..core.arguments import same_index, vector
 from ..designs.checks import check_table
+from ..designs.names import column_names
 from .encoding import Encoded, Formula
 from .expressions import tight, wild
 from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
@@ -32,7 +33,7 @@ def at_the_door(X, y, arguments):
             "DataFrame, or one offset per row"
         )
     same_index(X=X, y=y)
-    at = [j for j, column in enumerate(X.columns) if str(column) == name]
+    at = [j for j, column in enumerate(column_names(X.columns)) if column == name]
     if len(at) != 1:
         raise ValueError(
             f"offset={name!r} names {len(at)} columns of X; pass the name of one, or one offset "
@@ -40,7 +41,7 @@ def at_the_door(X, y, arguments):
         )
     offset = X.iloc[:, at[0]].rename(None)
     return (
-        Encoded(X.drop(columns=X.columns[at[0]]), None, X.index, name),
+        Encoded(X.iloc[:, np.arange(X.shape[1]) != at[0]], None, X.index, name),
         y,
         {
             **arguments,

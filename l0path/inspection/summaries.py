@@ -26,7 +26,7 @@ EVERY, COST = (
 
 NOTE = (
     "increase_if_dropped: increase of loss + shrinkage when the feature is left out and the rest "
-    "is fitted again; best_exchange: the column outside that could best stand in for it, and "
+    "is fitted again; best_exchange: the feature outside that could best stand in for it, and "
     "exchange_change what that does to the objective (negative: it would improve)."
 )
 
@@ -51,7 +51,7 @@ class Summary:
             if self.coef is None
             else f"k = {h['k']} of {h['groups']} groups, {h['n_nonzero']} of p = {h['p']} features"
         )
-        first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} rows"
+        first = f"{h['loss_name']} loss, penalty {h['penalty']}: {size}, n = {h['n']} observations"
         about = f"{h['about']}; " if h["about"] else ""
         tried = f" ({h['exchanges']} exchanges tried)" if h["exchanges"] else ""
         second = (
@@ -235,6 +235,15 @@ def _all_refitted(near):
     return not near.exact and near.total <= EVERY and near.cost <= COST
 
 
+def _swapped(near, out, into, target):
+    """The Fit after an exchange. None beyond the target; also where the classes are then separated,
+    around a model that was searched without the columns that do that: there is no optimum.
+    """
+    fit = near.swapped(out, into, target)
+    apart = fit is not None and FitStatus.SEPARATED in fit.flags
+    return None if apart and near.solution.left_out else fit
+
+
 def _dropped(near, i):
     """Increase of loss + shrinkage without member i."""
     fit = near.without(i)
@@ -258,7 +267,7 @@ def _best_exchanges(near):
                 value = foretold
             else:
                 price = near.price(out, j)
-                fit = near.swapped(out, j, near.value + best - price)
+                fit = _swapped(near, out, j, near.value + best - price)
                 value = np.inf if fit is None else fit.value + price - near.value
             if value < best:
                 best, into = value, int(j)
@@ -287,7 +296,9 @@ def alternatives(
     is exact, or where every exchange was refitted (20 000 or fewer, on few rows). Else the local
     quadratic (for groups: their scores) ranks all exchanges, n + 100 are refitted, and proven is
     False. Forced columns stay. One exchange only: nothing is searched beyond. The table leaves out
-    columns that keep less than 3e-5 of their length beside the other chosen ones.
+    columns that keep less than 3e-5 of their length beside the other chosen ones. Around a model
+    flagged "left_out", exchanges after which columns separate the classes are not listed: such
+    models have no optimum, and the search of that model was without these columns.
 
     A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed
     after loading a path.
@@ -314,7 +325,7 @@ def alternatives(
         limit = (
             sorted(kept)[n - 1] if len(kept) >= n else np.inf
         )  # of objectives without lambda0; with it the price may tip the order
-        fit = near.swapped(out, into, limit if not near.lambda0 else np.inf)
+        fit = _swapped(near, out, into, limit if not near.lambda0 else np.inf)
         if fit is None:
             continue
         sound &= FitStatus.NOT_CONVERGED not in fit.flags

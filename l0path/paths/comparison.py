@@ -308,16 +308,15 @@ def _texts(part, name, row, digits):
         return ["" if pd.isna(v) else f"{v if abs(v) > 1e-9 else 0.0:.2g}" for v in row]
     if not own and name.startswith("lambda"):
         return ["" if pd.isna(v) else f"{v:.{digits}g}" for v in row]
+    sizes = [np.floor(np.log10(abs(v))) for v in numbers] or [0.0]
+    # as many as the largest needs, and two digits of the smallest
+    decimals = int(max(digits - 1 - max(sizes), 1 - min(sizes), 0))
     if part == "criterion" and name != "df":
         decimals = 4 if name == "r2_adjusted" else 2
+    elif numbers and (decimals > digits + 4 or max(sizes) > 9):
+        return ["" if pd.isna(v) else f"{v:.{digits}g}" for v in row]
     elif not own and all(v == int(v) for v in numbers):
         decimals = 0
-    else:
-        # as many as the largest needs, and two digits of the smallest
-        sizes = [np.floor(np.log10(abs(v))) for v in numbers] or [0.0]
-        decimals = int(max(digits - 1 - max(sizes), 1 - min(sizes), 0))
-        if decimals > digits + 4 or max(sizes) > 9:
-            return ["" if pd.isna(v) else f"{v:.{digits}g}" for v in row]
     return [_text(v, decimals) for v in row]
 
 

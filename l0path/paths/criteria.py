@@ -165,7 +165,7 @@ def select(
     separated: bool = False,
 ) -> int:
     """Index of the solution with the smallest criterion: "aic", "aicc", "bic", "ebic", "gic",
-    "mbic", "cp" (squared loss only), or a callable taking the path.
+    "mbic", "cp" (squared loss only); a size, or a callable taking the path, as in `Path.index`.
 
     rows : indices to choose among, None for all. p_total, sigma2, ebic_gamma, separated : see
         `score_table`.
@@ -185,7 +185,7 @@ def select(
     >>> path.select("aic")
     10
     """
-    if callable(rule):
+    if callable(rule) or (isinstance(rule, (int, np.integer)) and not isinstance(rule, bool)):
         return self.index(rule)
     name = rule.lower() if isinstance(rule, str) else rule
     if name not in RULES:

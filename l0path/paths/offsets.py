@@ -5,6 +5,7 @@ formula.
 import pandas as pd
 
 from ..core.arguments import finite, same_index, vector
+from ..designs.names import column_names
 from ..formula import Encoded
 
 
@@ -15,7 +16,7 @@ def named(path, X, given):
     name = given if isinstance(given, str) else path.meta.offset_name if given is None else None
     if name is None:
         return given
-    columns = list(map(str, X.columns)) if isinstance(X, pd.DataFrame) else []
+    columns = column_names(X.columns) if isinstance(X, pd.DataFrame) else []
     if name in columns:
         return X.iloc[:, columns.index(name)]
     if given is None:

@@ -131,7 +131,7 @@ class PastSeparation:
         self.problem, self.engine, self.names, self.steps = problem, engine, names, []
         self.rounds = list(engine.rounds)
         self.rows = {
-            k: Row(fit, engine.optimality(k), bound(k))
+            k: Row(fit, engine.store.optimality(k, engine.optimality(k)), bound(k))
             for k, fit in sorted(engine.store.fits.items())
         }
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..core.types import Matrix, Rule, Selector
 from ..designs import Derived, Reordered, as_design, derived
+from ..designs.names import INTERCEPT, column_names
 from ..formula import Encoded
 from ..problem.losses import CLASSIFICATION, canonical_name, make_loss, mean_of_rows
 from ..problem.problem import Data
@@ -174,7 +175,7 @@ class Path:
         sizes = [s.k for s in self.solutions]
         slices = len({s.slice for s in self.solutions})
         span = f"k = {min(sizes)}..{max(sizes)}" if sizes else "no solution"
-        many = f" in {slices} slices" if slices > 1 else ""
+        many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
         about = f", {self.meta.about}" if self.meta.about else ""
         return (
@@ -417,7 +418,7 @@ class Path:
                 if full
                 else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
             )
-            names = pd.Index(["(Intercept)", *(self.meta.names[j] for j in ever)], name="feature")
+            names = pd.Index([INTERCEPT, *(self.meta.names[j] for j in ever)], name="feature")
             columns = [self._coef(s, ever, standardized) for s in self.solutions]
             values = np.column_stack(columns) if columns else np.empty((len(names), 0))
             return pd.DataFrame(values, index=names, columns=self._labels())
@@ -426,7 +427,7 @@ class Path:
         which = np.arange(self.p) if full else s.support
         return pd.Series(
             self._coef(s, which, standardized),
-            index=pd.Index(["(Intercept)", *(self.meta.names[j] for j in which)], name="feature"),
+            index=pd.Index([INTERCEPT, *(self.meta.names[j] for j in which)], name="feature"),
             name=self.meta.about or i,
         )
 
@@ -602,8 +603,9 @@ class Path:
                 if made is None
                 else np.unique(np.asarray(made.parents(needed), dtype=np.int64))
             )
-        known = X.columns.map(str) if isinstance(X, pd.DataFrame) else getattr(X, "names", None)
-        index = X.index if isinstance(X, pd.DataFrame) else None
+        framed = isinstance(X, pd.DataFrame)
+        known = column_names(X.columns) if framed else getattr(X, "names", None)
+        index = X.index if framed else None
         if index is not None or (isinstance(known, list) and known != names):
             found = self._by_names(X, known, names, by_name, needed, made is not None)
             if found is not None:
@@ -661,7 +663,8 @@ class Path:
         if not isinstance(X, pd.DataFrame):
             return X, y, by_row
         if self.meta.formula is None:
-            return X.drop(columns=self.meta.offset_name or [], errors="ignore"), y, by_row
+            kept = [name != self.meta.offset_name for name in column_names(X.columns)]
+            return X if all(kept) else X.loc[:, kept], y, by_row
         return self.meta.formula.rows(X, y, **by_row)
 
     def objective(

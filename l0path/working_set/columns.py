@@ -112,19 +112,21 @@ class WorkingColumns:
         """Note the working columns that are combinations of others up to less than APART of their
         length, but not beyond CONDITION or rounding; whether there are any. Gram matrices square a condition,
         so they cannot tell such columns from true combinations. Pairs are found among all working
-        columns, other combinations where these are at most NEAR_COLUMNS.
+        columns, other combinations where these are at most NEAR_COLUMNS. Of more columns in pairs
+        (all columns, where they are far from the origin) the first ones stand for the others.
         """
         unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))
         G = self._gram()
         if G is None:
             return False
         G = G * unit[:, None] * unit
-        few = np.arange(self.width)
+        few = paired = np.arange(self.width)
         if self.width > NEAR_COLUMNS:
             pairs = np.abs(G) > 1.0 - 0.5 * APART**2
             np.fill_diagonal(pairs, False)
-            few = np.flatnonzero(pairs.any(axis=0))
-        if not 1 < few.size <= NEAR_COLUMNS:
+            paired = np.flatnonzero(pairs.any(axis=0))
+            few = paired[:NEAR_COLUMNS]
+        if few.size < 2:
             return False
         H = G[np.ix_(few, few)]
         L, weak = lapack.dpotrf(H, lower=1)
@@ -140,6 +142,8 @@ class WorkingColumns:
         if near.any():
             members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
             found = self.W[np.append(order[:rank][members], order[rank:][near])]
+            if few.size < paired.size:
+                found = self.W[paired]
             self.near = np.union1d(found, found if self.near is None else self.near)
             self.unclear |= bool((near & (gap <= 2.0 * size / CLAIMED)).any())
         return bool(near.any())

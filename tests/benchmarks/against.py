@@ -20,6 +20,8 @@ from scipy.stats import binom
 from speed import K, cases
 
 ROOT = Path(__file__).resolve().parents[2]
+CPU = (False, "processor time in place of the clock, for a busy machine")  # --cpu
+WORDS = ("smoke", "only", "k", "data", "cpu")  # options that the processes need
 LEAST = 0.25  # seconds that one timing takes at least: quick calls are made several times in it
 SHORT = 1.03  # a row whose lower limit is above this falls short
 
@@ -99,6 +101,7 @@ def serve():
 
     answer(str(Path(l0path.__file__).parent))
     table, call = rows(options), None
+    clock = time.process_time if options.cpu else time.perf_counter
     for line in sys.stdin:
         order = json.loads(line)
         if "row" in order:
@@ -112,23 +115,26 @@ def serve():
                 def call(X=X, y=y, fit=row[1]):
                     return fit(l0path, X, y)
 
-        began = time.perf_counter()
+        began = clock()
         for _ in range(order.get("times", 1)):
             call()
-        answer(time.perf_counter() - began)
+        answer(clock() - began)
 
 
 class Checkout:
-    """A process that imports l0path from a folder."""
+    """A process that imports l0path from a folder (None: the installed one), other packages from
+    `more` first.
+    """
 
-    def __init__(self, folder, options):
-        environment = {**os.environ, "PYTHONPATH": str(folder), "L0PATH_QUIET": "1"}
+    def __init__(self, folder, options, more=None):
+        places = os.pathsep.join(str(place) for place in (more, folder) if place is not None)
+        environment = {**os.environ, "PYTHONPATH": places, "L0PATH_QUIET": "1"}
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--serve", json.dumps(vars(options))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
         self.package = self._read()
-        if Path(self.package).parent != Path(folder).resolve():
+        if folder is not None and Path(self.package).parent != Path(folder).resolve():
             raise SystemExit(f"{folder} has no l0path of its own: {self.package} was imported")
 
     def _read(self):
@@ -186,13 +192,14 @@ def main():
         against=("", "folder of the other checkout (needed)"),
         pairs=(15, "pairs of timings a row"),
         only=("", "parts of names of rows, separated by |"),
+        cpu=CPU,
         k=(K, "largest size of the rows of speed.py"),
         data=("", "folder with news20/, dorothea/, dexter/ for the sparse rows"),
     )
     if not options.against:
         raise SystemExit("--against FOLDER: the checkout to compare with")
     pairs = 2 if options.smoke else options.pairs
-    words = Namespace(**{key: getattr(options, key) for key in ("smoke", "only", "k", "data")})
+    words = Namespace(**{key: getattr(options, key) for key in WORDS})
     here, there = Checkout(ROOT, words), Checkout(options.against, words)
     print(f"# here {here.package}, there {there.package}, {pairs} pairs; ratio = here / there")
     print(f"{'row':34s} {'here s':>9s} {'there s':>9s} {'ratio':>7s} {'low':>7s} {'high':>7s}")

@@ -1,15 +1,19 @@
 """Start-up: import time against `import numba, pandas, scipy.linalg`, the first squared dense fit
-of a fresh process without and with stored kernels, and, with L0PATH_BASE=CHECKOUT (another commit),
-the first fits of several kinds with no stored kernels as ratios to that commit, in turn.
+of a fresh process without and with stored kernels, with the kernels of l0path-kernels where they
+are installed, and, with L0PATH_BASE=CHECKOUT (another commit), the first fits of several kinds with
+no stored kernels as ratios to that commit, in turn.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 from common import arguments
+from levels import companion, one_level
 
+PAIRS = 15  # of imports: at least as many
 BASE = "import time; t = time.perf_counter(); import numba, pandas, scipy.linalg; print(time.perf_counter() - t)"
 IMPORT = "import time; t = time.perf_counter(); import l0path; print(time.perf_counter() - t)"
 FIRST = """
@@ -36,13 +40,19 @@ l0path.fit(X, y)
 from numba.core.dispatcher import Dispatcher
 kernels = {id(v): v for m in list(sys.modules.values()) if m and m.__name__.startswith('l0path') for v in vars(m).values() if isinstance(v, Dispatcher)}
 used = {v.py_func.__name__: len(v.signatures) for v in kernels.values() if v.signatures}
-print(sum(used.values()), '(', ' '.join(f'{k}:{n}' for k, n in sorted(used.items())), ')')
+compiled = sum(sum(v.stats.cache_misses.values()) for v in kernels.values())
+print(f'{sum(used.values())}, of which {compiled} are compiled now', '(', ' '.join(f'{k}:{n}' for k, n in sorted(used.items())), ')')
 """
 
 
 def run(code, cache, **changes):
-    """Standard output of a fresh process with its own kernel cache folder."""
+    """Standard output of a fresh process with its own kernel cache folder. Python stores bytecode,
+    as it does for users, even where the caller's environment says that it should not.
+    """
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "L0PATH_QUIET": "1", **changes}
+    if environment.pop("PYTHONDONTWRITEBYTECODE", None):
+        bytecode = os.path.join(tempfile.gettempdir(), "l0path-bytecode")
+        environment.setdefault("PYTHONPYCACHEPREFIX", bytecode)
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     ).stdout.strip()
@@ -71,24 +81,59 @@ def against(base, repeats):
         )
 
 
+def middle(values):
+    return sorted(values)[len(values) // 2]
+
+
+def imports(cache, pairs):
+    """Print the time of an import as a ratio to that of the packages it needs, in turn."""
+    for code in (BASE, IMPORT):
+        run(code, cache)  # stores bytecode
+    found = [(float(run(BASE, cache)), float(run(IMPORT, cache))) for _ in range(pairs)]
+    print(
+        f"import l0path                     {middle([b for _, b in found]):6.2f} s, "
+        f"{middle([b / a for a, b in found]):.2f} x import numba, pandas, scipy.linalg "
+        f"({pairs} pairs)"
+    )
+
+
+def shipped(repeats):
+    """Print the time of a first fit with l0path-kernels and an empty cache, and that of the whole
+    process with its imports.
+    """
+    fits, whole = [], []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as cache:
+            began = time.perf_counter()
+            fits.append(float(run(FIRST, cache)))
+            whole.append(time.perf_counter() - began)
+            compiled = run(COUNT, cache).partition("(")[0]
+    size = sum(path.stat().st_size for path in companion().rglob("*"))
+    print(
+        f"first fit with l0path-kernels     {middle(fits):6.2f} s, process {middle(whole):.2f} s; "
+        f"kernels {compiled.strip()}; {size / 1e6:.1f} MB installed"
+    )
+
+
 def main():
     """Print the medians."""
     args = arguments("start-up")
-    with tempfile.TemporaryDirectory() as cache:
+    print(f"# load {os.getloadavg()[0]:.1f}")
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as none:
+        imports(cache, args.repeats if args.smoke else max(PAIRS, args.repeats))
+        if companion() is not None:
+            shipped(args.repeats)
+            # what follows is measured without it
+            paths = [one_level(none, None), os.environ.get("PYTHONPATH", "")]
+            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         cold = float(run(FIRST, cache))
-        warm = sorted(float(run(FIRST, cache)) for _ in range(args.repeats))[args.repeats // 2]
-        pairs = [(float(run(BASE, cache)), float(run(IMPORT, cache))) for _ in range(args.repeats)]
-        ratio = sorted(b / a for a, b in pairs)[args.repeats // 2]
-        print(
-            "import l0path                     "
-            f"{sorted(b for _, b in pairs)[args.repeats // 2]:6.2f} s, {ratio:.2f} x import numba, "
-            "pandas, scipy.linalg"
-        )
+        warm = middle([float(run(FIRST, cache)) for _ in range(args.repeats)])
         print(f"first fit, no kernel cache        {cold:6.2f} s")
         print(f"first fit, kernels cached         {warm:6.2f} s")
         if base := os.environ.get("L0PATH_BASE"):
             against(base, args.repeats)
         print(f"kernel specialisations used by a default squared fit: {run(COUNT, cache)}")
+    print(f"# load {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -306,7 +306,14 @@ def _coordinatewise(d, row, report):
     X = np.where(row.truth.optima.alive, r["X"], 0.0)
     if m.optimality == "swap":
         gain = oracles.frozen_swap_improvement(
-            X, r["y"], row.beta, row.intercept, forced=d.forced, **words
+            X,
+            r["y"],
+            row.beta,
+            row.intercept,
+            row.price,
+            penalty_factor=d.factor,
+            forced=d.forced,
+            **words,
         )
     else:
         gain = oracles.cd_stationary_gap(

@@ -2,6 +2,7 @@
 user's would, with a kernel of a few lines that calls into another file.
 """
 
+import cProfile
 import hashlib
 import json
 import os
@@ -17,7 +18,7 @@ import pytest
 
 from l0path.compiled import cache, reach
 from l0path.exchange import table_sweeps
-from l0path.working_set import newton
+from l0path.working_set import linear_algebra, newton
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 54321  # a user without a home and without rights
@@ -186,6 +187,17 @@ def test_a_stamp_tells_callees_constants_and_defaults(monkeypatch):
     assert _stamp_with(monkeypatch) != before
     with pytest.raises(reach.UnknownKind, match="no stamp for"):
         _stamp_with(monkeypatch, SCALE={1: 2})
+
+
+def test_a_profiler_leaves_a_stamp_as_it_is():
+    """numba clears flags of the code of kernels that run under a profiler."""
+    before = reach.stamp(linear_algebra.cholesky.py_func)
+    flags = linear_algebra.cholesky.py_func.__code__.co_flags
+    with cProfile.Profile():
+        linear_algebra.cholesky(np.eye(2), 2)
+    assert reach.stamp(linear_algebra.cholesky.py_func) == before
+    if sys.version_info < (3, 12):
+        assert linear_algebra.cholesky.py_func.__code__.co_flags != flags  # as said above
 
 
 def test_reordered_fields_of_a_record_make_another_kernel():

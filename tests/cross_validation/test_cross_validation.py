@@ -502,7 +502,8 @@ def test_time_limits_callbacks_and_progress(capsys, monkeypatch):
         progress=True,
         time_limit=1000,
     )
-    assert sorted(seen) == [0, 1, 2, 3] or sorted(seen) == [1, 2, 3]
+    # k = 1 comes again once it was compared with all others
+    assert sorted(set(seen)) in ([0, 1, 2, 3], [1, 2, 3]) and len(seen) <= 5
     assert "folds" in capsys.readouterr().err
     assert cv.status == "complete: 3 folds"
     from l0path.cross_validation import run

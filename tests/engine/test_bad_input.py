@@ -439,11 +439,9 @@ def test_one_column():
     assert path.coef(k=1).tolist() == pytest.approx([intercept, slope])
 
 
-def test_sizes_beyond_columns_or_rows_are_clipped_with_a_note():
+def test_sizes_beyond_columns_or_rows_are_cut_with_a_note():
     path = l0path.fit(X, Y, max_k=9)
-    assert path.table.k.max() == 5 and any(
-        "max_k = 9 was clipped to 5" in note for note in path.notes
-    )
+    assert path.table.k.max() == 5 and any("max_k = 9 was cut to 5" in note for note in path.notes)
     path = l0path.fit(X, Y, k=[2, 9])
     assert path.table.k.tolist() == [2, 5] and any(
         "k = 9 is beyond the largest size" in note for note in path.notes

@@ -43,7 +43,7 @@ def best_subset(k):
 def test_a_number_is_a_size_in_every_method():
     path = l0path.fit(FRAME, Y, k=[1, 3])  # index 1 is size 3: a number is no index
     assert path.model(3).k == 3 and path.model(np.int64(1)).k == 1
-    assert path.index(3) == path.index(k=3) == 1
+    assert path.index(3) == path.index(k=3) == path.select(3) == 1
     assert path.coef(3).equals(path.coef(k=3))
     assert path.support(3).tolist() == list(best_subset(3)[1])
     assert path.predict(FRAME, 3).equals(path.predict(FRAME, k=3))
@@ -292,3 +292,14 @@ def test_bad_input_of_compare(models, options, error, message):
 def test_sizes_of_several_slices_need_one():
     with pytest.raises(LookupError, match="needs one slice"):
         SLICES.compare([1, 2])
+
+
+def test_numbers_of_every_size_are_printed_shortly():
+    small = l0path.fit(FRAME * 1e-9, Y * 1e12, max_k=2).compare([1, 2])
+    assert max(len(line) for line in repr(small).split("\n")) < 70
+    assert "e+" in small.formatted().loc["fit"].loc["loss", 1]
+    assert float(small.formatted().loc["coefficient"].loc["a", 2]) == pytest.approx(
+        1e21 * PATH.coef(2)["a"], rel=1e-3
+    )
+    whole = l0path.fit(FRAME, Y * 0, max_k=2).compare([0])  # nothing to explain
+    assert "0.000" in repr(whole) and "nan" not in repr(whole).lower()

@@ -1,0 +1,450 @@
+"""Whether the best model of one column, or of one group, is the best of all: every other one is
+bounded, and fitted where its bound does not decide.
+
+Squared loss. From the optimum b of the forced columns F, with gradients -c_J = -Z_J'W(y - Z_F b)
+and second derivatives H = Z'WZ + 2 lambda2 I, every model of F and the columns J has
+
+    F(b_F + d_F, b_J) - F(b_F) >= b_J'S b_J / 2 - c_J'b_J + lambda1 |b_J|_1,
+    S = H_JJ - H_JF H_FF^-1 H_FJ
+
+because b is optimal: the linear part of the change along d_F, with lambda1 and the box, is never
+negative, and the quadratic part is least at d_F = -H_FF^-1 H_FJ b_J. Without lambda1 and bounds on
+F (and on groups) the least of the right-hand side is the change itself; elsewhere it bounds the
+change, and models are fitted in the order of their bounds until no bound is below the best one.
+Single columns cost the Gram rows of F, and nothing where there are none; groups cost a read of X.
+
+Other losses. The first Newton step from the optimum of F gives a bound by weak duality
+(`newton.dual_bound`); what it does not decide is fitted, until it converges or is refuted likewise.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from ..core import threads
+from ..core.dispatch import njit
+from ..core.status import FitStatus
+from ..exact.pair_scan import AGREEMENT
+from ..exchange.table import COLLINEAR
+from ..first_order.coordinate_descent import entry_gains
+from ..problem.dependence import LEAST_EIGENVALUE
+from ..problem.problem import EPS
+from ..working_set.columns import CONDITION
+from ..working_set.groups import GroupFit
+from ..working_set.newton import dual_bound, solve_quadratic
+from ..working_set.rows import RowModel
+
+COMPARED = 1e6  # n p up to which losses other than the squared one are served
+AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
+BETWEEN_LOOKS = 256  # models between two looks at the clock
+# lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
+# for their combination, below the second it is one
+FAINT_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
+
+
+class Unclear(Exception):
+    """Columns are so nearly dependent that a model of one unit cannot be judged."""
+
+
+def compare_all(model, store, lambda1, lambda2, poll, groups=None):
+    """Compare the best model of size 1 with all others of its size, and offer better ones.
+
+    Parameters
+    ----------
+    model : GramModel or RowModel
+        The working columns of an engine that has run.
+    store : Store
+        Its fits. `store.compared` becomes the key of the fit of size 1 where that is the best of
+        all: every other model was fitted to convergence, or is bounded from below by it.
+    lambda1, lambda2 : float
+        Shrinkage.
+    poll : callable
+        Called without arguments between models; whatever it raises ends the comparison.
+    groups : GroupModel, optional
+        Where groups are chosen rather than columns.
+    """
+    null, held, problem = store.fits[0], store.fits.get(1), model.problem
+    if held is None or _unfit(null) or _unfit(held):
+        return
+    if not problem.quadratic and problem.X.n * float(problem.X.p) > COMPARED:
+        return
+    poll()
+    kind = SingleColumns if groups is None else SingleGroups
+    kind = kind if problem.quadratic else SingleFits
+    with threads.one_blas_thread():
+        try:
+            complete = kind(model, store, lambda1, lambda2, poll, groups).run()
+        except Unclear:
+            return
+    if complete and not _unfit(store.fits[1]):
+        store.compared = store.key(store.fits[1])
+
+
+def judge(length):
+    """How many columns are independent, by the lengths that they keep; Unclear where some are
+    nearly dependent.
+    """
+    if ((length > NO_LENGTH) & (length < FAINT_LENGTH)).any():
+        raise Unclear
+    return np.count_nonzero(length > NO_LENGTH)
+
+
+def _unfit(fit):
+    """Whether a fit is no optimum."""
+    return bool({FitStatus.SEPARATED, FitStatus.NOT_CONVERGED} & set(fit.flags))
+
+
+class OneUnit:
+    """The units that may be chosen, beside the forced columns F: numbers, columns, fits.
+
+    A subclass has run() -> whether every unit was compared.
+    """
+
+    def __init__(self, model, store, lambda1, lambda2, poll, groups):
+        self.model, self.problem, self.store, self.groups = model, model.problem, store, groups
+        self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, store.fits[0]
+        self.forced, self.root = self.null.support, np.sqrt(self.problem.weights)
+        free = self.problem.usable.copy()
+        free[self.problem.forced] = False
+        self.units = np.flatnonzero(free if groups is None else groups.free)
+        self.inside = np.zeros(self.problem.X.p, dtype=bool)
+        self.inside[self.forced] = True
+        self._factorise()
+
+    def of(self, i):
+        """Columns that unit number i adds to the forced ones."""
+        if self.groups is None:
+            return self.units[i : i + 1]
+        columns = self.groups.of(self.units[i])
+        return columns[~self.inside[columns]]
+
+    def columns(self, J):
+        """Columns J (n, m), times the root of the weights; groups may share columns."""
+        once, at = np.unique(J, return_inverse=True)
+        return self.root[:, None] * self.problem.X.columns(once)[:, at]
+
+    def bounded(self, J):
+        """Whether any of the columns J has a finite bound."""
+        p = self.problem
+        return bool(np.isfinite(p.lower[J]).any() or np.isfinite(p.upper[J]).any())
+
+    @property
+    def mark(self):
+        """The value below which a model is better than the best one so far."""
+        return self.store.fits[1].value - self.store.tolerance(self.store.fits[1].value)
+
+    # -------------------- what the forced columns leave of others
+
+    def _factorise(self):
+        """basis: orthonormal columns that span F, extended by the root of the ridge; kept:
+        positions of independent ones among F.
+        """
+        F = self.forced
+        self.basis, self.kept = np.empty((self.root.size, 0)), np.empty(0, dtype=np.int64)
+        if not F.size:
+            return
+        A = np.vstack([self.columns(F), np.sqrt(2.0 * self.lambda2) * np.eye(F.size)])
+        Q, R, order = qr(A / np.sqrt((A * A).sum(axis=0)), mode="economic", pivoting=True)
+        length = np.abs(np.diagonal(R))
+        some = judge(length)
+        self.basis, self.kept = Q[:, :some], np.sort(order[:some])
+
+    def rest(self, J):
+        """(A, full): the columns J, extended by zeros for the ridge of F, less their projection on
+        F, and their lengths before it.
+        """
+        A = self.columns(J)
+        full = np.sqrt((A * A).sum(axis=0))
+        A = np.vstack([A, np.zeros((self.forced.size, J.size))])
+        for _ in range(2 if self.forced.size else 0):  # twice for rounding
+            A -= self.basis @ (self.basis.T @ A)
+        return A, full
+
+    def residual(self):
+        """What the forced columns' optimum leaves of y, extended like the columns of `rest`."""
+        p, fit = self.problem, self.null
+        left = self.root * (p.y - p.X.dot(fit.support, fit.b))
+        return np.append(left, -np.sqrt(2.0 * self.lambda2) * fit.b)
+
+    def batches(self):
+        """Ranges of units whose columns are held at a time."""
+        left, held = 0, 0
+        for i in range(self.units.size):
+            size = self.of(i).size * self.problem.X.n
+            if held and held + size > AT_ONCE:
+                yield left, i
+                left, held = i, 0
+            held += size
+        yield left, self.units.size
+
+
+class SquaredUnits(OneUnit):
+    """The squared loss: a subclass has gains() of all units, or bounds of them; refit(i); and
+    foretells, whether sharpened(i, value) is the value of a unit's fit, and not only a bound.
+    """
+
+    def sharpened(self, i, value):
+        """What is known of the value of a unit whose bound is `value`."""
+        return value
+
+    def run(self):
+        """Fit what may be better than the best, in the order of what is foretold."""
+        p, store = self.problem, self.store
+        slack = 64 * (p.X.n + 16) * EPS * self.model.half_square + p.noise
+        values = self.null.value - self.gains()
+        for i in np.argsort(values, kind="stable"):
+            if values[i] >= self.mark - slack:
+                break
+            self.poll()
+            value = self.sharpened(i, values[i])
+            if value >= self.mark - slack:
+                continue
+            fit = self.refit(i)
+            off = abs(fit.value - value) > AGREEMENT * abs(value) + slack
+            if _unfit(fit) or (off and self.foretells):
+                return False
+            store.offer(fit)
+            if fit.value < self.mark:  # a better one that the store did not take
+                return False
+        held = store.fits[1].value
+        accurate = slack <= AGREEMENT * abs(held) or store.perfect(held, store.scale)
+        return accurate and held >= values.min() - AGREEMENT * abs(held) - slack
+
+
+class SingleColumns(SquaredUnits):
+    """Single columns, by Gram rows of the forced ones."""
+
+    foretells = True
+
+    def gains(self):
+        """Gains of all units, or bounds of them."""
+        p, model, F = self.problem, self.model, self.forced
+        self.exact = not F.size or not (self.lambda1 or self.bounded(F))
+        gains, ridge = np.empty(self.units.size), 2.0 * self.lambda2
+        if F.size:
+            if F.size > model.capacity:
+                raise Unclear
+            model.read([F])
+            self.held = model.rows, np.array([model.row_of[j] for j in F.tolist()])
+            H = self.held[0][np.ix_(self.held[1][self.kept], F[self.kept])]
+            factor = np.linalg.cholesky(H + ridge * np.eye(self.kept.size))
+        step = max(AT_ONCE // max(F.size, 1), 1)
+        for left in range(0, gains.size, step):
+            J = self.units[left : left + step]
+            pull, s = model.q_all[J], p.square[J]
+            if F.size:
+                rows = self.held[0][np.ix_(self.held[1], J)]
+                pull = pull - self.null.b @ rows
+                U = solve_triangular(factor, rows[self.kept], lower=True)
+                s = s - (U * U).sum(axis=0)
+            shrunk = self.lambda1, self.lambda2, p.lower[J], p.upper[J]
+            gains[left : left + step] = entry_gains(pull, s, *shrunk)
+            if F.size:
+                doubtful = s + ridge <= 10.0 * COLLINEAR * (p.square[J] + ridge)
+                gains[left + np.flatnonzero(doubtful)] = self._by_rows(J[doubtful])
+        return gains
+
+    def _by_rows(self, J):
+        """Gains of columns of which the forced ones leave next to nothing."""
+        p = self.problem
+        if not J.size:
+            return np.empty(0)
+        if J.size * p.X.n > AT_ONCE:
+            raise Unclear
+        A, full = self.rest(J)
+        square = (A * A).sum(axis=0)
+        gone = np.sqrt(square) <= NO_LENGTH * full
+        if not self.exact:
+            if not gone.all():
+                raise Unclear
+            return np.full(J.size, np.inf)  # a fit decides
+        gains = entry_gains(self.residual() @ A, square, 0.0, self.lambda2, p.lower[J], p.upper[J])
+        return np.where(gone, 0.0, gains)
+
+    def sharpened(self, i, value):
+        """The value of a unit, from the Gram rows at hand."""
+        if self.exact:
+            return value
+        p, j = self.problem, self.units[i]
+        J = np.append(self.forced, j)
+        G = np.empty((J.size, J.size))
+        G[:-1] = self.held[0][np.ix_(self.held[1], J)]
+        G[-1, :-1], G[-1, -1] = G[:-1, -1], p.square[j]
+        q, x = self.model.q_all[J], np.append(self.null.b, 0.0)
+        H = G + 2.0 * self.lambda2 * np.eye(J.size)
+        l1 = np.full(J.size, float(self.lambda1))
+        if solve_quadratic(H, q, l1, p.lower[J], p.upper[J], x, 200) > 1e-8:
+            raise Unclear
+        shrinkage = self.lambda1 * np.abs(x).sum() + self.lambda2 * x @ x
+        return float(self.model.half_square - q @ x + 0.5 * x @ (G @ x) + shrinkage)
+
+    def refit(self, i):
+        """The fit of a unit."""
+        support = np.union1d(self.forced, self.of(i))
+        self.model.grow(support)
+        return self.model.refit(support, self.lambda1, self.lambda2)
+
+
+class SingleGroups(SquaredUnits):
+    """Groups, by the rows of X."""
+
+    def gains(self):
+        """Gains of all units, or bounds of them: a read of X."""
+        used = [self.forced, *(self.of(i) for i in range(self.units.size))]
+        self.foretells = not (self.lambda1 or self.bounded(np.concatenate(used)))
+        gains, y = np.zeros(self.units.size), self.residual()
+        for left, right in self.batches():
+            self.poll()
+            J = [self.of(i) for i in range(left, right)]
+            A, full = self.rest(np.concatenate(J))
+            if self.foretells:
+                c = y @ A
+            else:
+                c = y[: self.root.size] @ self.columns(np.concatenate(J))
+                c = np.sign(c) * np.maximum(np.abs(c) - self.lambda1, 0.0)
+            starts = np.cumsum([0, *(columns.size for columns in J)])
+            gains[left:right] = self._gains(
+                A / full, c / full, 2.0 * self.lambda2 / full**2, starts, y
+            )
+        return gains
+
+    def _gains(self, A, c, ridge, starts, y):
+        """Gains of the groups of unit columns A (starts: where each begins), c = A'y."""
+        gains, sizes = np.zeros(starts.size - 1), np.diff(starts)
+        for m in np.unique(sizes[sizes > 0]):
+            which = np.flatnonzero(sizes == m)
+            at = starts[which][:, None] + np.arange(m)
+            T = A.T[at]
+            S = T @ T.transpose(0, 2, 1) + ridge[at][:, :, None] * np.eye(m)
+            good = np.linalg.eigvalsh(S)[:, 0] > LEAST_EIGENVALUE
+            u = c[at][good]
+            b = np.linalg.solve(S[good], u[:, :, None])[:, :, 0]
+            gains[which[good]] = 0.5 * (u * b).sum(axis=1)
+            for i, columns in zip(which[~good], at[~good], strict=True):
+                gains[i] = self._gain(A[:, columns], c[columns], ridge[columns], y)
+        return gains
+
+    def _gain(self, A, c, ridge, y):
+        """The gain of one group, by an orthogonal factorisation."""
+        m = c.size
+        Q, R, order = qr(np.vstack([A, np.diag(np.sqrt(ridge))]), mode="economic", pivoting=True)
+        length = np.abs(np.diagonal(R))
+        if self.foretells:
+            own = Q[:, length > NO_LENGTH].T @ np.append(y, np.zeros(m))
+            return 0.5 * float(own @ own)
+        if judge(length) < m:
+            return np.inf  # a fit decides
+        u = solve_triangular(R, c[order], trans="T")
+        return 0.5 * float(u @ u)
+
+    def refit(self, i):
+        """The fit of a unit."""
+        return self.groups.refit(np.union1d(self.groups.forced, self.units[i : i + 1]))
+
+
+class SingleFits(OneUnit):
+    """Other losses, on a model of their own that holds every column."""
+
+    def run(self):
+        """Fit every unit that the bound of a first step does not refute."""
+        p = self.problem
+        self.own = RowModel(p)
+        self.own.max_iter, self.own.near = self.model.max_iter, self.model.near
+        J = [self.of(i) for i in range(self.units.size)]
+        self.own.grow(np.unique(np.concatenate([self.forced, *J])))
+        if self.own.faint(self.lambda2):
+            self._judge(J)
+        left = np.arange(self.units.size)
+        if self.groups is None:
+            left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))]
+        for start in range(0, left.size, BETWEEN_LOOKS):
+            self.poll()
+            for fit in self._fits(left[start : start + BETWEEN_LOOKS], self.mark):
+                if fit is None or not (fit.value < self.mark or _unfit(fit)):
+                    continue
+                if FitStatus.NOT_CONVERGED in fit.flags:
+                    return False
+                self.store.offer(fit)
+                if _unfit(self.store.fits[1]):
+                    return False  # it is separated: there is no best model
+        return True
+
+    def _fits(self, which, target):
+        """Fits of some units, None for those that cannot come below the target."""
+        found, shrinkage = [None] * which.size, (self.lambda1, self.lambda2)
+
+        def part(start, stop):
+            for e in range(start, stop):
+                support = np.union1d(self.forced, self.of(which[e]))
+                b = np.zeros(support.size)
+                b[np.searchsorted(support, self.forced)] = self.null.b
+                fit = self.own.refit(support, *shrinkage, (b, self.null.b0), target)
+                if fit is not None and self.groups is not None:
+                    chosen = np.union1d(self.groups.forced, self.units[which[e] : which[e] + 1])
+                    fit = GroupFit(*fit, chosen)
+                found[e] = fit
+
+        threads.run(part, [*range(0, which.size, max(BETWEEN_LOOKS // 16, 1)), which.size])
+        return found
+
+    def _judge(self, J):
+        """Unclear where a unit's columns are nearly dependent beside the forced ones."""
+        if self.groups is None and not self.forced.size:
+            return
+        A, full = self.rest(np.concatenate(J))
+        A /= full
+        for left, right in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
+            R = qr(A[:, left:right], mode="r", pivoting=True)[0] if left < right else A[:0]
+            judge(np.abs(np.diagonal(R)))
+
+    def first_bounds(self):
+        """What models of a single column do not fall below, by their first Newton step; -inf where
+        that is not in closed form.
+        """
+        p, own, F, null = self.problem, self.own, self.forced, self.null
+        none = np.full(self.units.size, -np.inf)
+        if F.size and (self.lambda1 or self.bounded(F)):
+            return none
+        eta, slopes, v = own.derivatives(null)
+        A = own.Z[own.where[F]]
+        if p.intercept:
+            A = np.vstack([A, np.ones((1, p.X.n))])
+        b = np.append(null.b, 0.0)[: len(A)]  # the intercept costs nothing
+        penalised = np.arange(len(A)) < F.size
+        H = (A * v) @ A.T + 2.0 * self.lambda2 * np.diag(penalised)
+        if len(A) and not np.linalg.cond(H) < 1.0 / COLLINEAR:
+            return none
+        H = np.linalg.inv(H)
+        first = -H @ (A @ slopes + 2.0 * self.lambda2 * penalised * b)
+        before = self.lambda2 * float((b[penalised] ** 2).sum())
+
+        def part(left, right):
+            J = self.units[left:right]
+            Z = own.Z[own.where[J]]
+            cross = (Z * v) @ A.T
+            turned = cross @ H
+            second = (Z * Z) @ v
+            pull = -(Z @ slopes) - cross @ first
+            s = second - (cross * turned).sum(axis=1) + 2.0 * self.lambda2
+            clear = s > LEAST_EIGENVALUE * (second + 2.0 * self.lambda2)
+            x = np.sign(pull) * np.maximum(np.abs(pull) - self.lambda1, 0.0)
+            x = np.clip(x / np.where(clear, s, 1.0), p.lower[J], p.upper[J])
+            steps = first - turned * x[:, None]
+            out = np.empty(J.size)
+            ends = eta + steps @ A + x[:, None] * Z
+            _dual_bounds(p.loss, p.y, p.weights, slopes, v, eta, ends, out)
+            moved = ((b + steps)[:, penalised] ** 2).sum(axis=1) + x * x
+            out += null.value + self.lambda2 * moved - before + self.lambda1 * np.abs(x)
+            none[left:right] = np.where(clear, out, -np.inf)
+
+        width = max(AT_ONCE // (8 * p.X.n), 1)
+        threads.run(part, [*range(0, none.size, width), none.size])
+        return none
+
+
+@njit
+def _dual_bounds(loss, y, weights, slopes, curvatures, start, ends, out):
+    """`newton.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
+    for j in range(out.size):
+        out[j] = dual_bound(loss, y, weights, slopes, curvatures, start, ends[j], 1.0)
