@@ -122,7 +122,11 @@ def on_files(files, config):
 
 
 def on_page_markdown(text, page, config, files):
-    """The page of the vignettes lists them, with links to those that are rendered."""
+    """The page of the vignettes lists them, with links to those that are rendered; that for
+    developers is the file at the root, whose links go out from there.
+    """
+    if page.file.src_uri == "contributing.md":
+        return (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](")
     if page.file.src_uri != "vignettes.md":
         return text
     lines = [text]

@@ -312,11 +312,27 @@ class _OneModel(_Selected):
     def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Solve the path and take the model of size `k`, or the model at `lambda0`.
 
-        X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,)
-            >= 0; 2 is a row twice, 0 is no row.
+        Parameters
+        ----------
+        X : array-like of shape (n, p), DataFrame, sparse matrix or design
+            The columns to choose from.
+        y : array-like of shape (n,)
+            The response.
+        sample_weight : array-like of shape (n,), optional
+            Weights >= 0: 2 is a row twice, and 0 is no row. None means 1 for each row.
 
-        Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy;
-        TimeoutError where time_limit ends before the first model.
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not one of those described. The message names it, its value and the
+            remedy.
+        TimeoutError
+            If time_limit ends before the first model.
         """
         X, y, sample_weight = self._data(X, y, sample_weight)
         arguments = self._with_offset(X, self._arguments(PASSED))
@@ -380,16 +396,34 @@ class _BestModel(_Selected):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names, fitted
-        on all rows.
+        """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names.
 
-        X : (n, p) array, DataFrame or sparse matrix.    y : (n,) response.    sample_weight : (n,)
-            >= 0, weighs training and held-out rows.
-        groups : (n,) labels of rows that stay in one fold (the parameter `groups` of the estimator
-            is about columns).
+        The model is the one fitted on all rows.
 
-        Returns self. Raises ValueError or TypeError naming the argument, its value and the remedy;
-        TimeoutError where time_limit leaves fewer than two folds.
+        Parameters
+        ----------
+        X : array-like of shape (n, p), DataFrame, sparse matrix or design
+            The columns to choose from.
+        y : array-like of shape (n,)
+            The response.
+        sample_weight : array-like of shape (n,), optional
+            Weights >= 0 of training and held-out rows. None means 1 for each row.
+        groups : array-like of shape (n,), optional
+            Labels of rows that stay together in one fold (the parameter `groups` of the estimator
+            is about columns). None keeps no rows together.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not one of those described. The message names it, its value and the
+            remedy.
+        TimeoutError
+            If time_limit leaves fewer than two folds.
         """
         X, y, sample_weight = self._data(X, y, sample_weight)
         max_k = self._largest(X, sample_weight, self.max_k)
@@ -407,7 +441,18 @@ class _BestModel(_Selected):
 
 class _Regressor(RegressorMixin):
     def predict(self, X: Matrix) -> np.ndarray:
-        """(m,) predicted means of the rows X (m, p), in units of y."""
+        """Predictions for new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Predicted means, in units of y.
+        """
         return self._predict(X, "response")
 
 
@@ -426,25 +471,69 @@ class _Classifier(ClassifierMixin):
         return tags
 
     def decision_function(self, X: Matrix) -> np.ndarray:
-        """(m,) linear predictors of the rows X (m, p); above 0 is classes_[1]."""
+        """The linear predictor of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Positive values speak for classes_[1].
+        """
         eta = self._predict(X, "link")
         return eta if self.path_.classes[1] == self.classes_[1] else -eta
 
     def predict(self, X: Matrix) -> np.ndarray:
-        """(m,) labels of the rows X (m, p)."""
+        """Labels of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            classes_[1] where the linear predictor is positive, else classes_[0].
+        """
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(np.int64)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Matrix) -> np.ndarray:
-        """(m, 2) probabilities of classes_ for the rows X (m, p); loss="logistic" only."""
+        """Probabilities of the two classes for new rows, for loss="logistic" only.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+            Probabilities of classes_[0] and classes_[1].
+        """
         eta = self.decision_function(X)
         with np.errstate(over="ignore"):
             return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Matrix) -> np.ndarray:
-        """(m, 2) logarithms of `predict_proba`, exact where a probability is 0 up to rounding."""
+        """Logarithms of `predict_proba`, exact where a probability is 0 up to rounding.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+            Logarithms of the probabilities of classes_[0] and classes_[1].
+        """
         eta = self.decision_function(X)
         return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])
 
@@ -452,48 +541,92 @@ class _Classifier(ClassifierMixin):
 class L0Regressor(_Regressor, _OneModel):
     """Linear regression on the best subset of k columns.
 
-        minimise  (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta) + lambda1 ||b||_1 + lambda2
-        ||b||_2^2 subject to at most k nonzero coefficients b_j = s_j beta_j,  s_j the weighted
-        standard deviation of column j if standardize, else 1
-
-    This is equation (1) of Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021).
+        minimise    (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta)
+                    + lambda1 ||b||_1 + lambda2 ||b||_2^2
+        subject to  at most k nonzero coefficients b_j = s_j beta_j,
+                    s_j the weighted standard deviation of column j if standardize, else 1
 
     Parameters
     ----------
-    k : size of the model, default 10; forced columns are not counted. Where no model of that size
-        can be fitted, the largest that can, and `k_` says which: k > p, a perfect fit, or, without
-        shrinkage and with p larger, as many coefficients as distinct rows (any columns would fit
-        then).
-    lambda0 : None, or the price of a column: the model then minimises the above + lambda0
-        ||beta||_0, and k is not used.
-    lambda1, lambda2 : numbers >= 0 (0.0, 0.0), in the units of the mean loss.
-    loss : "squared" (default), "huber" (threshold `delta` in units of y) or "poisson".
-    max_k : largest size of the path. None: k; with memory=, which serves every k, min(p, n_eff //
-        2, 100) or k if that is more. A longer path may hold a better model of size k, because its
-        models are improved from both sides.
-    offset : None, or a column of X, by name (of a DataFrame) or number, that is added to the linear
-        predictor: the logarithm of an exposure, for rates. It is no feature: never chosen, 0 in
-        coef_. As a column it goes with its rows through pipelines and searches; transformers before
-        must pass it through unchanged. `offset_index_` is its place in X.
-    memory : None, a folder, or a joblib.Memory: paths are kept there, so that a grid search over k
-        solves one path per training set, whatever the number of sizes. Each fit still reads its
-        training set to recognise it, so where only k is searched `L0RegressorCV` is faster. A path
-        from there has no data: methods of `path_` that need them take X=, y=.
-    algorithm, fit_intercept, standardize, lower, upper, always_include, exclude, penalty_factor,
-        groups, delta, tol, max_iter, time_limit, n_jobs, random_state : as in `l0path.fit`. With
-        groups (of columns: labels, {label: columns} or lists) k is the number of chosen groups, and
-        `model_.groups` names them. At the time_limit the largest model solved, up to k, is taken,
-        with a ConvergenceWarning.
+    k : int, default 10
+        The size of the model; forced columns are not counted. Where no model of that size can be
+        fitted, the largest that can be is taken, and `k_` says which: k > p, a perfect fit, or,
+        without shrinkage and with p larger, as many coefficients as distinct rows (any columns
+        would fit then).
+    lambda0 : float, optional
+        The cost of a column. If it is given, the model minimises the above + lambda0 ||beta||_0,
+        and k is not used.
+    lambda1, lambda2 : float, default 0.0
+        Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss.
+    loss : str, default "squared"
+        "squared", "huber" (threshold `delta`) or "poisson".
+    max_k : int, optional
+        The largest size of the path. None means k, and with memory=, which serves every k, min(p,
+        n_eff // 2, 100) or k if that is more. A longer path may hold a better model of size k,
+        because its models are improved from both sides.
+    memory : str or joblib.Memory, optional
+        Where paths are kept, so that a grid search over k solves one path per training set,
+        whatever the number of sizes. Each fit still reads its training set to recognise it, so
+        where only k is searched `L0RegressorCV` is faster. A path from there has no data: methods
+        of `path_` that need them take X= and y=.
+    algorithm : str or settings record, default "swap"
+        As in `l0path.fit`.
+    fit_intercept, standardize : bool, default True
+        As in `l0path.fit`.
+    lower, upper : float, array-like of shape (p,) or dict, default -inf, inf
+        Bounds of the coefficients in units of y and X, as in `l0path.fit`.
+    always_include, exclude : names, indices or mask, optional
+        Columns in every model, or in none, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `l0path.fit`. Then k is the number of chosen groups, and
+        `model_.groups` names them.
+    offset : str or int, optional
+        A column of X, by name (of a DataFrame) or number, that is added to the linear predictor:
+        the logarithm of an exposure, for rates. It is no feature: never chosen, 0 in coef_. As a
+        column it goes with its rows through pipelines and searches; transformers before must pass
+        it through unchanged. `offset_index_` is its place in X.
+    delta : float, optional
+        The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit : float, optional
+        Seconds after which the largest model solved, up to k, is taken, with a ConvergenceWarning.
+        None means no limit.
+    n_jobs : int, optional
+        The number of threads. None takes all.
+    random_state : int, Generator or None
+        The seed of effort="high", as in `l0path.fit`.
 
     Attributes
     ----------
-    coef_ : (p,) coefficients in the units of y and X.    intercept_ : float.    k_ : size of the
-        model.    n_iter_ : rounds of the search over all columns.
-    path_ : the `Path`.    model_ : the `Model` chosen.    n_features_in_, feature_names_in_ : as in
-        scikit-learn.
+    coef_ : ndarray of shape (p,)
+        The coefficients in units of y and X.
+    intercept_ : float
+        The intercept.
+    k_ : int
+        The size of the model.
+    n_iter_ : int
+        Rounds of the search over all columns.
+    path_ : Path
+        The path.
+    model_ : Model
+        The chosen model.
+    n_features_in_ : int
+        The number p of columns of X.
+    feature_names_in_ : ndarray of shape (p,)
+        Their names, if X was a DataFrame.
 
+    Notes
+    -----
     `get_support()` and `transform(X)` keep exactly the columns of the model. (`SelectFromModel`
-    looks at |coef_| against a threshold, by default its mean: give threshold=1e-12.)
+    compares |coef_| with a threshold, by default its mean: give threshold=1e-12.)
+
+    The problem is equation (1) of Dedieu, Hazimeh & Mazumder, Journal of Machine Learning Research
+    22:135, 2021.
 
     Examples
     --------
@@ -538,26 +671,52 @@ class L0Regressor(_Regressor, _OneModel):
 class L0Classifier(_Classifier, _OneModel):
     """Classification of two classes by a linear predictor on the best subset of k columns.
 
-    The problem, k, lambda0, max_k, memory and the parameters not named here are those of
-    `L0Regressor`; the response is -1 for classes_[0], 1 for classes_[1], the sorted labels.
+    The problem is that of `L0Regressor`; the response is -1 for classes_[0] and 1 for classes_[1],
+    the sorted labels.
 
     Parameters
     ----------
-    lambda2 : default 1e-3, because without shrinkage the logistic loss has no minimum where the
-        columns separate the classes.
-    loss : "logistic" (default), "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), or with
-        algorithm="exact" "hinge"; only the first has `predict_proba`.
-    class_weight : None, "balanced" (sum w / (2 sum of w in the class)) or {label: weight};
-        multiplies sample_weight.
-    pos_label : the label that `path_` and `model_` (their coefficients, bounds, summaries and
-        plots) speak for; None: classes_[1]. classes_, coef_, intercept_, `decision_function` and
-        `predict_proba` keep scikit-learn's order whatever it is.
+    k, lambda0, lambda1, max_k, memory : as in L0Regressor
+        The size (10), or the cost of a column (None); the weight of ||b||_1 (0.0); the largest size
+        of the path (None); where paths are kept (None).
+    lambda2 : float, default 1e-3
+        The weight >= 0 of ||b||_2^2. It is not 0, because without shrinkage the logistic loss has
+        no minimum where the columns separate the classes.
+    loss : str, default "logistic"
+        "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`), or with algorithm="exact"
+        "hinge". Only the first has `predict_proba`.
+    class_weight : "balanced" or dict, optional
+        {label: weight}, or "balanced" for sum w / (2 sum of w in the class). It multiplies
+        sample_weight. None means 1 for each class.
+    pos_label : object, optional
+        The label that `path_` and `model_` (their coefficients, bounds, summaries and plots) speak
+        for. None means classes_[1]. classes_, coef_, intercept_, `decision_function` and
+        `predict_proba` keep the order of scikit-learn whatever it is.
+    gamma : float, default 0.25
+        The width > 0 of the smoothed hinge.
+    algorithm, fit_intercept, standardize, lower, upper : as in L0Regressor
+        The search ("swap"), intercept (True), standardisation (True), and bounds of coefficients.
+    always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
+        Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
+        (all None).
+    tol, max_iter, time_limit, n_jobs, random_state : as in L0Regressor
+        The accuracy (1e-8), steps of one solve (1000), seconds (None), threads (None) and seed
+        (None).
 
     Attributes
     ----------
-    classes_ : (2,) sorted labels.    coef_ : (1, p).    intercept_ : (1,).    k_, n_iter_, path_,
-        model_, n_features_in_, feature_names_in_ : as of `L0Regressor`.
+    classes_ : ndarray of shape (2,)
+        The sorted labels.
+    coef_ : ndarray of shape (1, p)
+        The coefficients in units of X.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+    k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as in L0Regressor
+        The size, rounds of the search, the path, the chosen model, and the number and names of
+        columns.
 
+    Notes
+    -----
     More than two classes raise a ValueError: use
     sklearn.multiclass.OneVsRestClassifier(L0Classifier(...)).
 
@@ -602,30 +761,58 @@ class L0Classifier(_Classifier, _OneModel):
 
 
 class L0RegressorCV(_Regressor, _BestModel):
-    """`L0Regressor` whose size (and lambda1, lambda2, if they have grids) is chosen by
-    cross-validation of the whole path, see `l0path.cv_fit`.
+    """`L0Regressor` whose size is chosen by cross-validation of the whole path.
+
+    lambda1 and lambda2 are chosen with the size where they have grids, see `l0path.cv_fit`.
 
     Parameters
     ----------
-    max_k : largest size tried; None: min(p, n_eff // 2, 100). Less where models would interpolate,
-        see k of `L0Regressor`.
-    cv : number of folds (5; shuffled by random_state), a scikit-learn splitter, an iterable of
-        (train, test), or fold ids, one per row. n_repeats : repeats of an integer cv (1).
-    scoring : None ("deviance": mean squared error for the squared loss), "mse", "mae", "r2", a name
-        or scorer of scikit-learn, or f(y, prediction, sample_weight).
-    which : "min" (default, the best score), "1se" (the fewest columns within one standard error of
-        it), or a criterion such as "bic", which looks at the fit on all rows.
-    penalty : "L0", "L0L1", "L0L2", "L0L1L2": terms that get a grid of `n_shrink` values where
-        lambda1 or lambda2 is None; a number or a sequence is used as it is. grid : "support" or
-        "lambda0".
-    n_jobs : processes for the folds. random_state : seed of the folds; None draws a new one for
-        each fit (`cv_.random_state`).
-    Others as for `L0Regressor`.
+    max_k : int, optional
+        The largest size tried. None means min(p, n_eff // 2, 100), and less where models would
+        interpolate, see k of `L0Regressor`.
+    cv : int, splitter, iterable or array-like, default 5
+        The number of folds (shuffled by random_state), a scikit-learn splitter, an iterable of
+        (train, test), or fold ids, one per row.
+    scoring : str, scorer or callable, optional
+        "deviance", "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction,
+        sample_weight). None means "deviance", the mean squared error for the squared loss.
+    which : str or callable, default "min"
+        "min" for the best score, "1se" for the fewest columns within one standard error of it, or a
+        criterion such as "bic", which looks at the fit on all rows.
+    n_repeats : int, default 1
+        Repeats of an integer cv.
+    penalty : str, default "L0"
+        "L0", "L0L1", "L0L2" or "L0L1L2": the terms that get a grid of `n_shrink` values where
+        lambda1 or lambda2 is None.
+    lambda1, lambda2 : float or sequence of float, optional
+        Weights of ||b||_1 and of ||b||_2^2, used as they are. None means the grid that `penalty`
+        names, else 0.
+    n_shrink : int, default 10
+        The number of values of a default grid of lambda1 or lambda2.
+    grid : str, default "support"
+        "support" for every size, or "lambda0".
+    loss, delta : as in L0Regressor
+        The loss ("squared"), and the threshold of the Huber loss (None).
+    algorithm, fit_intercept, standardize, lower, upper : as in L0Regressor
+        The search ("swap"), intercept (True), standardisation (True), and bounds of coefficients.
+    always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
+        Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
+        (all None).
+    tol, max_iter, time_limit : as in L0Regressor
+        The accuracy (1e-8), the steps of one solve (1000), and seconds for all fits (None).
+    n_jobs : int, optional
+        The number of processes for the folds. None means one process with all threads.
+    random_state : int, Generator or None
+        The seed of the folds. None draws a new one for each fit (`cv_.random_state`).
 
     Attributes
     ----------
-    cv_ : the `CVPath` with scores and standard errors of every model.    path_ : its path on all
-        rows.    model_, k_, coef_, intercept_, n_iter_ : as of `L0Regressor`.
+    cv_ : CVPath
+        Scores and standard errors of every model.
+    path_ : Path
+        The path on all rows.
+    model_, k_, coef_, intercept_, n_iter_ : as in L0Regressor
+        The chosen model, its size, coefficients and intercept, and the rounds of the search.
 
     Examples
     --------
@@ -671,18 +858,43 @@ class L0RegressorCV(_Regressor, _BestModel):
 
 
 class L0ClassifierCV(_Classifier, _BestModel):
-    """`L0Classifier` whose size (and lambda1, lambda2, if they have grids) is chosen by
-    cross-validation of the whole path, see `l0path.cv_fit`.
+    """`L0Classifier` whose size is chosen by cross-validation of the whole path.
 
-    Parameters as of `L0RegressorCV`, with folds stratified by class, and
-    lambda2 : default 1e-3; None gives the grid that penalty="L0L2" names, or 0.
-    scoring : None ("deviance": twice the mean negative log-likelihood for logistic), "auc",
-        "misclassification", "brier" (logistic only), a name or scorer of scikit-learn, or a
-        function.
-    loss, class_weight, pos_label, gamma : as of `L0Classifier`; class weights are those of each
-        training set.
+    lambda1 and lambda2 are chosen with the size where they have grids, see `l0path.cv_fit`. Folds
+    are stratified by class.
 
-    Attributes: those of `L0Classifier`, and cv_, the `CVPath`.
+    Parameters
+    ----------
+    max_k, cv, which, n_repeats, penalty, n_shrink, grid : as in L0RegressorCV
+        The largest size (None), the folds (5), the choice ("min"), repeats (1), the terms with a
+        grid ("L0"), its values (10), and the grid ("support").
+    scoring : str, scorer or callable, optional
+        "deviance", "auc", "misclassification", "brier" (logistic only), a name or scorer of
+        scikit-learn, or a function. None means "deviance", twice the mean negative log-likelihood
+        for the logistic loss.
+    lambda1 : float or sequence of float, optional
+        Weights of ||b||_1. None means the grid that `penalty` names, else 0.
+    lambda2 : float, sequence of float or None, default 1e-3
+        Weights of ||b||_2^2. None means the grid that `penalty` names, else 0.
+    loss, class_weight, pos_label, gamma : as in L0Classifier
+        The loss ("logistic"), class weights (None), which are those of each training set, the
+        positive label (None), and the width of the smoothed hinge (0.25).
+    algorithm, fit_intercept, standardize, lower, upper : as in L0Regressor
+        The search ("swap"), intercept (True), standardisation (True), and bounds of coefficients.
+    always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
+        Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
+        (all None).
+    tol, max_iter, time_limit, n_jobs, random_state : as in L0RegressorCV
+        The accuracy (1e-8), steps of one solve (1000), seconds (None), processes (None) and seed
+        (None).
+
+    Attributes
+    ----------
+    cv_ : CVPath
+        Scores and standard errors of every model.
+    path_, model_, k_, coef_, intercept_, n_iter_, classes_ : as in L0Classifier
+        The path on all rows, the chosen model, its size, coefficients and intercept, the rounds of
+        the search, and the sorted labels.
 
     Examples
     --------

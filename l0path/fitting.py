@@ -79,125 +79,152 @@ def fit(
     progress: bool = False,
     on_solution: Callable[[Model], object] | None = None,
 ) -> Path:
-    """Fit the whole path of best-subset models: for every size k = 0..max_k (or every lambda0) the
-    best model found, checked over all columns.
+    """Fit a whole path of best-subset models: the best model found of every size, or lambda0.
+
+    The model of every size k = 0..max_k, or of every value of lambda0, minimises the penalised mean
+    loss as far as the search can tell. It is compared with all its exchanges over all columns.
 
         minimise  (1 / sum w) sum_i w_i loss(y_i, o_i + beta0 + x_i'beta)
                   + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2,
                   lower <= beta <= upper
         b_j = s_j beta_j,  s_j the weighted standard deviation of column j if standardize, else 1
 
-    This is equation (1) of Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021).
-
     Parameters
     ----------
-    X : (n, p) array of numbers (any real dtype, C or F order), DataFrame, SciPy sparse matrix, or a
-        design of `l0path.designs`. Never copied or changed. Or a formula, with a DataFrame for y:
-        below.
-    y : (n,) response: real numbers, counts >= 0 (poisson), or two classes of any dtype
-        (`path.classes` = (negative, positive)).
-    pos_label : the positive class, whose probability the model is about; None: the last of the two
-        labels in sorted (or category) order. The output says it: "P(y = 'b')".
-    loss : "squared", "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`, 0.25), "huber"
-        (threshold `delta` in units of y, None: from the residuals of a robust pilot fit, see
-        docs/losses.md; `path.delta` has it), "poisson". Without shrinkage columns may separate the
-        classes: completely, and the path ends there; quasi-completely, and larger sizes are
-        searched without these columns (docs/losses.md).
-    penalty : "L0", "L0L1", "L0L2", "L0L1L2": the terms that get a default grid of `n_shrink`
-        values. lambda1 / lambda2 given (scalar or sequence) are always used; neither given nor
-        named means 0.
-    algorithm : a name, or a settings record of `l0path.solvers` such as LocalSearch(effort="fast" |
-        "default" | "high", refit=True, swap_size=1). Every one serves both grids, weights, offsets,
-        forced columns, lambda1, lambda2, and all but "feature_generating" boxes; a table is in
-        docs/algorithms.md. Most models are best under "swap"; the others are there for speed, for
-        comparison and for bounds. "swap" (default): coordinate moves and swaps with refit. "cd":
-        coordinate descent. "CDPSI": with partial swaps. "pg", "apg", "pg+", "apg+", "pg_ll", "htp":
-        projected gradients for every size, plain, extrapolated, with solves on a support that
-        rests, by Nesterov's points, with refits (ProjectedGradient). "dual_iht",
-        "stochastic_dual_iht": dual ascent for every size, with a `lower_bound` on the support grid
-        (DualIHT). "primal_dual": dual ascent and coordinate descent for every lambda0 (PrimalDual).
-        These three need lambda2 > 0 and a loss of bounded curvature (not poisson).
-        "feature_generating": cutting planes on the convex relaxation of every size, refits of what
-        they generate, with polish=True the search by swaps on it (FeatureGenerating); columns or
-        groups, not poisson, no boxes; bounds where lambda2 > 0. On a lambda0 grid the projected
-        gradients, "dual_iht" and "feature_generating" give the models on the hull of their sizes;
-        penalty factors must be even then. "exact": the path of "swap", then branch and bound for
-        every model until it is proved or the time is up (BranchAndBound): lambda2 > 0, a box, or a
-        squared loss with n > p.
-    grid : "support" (every size) or "lambda0" (each next lambda0 just below the value at which the
-        support changes, at most `n_lambda0` values); `lambda0=` gives your own grid and implies
-        "lambda0".
-    k : a size or list of sizes to keep; max_k : largest size, default min(p, n_eff // 2, 100).
-    fit_intercept, standardize : bool. The intercept is never penalised nor counted.
-    sample_weight : (n,) >= 0; a weight of 2 is a row twice, 0 is no row. class_weight : "balanced"
-        or {label: weight}. offset : (n,) added to the linear predictor, or the name of a column of
-        the DataFrame X, which then is no feature and is found by its name in new rows.
-    lower, upper : bounds in the user's units: scalar, (p,) or {name: bound}; must contain 0 except
-        for forced columns.
-    always_include, exclude : columns (names, indices or mask) in every model, or in none.
-        penalty_factor : (p,) f_j >= 0, or {name: f_j} (1 else).
-    groups : p labels (None: no group), {label: columns} or a list of lists of columns, by names or
-        indices, in any order; a column in no group is one of its own. The penalty then counts
-        groups: k is the number of chosen groups, `Model.groups` their labels, `n_nonzero` still
-        counts coefficients. Groups may overlap: beta = sum of v^(g) over the chosen groups g, v^(g)
-        zero off g, so a column may be used once one of its groups is chosen; lambda1, lambda2 and
-        bounds are those of beta (Jacob, Obozinski & Vert, ICML 2009). max_k : largest number of
-        groups, default min(groups, 100, n_eff / 2 over their mean size). always_include, exclude :
-        also labels of groups, if they are text (a number is a column); a column that is included
-        brings in its groups. penalty_factor : one per group, {label: factor}, or (p,) with equal
-        values within a group. algorithm="swap", "feature_generating", or "exact"
-        for at most 12 groups that may be chosen, whose sets are all refitted; certify=True needs
-        lambda2 > 0.
-    feature_names : p names, of an array or sparse X; a DataFrame brings its own. Default x0, x1,
-        ...
-    lambda_scale : "mean", or "l0learn" to give lambda0, lambda1, lambda2 in the scale of L0Learn.
-    tol : accuracy; moves that lower the objective by less than tol / 100 (relative) are not taken
-        ("swap", "CDPSI", "cd": of its sweeps; the others: `tol` and `max_iter` of their records).
-    max_iter : Newton steps or sweeps per solve.
-    time_limit : seconds; what is solved by then is returned. n_jobs : threads (default all).
-        random_state : seed of effort="high".
-    progress : bars on stderr (in a notebook below the cell) over models, bounds and proofs.
-    certify : True gives every solution a `lower_bound` and `gap` by weak duality: no model of at
-        most k unforced columns (on a lambda0 grid: none at all) has an objective below it.
-        Solutions whose gap is closed to 1e-6 become "global". Needs lambda2 > 0, bounds on every
-        column, or a squared loss with more rows than columns; else NaN, and `path.notes` says why.
-        With groups: lambda2 > 0, no bounds on coefficients, and not the Poisson or hinge loss;
-        their relaxations are solved by cutting planes (Tan, Tsang & Wang, JMLR 15, 2014), see
-        docs/bounds.md. `Path.certify` searches for one solution until it is proved.
-    on_solution : called with a Model each time a size is verified, again where a better model or a
-        stronger claim follows; returning True stops.
-
-    Formulas
-    --------
-    fit("y ~ a + C(b) + bs(c, df=4) + a:c", data, ...) : data is a DataFrame, the formula in the
-    grammar of formulaic (Wilkinson & Rogers, Applied Statistics 22, 1973): + - : * ** / and "." for
-    all
-        columns that are not on the left (nor named by sample_weight and the like), backticks around
-        names with spaces; text and categories are factors, coded against their first level where
-        the formula has an intercept; C(), bs(), cs(), cc(), poly(), center(), scale(), np.log() and
-        functions of your own. The left side is a column or an expression; two classes need no
-        coding.
-    A term of several columns (a factor, a spline) is one group, so that k counts terms;
-    groups=False counts columns, other `groups` are taken as they are. always_include, exclude,
-    lower, upper,
-        penalty_factor name columns ("b[T.v]"), terms ("C(b)") or groups. Nothing keeps an
-        interaction from entering without the terms it contains. Where that happens through a
-        factor, the model depends on the factor's first level, and `path.notes` names the term:
-        name the lower terms in always_include= where that matters.
-    Rows with missing values in columns that are used are dropped: `path.n_dropped`, `path.notes`.
-    sample_weight, offset (groups_cv, fold ids) have one value per row of data before, or name a
-    column. A term offset(expression), as offset(np.log(exposure)), is added to the linear predictor
-    with the coefficient 1, there and in predictions; several add up. "- 1" or "+ 0" means
-    fit_intercept=False, and no other value is then taken. Levels,
-    knots and centres are those of the rows used, and new rows are coded by them.
+    X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
+        The columns to choose from: an array of any real dtype and order, a DataFrame, a SciPy
+        sparse matrix, or a design of `l0path.designs`. X is never copied as a whole and never
+        changed. Or a formula, with the DataFrame as y (see Notes).
+    y : array-like of shape (n,), DataFrame or None
+        The response: real numbers, counts >= 0 for the Poisson loss, or two classes of any dtype.
+        `path.classes` is (negative, positive). With a formula, the DataFrame that the formula is
+        about.
+    loss : str, default "squared"
+        "squared", "logistic", "squared_hinge", "smoothed_hinge", "huber" or "poisson", and with
+        algorithm="exact" also "hinge". The losses are on the page docs/losses.md. Without shrinkage
+        columns may separate the classes. Where they do so completely, the path ends; where only
+        some observations are separated, larger sizes are searched without these columns.
+    penalty : str, default "L0"
+        "L0", "L0L1", "L0L2" or "L0L1L2": the shrinkage terms that get a default grid of `n_shrink`
+        values. Values given by lambda1 and lambda2 are always used. A term that is neither given
+        nor named is 0.
+    algorithm : str or settings record, default "swap"
+        A name, or a record of `l0path.solvers` such as LocalSearch(effort="high"). The names are
+        "swap", "cd", "CDPSI", "pg", "apg", "pg+", "apg+", "pg_ll", "htp", "dual_iht",
+        "stochastic_dual_iht", "primal_dual", "feature_generating" and "exact". The page
+        docs/algorithms.md says what each one does, what it needs and where it comes from. The
+        default finds the best models in most cases. The others serve speed, comparison, bounds and
+        proofs.
+    grid : str, default "support"
+        "support" for every size, or "lambda0" for at most `n_lambda0` values of lambda0, each one
+        just below the value at which the support changes.
+    k : int or sequence of int, optional
+        The size or sizes to keep. None keeps all.
+    max_k : int, optional
+        The largest size. None means min(p, n_eff // 2, 100), and with groups min(number of groups,
+        100, n_eff / 2 over their mean size).
+    n_lambda0 : int, default 100
+        The largest number of values on a lambda0 grid.
+    lambda0 : float or sequence of float, optional
+        Values of lambda0 >= 0, in units of the mean loss. They imply grid="lambda0".
+    lambda1, lambda2 : float or sequence of float, optional
+        Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss. Every pair of values is
+        one slice of the path. None means the grid that `penalty` names, else 0.
+    n_shrink : int, default 10
+        The number of values of a default grid of lambda1 or lambda2.
+    fit_intercept : bool, default True
+        Whether there is an intercept. It is never penalised and never counted.
+    standardize : bool, default True
+        Whether penalties are about standardised coefficients b_j = s_j beta_j.
+    sample_weight : array-like of shape (n,), optional
+        Weights w_i >= 0. A weight of 2 is a row twice, and 0 is no row. None means 1 for each row.
+    class_weight : "balanced" or dict, optional
+        {label: weight}, or "balanced" for equal total weights of the classes. It multiplies the
+        sample weights. None means 1 for each class.
+    pos_label : object, optional
+        The positive class, whose probability the model is about. None takes the last of the two
+        labels in sorted (or category) order. The output says which it is: "P(y = 'b')".
+    offset : array-like of shape (n,) or str, optional
+        Numbers o_i that are added to the linear predictor, or the name of a column of the DataFrame
+        X, which then is no feature and is found by its name in new rows. None means 0.
+    lower, upper : float, array-like of shape (p,) or dict, default -inf, inf
+        Bounds of the coefficients in the units of y and X: one number, one per column, or {name:
+        bound}. They must contain 0, except for forced columns.
+    always_include, exclude : names, indices or mask, optional
+        Columns that are in every model, or in none. With groups also labels of groups, if they are
+        text (a number is a column). A column that is included brings in its groups.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors f_j >= 0 of lambda0, or {name: f_j} with 1 for all others. With groups one factor
+        per group, {label: factor}, or p factors that are equal within each group. None means 1.
+    groups : sequence or dict, optional
+        Groups of columns, of which the penalty then counts the chosen ones: p labels (None stands
+        for no group), {label: columns}, or a list of lists of columns. Then k is the number of
+        chosen groups, while `n_nonzero` still counts coefficients. A column in no group is one of
+        its own. Groups may overlap (docs/groups.md). Of the algorithms "swap", "feature_generating"
+        and, for at most 12 groups, "exact" take groups.
+    feature_names : sequence of str, optional
+        Names of the p columns of an array or sparse X. A DataFrame brings its own. None means x0,
+        x1, ...
+    gamma : float, default 0.25
+        The width > 0 of the smoothed hinge.
+    delta : float, optional
+        The threshold > 0 of the Huber loss, in units of y. None takes it from the residuals of a
+        robust pilot fit (docs/losses.md). `path.delta` has it.
+    lambda_scale : str, default "mean"
+        "mean" for penalties in units of the mean loss, or "l0learn" to give lambda0, lambda1 and
+        lambda2 in the scale of L0Learn.
+    tol : float, default 1e-8
+        The relative accuracy. Exchanges that lower the objective by less than tol / 100, relative,
+        are not taken by "swap" and "CDPSI". The records of the other algorithms have a `tol` and a
+        `max_iter` of their own.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit : float, optional
+        Seconds after which the path ends with what is solved. None means no limit.
+    certify : bool, default False
+        Whether every solution gets a `lower_bound` and a `gap` by weak duality: no model of at most
+        k unforced columns (on a lambda0 grid: no model at all) has an objective below the bound.
+        Solutions whose gap is closed to 1e-6 become "global". This needs lambda2 > 0, bounds on
+        every column, or a squared loss with more rows than columns. With groups it needs lambda2 >
+        0, no bounds on coefficients, and neither the Poisson nor the hinge loss. Elsewhere the
+        bounds are NaN, and `path.notes` says why (docs/bounds.md). `Path.certify` searches for the
+        proof of one solution.
+    n_jobs : int, optional
+        The number of threads. None or -1 takes all that are there.
+    random_state : int, Generator or None
+        The seed of the random perturbations of effort="high". None means the seed 0.
+    progress : bool, default False
+        Whether bars on stderr (in a notebook below the cell) show models, bounds and proofs.
+    on_solution : callable, optional
+        Called with a `Model` each time a size is verified, and again where a better model or a
+        stronger claim follows. If it returns True, the path ends.
 
     Returns
     -------
-    Path. `path.status` says how it ended, `path.notes` what was noticed.
+    Path
+        The path in the units of y and X. `path.status` says how it ended, and `path.notes` what was
+        noticed.
 
     Raises
     ------
-    ValueError, TypeError naming the argument, its value and the remedy.
+    ValueError, TypeError
+        If an argument is not one of the above. The message names the argument, its value and the
+        remedy.
+
+    Notes
+    -----
+    A formula is given as fit("y ~ a + C(b) + bs(c, df=4) + a:c", data, ...), in the grammar of
+    formulaic. A term of several columns, such as a factor or a spline, is one group, so that k
+    counts terms. The page docs/formulas.md has the grammar, the coding and what happens to missing
+    values.
+
+    References
+    ----------
+    - The problem is equation (1) of Dedieu, Hazimeh & Mazumder, Journal of Machine Learning
+      Research 22:135, 2021.
+    - Overlapping groups: Jacob, Obozinski & Vert, ICML 2009.
+    - Bounds for groups by cutting planes: Tan, Tsang & Wang, Journal of Machine Learning Research
+      15, 2014.
 
     Examples
     --------

@@ -107,19 +107,19 @@ def warm_up(
     verbose: bool = True,
     n_jobs: int | None = None,
 ) -> dict[str, float]:
-    """Compile and store the kernels of these losses, dense and sparse; later fits in any process
-    load them. "all" adds `certify`, exact search, groups, the dual and gradient algorithms, and
-    designs in blocks.
+    """Compile and store the kernels of these losses, dense and sparse; later fits load them.
 
     Parameters
     ----------
-    losses : str or sequence of str
-        Names of losses, or "all".
-    verbose : bool
-        Report on stderr what was compiled and how long it took, and whether the kernels of
-        l0path-kernels are used, where it is installed.
+    losses : str or sequence of str, default ("squared", "logistic")
+        Names of losses, or "all", which adds `certify`, exact search, groups, the dual and gradient
+        algorithms, and designs in blocks.
+    verbose : bool, default True
+        Whether to report on stderr what was compiled and how long it took, and whether the kernels
+        of l0path-kernels are used, where it is installed.
     n_jobs : int, optional
-        Processes that compile at once; None: one per core and free GiB, at most 4.
+        The number of processes that compile at once. None means one per core and free GiB, at most
+        4.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def warm_up(
     Raises
     ------
     ValueError
-        For an unknown loss.
+        If a loss is not known.
     """
     every = isinstance(losses, str) and losses == "all"
     chosen = [losses] if isinstance(losses, str) else losses

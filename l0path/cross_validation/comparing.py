@@ -40,10 +40,19 @@ def rescore(
     X: Matrix | None = None,
     y: ArrayLike | None = None,
 ) -> CVPath:
-    """The same cross-validation judged by another metric: a CVPath of the same path, folds and fits
-    whose scores, and so whose choices, are those of `scoring`. Nothing is fitted again.
+    """The same cross-validation judged by another metric, without fitting anything again.
 
-    scoring : as in `cv_fit`.    X, y : the data of the fit, needed after loading or pickling only.
+    Parameters
+    ----------
+    scoring : str, scorer or callable, optional
+        The metric, as in `cv_fit`. None means "deviance".
+    X, y : array-like, optional
+        The data of the fit, needed after loading or pickling only.
+
+    Returns
+    -------
+    CVPath
+        The same path, folds and fits, with scores and choices by `scoring`.
 
     Examples
     --------
@@ -82,12 +91,20 @@ def metrics(
     X: Matrix | None = None,
     y: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Several metrics of every solution from one cross-validation: a DataFrame with the rows of
-    `table`: k, and for every metric its mean over the folds and its standard error (`auc`,
-    `auc_se`, ...).
+    """Several metrics of every solution from one cross-validation.
 
-    scoring : a list of metrics as in `cv_fit`; None takes all that the loss has by name.    X, y :
-        as in `rescore`.
+    Parameters
+    ----------
+    scoring : list, optional
+        Metrics as in `cv_fit`. None takes all that the loss has by name.
+    X, y : array-like, optional
+        The data of the fit, needed after loading or pickling only.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `table`: k, and for every metric its mean over the folds and its standard error
+        ("auc", "auc_se", ...).
 
     Examples
     --------
@@ -117,28 +134,42 @@ def difference(
     which: Which = "min",
     other_which: Which = None,
 ) -> pd.Series:
-    """The score of one model less that of another on the same folds, fold by fold: what the pairs
-    share (hard and easy folds) drops out, so its standard error is smaller than those of the two.
+    """The score of one model less that of another on the same folds, fold by fold.
+
+    What the pairs share (hard and easy folds) drops out, so the standard error of the difference is
+    smaller than those of the two scores.
 
     Parameters
     ----------
-    other : CVPath of the same rows, folds and metric: of another loss, formula or penalty, or this
-        one, for two models of one path.
-    which, other_which : choice of the model in this one and in the other, as in `CVPath.model`;
-        other_which None: the same as `which`.
+    other : CVPath
+        The cross-validation of the same rows, folds and metric: of another loss, formula or
+        penalty, or this one, for two models of one path.
+    which : str, int, callable or dict, default "min"
+        The choice of the model in this one, as in `CVPath.model`.
+    other_which : str, int, callable or dict, optional
+        The choice in the other one. None means the same as `which`.
 
     Returns
     -------
-    Series: difference (mean over the folds, in units of the metric; negative where this model's
-    score is the smaller one), se (its standard error as `cv_se` is made, optimistic because
-    training sets overlap), se_corrected (that of Nadeau & Bengio, Machine Learning 52, 2003:
-    sqrt((1 / J + n_test / n_train) s^2) with s^2 the variance over the J folds), n_folds. The
-    choices were made by the same scores; `nested_cv` judges procedures.
+    Series
+        difference: the mean over the folds, in units of the metric; negative where the score of
+        this model is the smaller one. se: its standard error, made as cv_se is, which is optimistic
+        because training sets overlap. se_corrected: the standard error below. n_folds: the number
+        of folds.
 
     Raises
     ------
-    ValueError where folds or metrics differ: pass both the same cv= and random_state=, or the same
-    fold ids.
+    ValueError
+        If folds or metrics differ. Pass both the same cv= and random_state=, or the same fold ids.
+
+    Notes
+    -----
+    The corrected standard error is that of Nadeau & Bengio (Machine Learning 52, 2003), with s^2
+    the variance over the J folds:
+
+        se_corrected = sqrt((1 / J + n_test / n_train) s^2)
+
+    The choices were made by the same scores; `nested_cv` judges procedures.
 
     Examples
     --------

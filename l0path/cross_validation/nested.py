@@ -30,25 +30,34 @@ CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 
 
 class NestedCV:
-    """What `nested_cv` returns.
+    """What `nested_cv` returns: the scores of a choice of model on rows that it has not seen.
 
-    table : DataFrame, a row per outer fold: k n_nonzero lambda0 lambda1 lambda2 of the model chosen
-        on its training rows, inner_mean (the inner cross-validation's score of that model, by which
-        it was chosen, so optimistic), score (on the outer held-out rows, which neither fit nor
-        choice have seen), n_train, n_test.
-    mean, sd, se : of `table.score` over the outer folds: plain mean, standard deviation s (number
-        of folds - 1 below the root) and s / sqrt(number of folds). With repeats sd and se are taken
-        within each repeat and averaged as those of `CVPath`. Training sets overlap, so se is
-        optimistic. NaN sd and se for one fold.
-    models : the `Model` chosen in each outer fold (its path holds no data).    splits : [(train,
-        test)] row indices of the outer folds.    repeats : (folds,) the repeat of each.
-    held_out : (n,) predictions (`Model.predict`) of each row by the models that have not seen it,
-        averaged over repeats; NaN for a row in no fold.
-    plot_roc(), plot_calibration() : of the held-out predictions of a classification.
-    scoring, greater_is_better, which : the metric, whether large is good, and the rule of choice.
-        random_state : the seed that drew the folds.
-    status : "complete: ...", or what stopped the run; then all of the above is of the outer folds
-        that finished.
+    Attributes
+    ----------
+    table : DataFrame
+        One row per outer fold: k, n_nonzero, lambda0, lambda1 and lambda2 of the model chosen on
+        its training rows; inner_mean, the inner score by which it was chosen, which is optimistic;
+        score, on the held-out rows, which neither fit nor choice have seen; n_train and n_test.
+    models : list of Model
+        The model chosen in each outer fold. Its path holds no data.
+    splits : list of (train, test)
+        Row indices of the outer folds.
+    repeats : ndarray of shape (n_folds,)
+        The repeat of each outer fold.
+    held_out : ndarray of shape (n,)
+        Predictions (`Model.predict`) of each row by the models that have not seen it, averaged over
+        repeats; NaN for a row in no fold.
+    scoring : str
+        The metric.
+    greater_is_better : bool
+        Whether large values of the metric are good.
+    which : str or callable
+        The rule of choice.
+    random_state : int
+        The seed that drew the folds.
+    status : str
+        "complete: ...", or what stopped the run. Then everything here is of the outer folds that
+        finished.
     """
 
     # bound in `l0path/__init__`
@@ -82,17 +91,22 @@ class NestedCV:
 
     @property
     def mean(self) -> float:
-        """Mean score over the outer folds."""
+        """The plain mean of the scores of the outer folds."""
         return float(self.table["score"].mean())
 
     @property
     def sd(self) -> float:
-        """Standard deviation of the scores of the outer folds, within a repeat."""
+        """The sample standard deviation of the scores of the outer folds, within a repeat; NaN for
+        one fold.
+        """
         return float(spread(self.table["score"].to_numpy(), self.repeats)[0])
 
     @property
     def se(self) -> float:
-        """Standard error of `mean`: sd / sqrt(number of outer folds of a repeat)."""
+        """The standard error of `mean`: sd / sqrt(number of outer folds of a repeat).
+
+        Training sets overlap, so it is optimistic. NaN for one fold.
+        """
         return float(spread(self.table["score"].to_numpy(), self.repeats)[1])
 
     def __len__(self):
@@ -119,36 +133,60 @@ def nested_cv(
     progress: bool = False,
     **arguments: Any,
 ) -> NestedCV:
-    """Score the choice of a model by cross-validation on rows that the choice has not seen (Varma &
-    Simon, BMC Bioinformatics 7:91, 2006).
+    """Score the choice of a model by cross-validation on rows that the choice has not seen.
 
     For every outer fold `cv_fit` runs on its training rows alone, `which` chooses a model by the
     inner scores, and that model, fitted on all of these rows, is scored on the rows left out. The
-    mean of these scores estimates the error of the procedure "cv_fit, then model(which)"; the least
+    mean of these scores estimates the error of the procedure "cv_fit, then model(which)". The least
     cv_mean of one `cv_fit` is smaller than that, because it was picked.
 
     Parameters
     ----------
-    X : (n, p) array, DataFrame or sparse matrix (its rows are copied, an outer fold at a time).
-        y : (n,) response. Or a formula and a DataFrame, encoded on all rows (levels, knots,
-        centres).
-    outer : the outer folds, in the forms of `cv` in `cv_fit` (default 5; shuffled, stratified for
-        classes); n_repeats : repeats of an integer outer.
-    cv : the inner folds: a number (default 10), or a scikit-learn splitter.    groups_cv : (n,)
-        labels of rows that stay together, outside and inside.
-    which : "min" (default), "1se", or a rule such as "bic".
-    scoring : as in `cv_fit`, for the inner choice and the outer score (the `delta` of a Huber
-        deviance is that of the outer training rows, unless given).
-    sample_weight, offset : (n,), as in `l0path.fit`; held-out scores are weighted.
-    random_state : seed of the outer folds, and of the inner folds of each; None draws one. progress
-        : a bar over the outer folds on stderr.
-    **arguments : of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2, n_jobs (processes for
-        the inner folds); time_limit is for each outer fold.
+    X : array-like of shape (n, p), DataFrame, sparse matrix or str
+        As in `l0path.fit`; its rows are copied, one outer fold at a time. Or a formula with a
+        DataFrame as y, encoded on all rows (levels, knots, centres).
+    y : array-like of shape (n,), DataFrame or None
+        The response, as in `l0path.fit`.
+    outer : int, splitter, iterable or array-like, default 5
+        The outer folds, in the forms of `cv` in `cv_fit`. Those of a number are shuffled, and
+        stratified for classes.
+    which : str or callable, default "min"
+        The choice in each outer fold: "min", "1se", or a criterion such as "bic".
+    cv : int or splitter, default 10
+        The inner folds.
+    scoring : str, scorer or callable, optional
+        As in `cv_fit`, for the inner choice and the outer score. The `delta` of a Huber deviance is
+        that of the outer training rows, unless it is given. None means "deviance".
+    groups_cv : array-like of shape (n,) or str, optional
+        Labels of rows that stay together, outside and inside. None keeps no rows together.
+    n_repeats : int, default 1
+        Repeats of an integer `outer`.
+    sample_weight, offset : array-like of shape (n,), optional
+        As in `l0path.fit`. Held-out scores are weighted.
+    random_state : int, Generator or None
+        The seed of the outer folds, and of the inner folds of each. None draws one.
+    progress : bool, default False
+        Whether a bar on stderr shows the outer folds.
+    **arguments : Any
+        Other arguments of `cv_fit` and `l0path.fit`, such as max_k, loss, lambda2 and n_jobs
+        (processes for the inner folds). `time_limit` is for each outer fold.
 
-    Returns a `NestedCV`. At Ctrl-C, or where the time limit leaves an outer fold without a choice,
-    it holds the outer folds that finished, and `status` says so. Raises ValueError or TypeError
-    naming the argument, its value and the remedy, what `cv_fit` raises, and KeyboardInterrupt or
-    TimeoutError where no outer fold finished.
+    Returns
+    -------
+    NestedCV
+        The scores and the chosen models. At Ctrl-C, or where the time limit leaves an outer fold
+        without a choice, it holds the outer folds that finished, and `status` says so.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not one of the above, and where `cv_fit` raises them.
+    KeyboardInterrupt, TimeoutError
+        If no outer fold finished.
+
+    References
+    ----------
+    - Varma & Simon, BMC Bioinformatics 7:91, 2006.
 
     Examples
     --------

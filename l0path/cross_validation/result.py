@@ -34,22 +34,35 @@ SAME = (
 
 
 class CVPath:
-    """A path with held-out scores.
+    """A path with held-out scores, as `cv_fit` and `Path.validate` return it.
 
-    path : the fit on all rows.    scoring, greater_is_better : the metric, and whether large is
-        good.    random_state : the seed that drew the folds.    status, notes : as of a Path.
-    folds : DataFrame, solution x fold, the score of each.    repeated : the same shape, True where
-        the fold's path ended before that size (or lambda0), so that its last solution stands in.
-    splits : [(train, test)] row indices of each column of `folds`.
-    repeats : (folds,) the repeat that each column of `folds` belongs to, all 0 without repeats.
-    table : k lambda0 lambda1 lambda2 n_nonzero cv_mean cv_sd cv_se n_folds, rows as `path.table`.
-        cv_mean is the plain mean of the fold scores. cv_sd is their standard deviation s (number of
-        folds - 1 below the root), cv_se = s / sqrt(number of folds). With repeats both are taken
-        within each repeat and averaged: cv_sd = sqrt(mean s_r^2) and cv_se = sqrt(mean s_r^2 / m_r)
-        over the repeats r of m_r folds, because a repeat cuts the same rows anew. Folds share
-        training rows, which makes their scores positively correlated, so cv_se is still optimistic:
-        a guide, not an exact standard error (no unbiased one exists: Bengio & Grandvalet, Journal
-        of Machine Learning Research 5, 2004).
+    Attributes
+    ----------
+    path : Path
+        The fit on all rows.
+    folds, repeated : DataFrame
+        The score of each solution (row) in each fold (column), and whether the path of the fold
+        ended before that size (or lambda0), so that its last solution stands in.
+    scoring, greater_is_better : str, bool
+        The metric, and whether large values of it are good.
+    splits, repeats : list of (train, test), ndarray of shape (n_folds,)
+        The row indices of each column of `folds`, and its repeat, 0 without repeats.
+    random_state : int or None
+        The seed that drew the folds.
+    status, notes : str, list of str
+        How the cross-validation ended, and what was noticed.
+
+    Notes
+    -----
+    `table` has the columns k, lambda0, lambda1, lambda2, n_nonzero, cv_mean, cv_sd, cv_se and
+    n_folds. cv_mean is the plain mean of the fold scores, cv_sd their sample standard deviation s,
+    and cv_se = s / sqrt(number of folds). With repeats both are averaged over the repeats r of m_r
+    folds, which cut the same rows anew:
+
+        cv_sd = sqrt(mean s_r^2),    cv_se = sqrt(mean s_r^2 / m_r)
+
+    Folds share training rows and are positively correlated, so cv_se is optimistic; no unbiased
+    estimate exists (Bengio & Grandvalet, Journal of Machine Learning Research 5, 2004).
     """
 
     # bound in `l0path/__init__`, the first three in this folder's
@@ -98,7 +111,7 @@ class CVPath:
 
     @property
     def table(self) -> pd.DataFrame:
-        """DataFrame of the scores, rows and labels of `path.table`."""
+        """A DataFrame of the scores, with the rows of `path.table`."""
         out = self.path.table[COLUMNS[:5]].copy()
         scores = self.folds.to_numpy()
         with np.errstate(invalid="ignore"):
@@ -110,13 +123,24 @@ class CVPath:
         return out[COLUMNS]
 
     def index(self, which: Rule | None = None, **selector: Unpack[Selector]) -> int:
-        """Index of a solution: which="min" (default; the best score, ties to the fewest nonzeros),
-        "1se", or a selector as in `Path.index` (5 is the same as k=5).
+        """The index of a solution, by its score or by a selector.
 
-        "1se": of all solutions whose score is within one cv_se of the best, the fewest nonzeros,
-        then the best score (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3). With "min" and
-        "1se", slice=, lambda1= and lambda2= restrict the choice. Solutions with a NaN score are
-        never chosen, separated ones (no finite optimum) only where there are no others.
+        Parameters
+        ----------
+        which : str, int or callable, default "min"
+            "min" for the best score, where ties go to the fewest nonzeros. "1se" for the fewest
+            nonzeros, then the best score, of all solutions whose score is within one cv_se of the
+            best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3). Else a size, a criterion
+            or a function of the path, as in `Path.index`.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`. With "min" and "1se",
+            slice, lambda1 and lambda2 restrict the choice.
+
+        Returns
+        -------
+        int
+            A row of `table`. NaN scores are never chosen, and separated models only if there is no
+            other.
 
         Examples
         --------
@@ -163,7 +187,18 @@ class CVPath:
         return int(min(near, key=lambda i: (count[i], loss[i], i)))
 
     def model(self, which: Rule | None = None, **selector: Unpack[Selector]) -> Model:
-        """The `Model`, fitted on all rows, that `index` names."""
+        """The `Model`, fitted on all rows, that `CVPath.index` chooses.
+
+        Parameters
+        ----------
+        which, **selector : as in CVPath.index
+            The choice; "min" unless told.
+
+        Returns
+        -------
+        Model
+            One solution of `path`.
+        """
         return self.path.model(index=self.index(which, **selector))
 
     def coef(
@@ -174,7 +209,21 @@ class CVPath:
         full: bool = False,
         **selector: Unpack[Selector],
     ) -> pd.Series:
-        """Coefficients of the fit on all rows, see `Path.coef`."""
+        """The coefficients of the fit on all rows, as `Path.coef` gives them.
+
+        Parameters
+        ----------
+        which, **selector : as in CVPath.index
+            The choice; "min" unless told.
+        standardized, full : bool, default False
+            Whether to standardise the coefficients, and whether to list all p columns, as in
+            `Path.coef`.
+
+        Returns
+        -------
+        Series
+            "(Intercept)" and the coefficients, in units of y and X.
+        """
         return self.path.coef(
             index=self.index(which, **selector), standardized=standardized, full=full
         )
@@ -188,7 +237,24 @@ class CVPath:
         offset: ArrayLike | None = None,
         **selector: Unpack[Selector],
     ) -> np.ndarray | pd.Series:
-        """Predictions for new rows by the fit on all rows, see `Path.predict`."""
+        """Predictions for new rows by the fit on all rows, as `Path.predict` makes them.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows, as in `Path.predict`.
+        which, **selector : as in CVPath.index
+            The choice; "min" unless told.
+        type : str, optional
+            "response", "link" or "class", as in `Path.predict`.
+        offset : array-like of shape (m,) or str, optional
+            The offset of the new rows, if the fit had one.
+
+        Returns
+        -------
+        ndarray of shape (m,) or Series
+            A Series with the index of X for a DataFrame.
+        """
         return self.path.predict(X, index=self.index(which, **selector), type=type, offset=offset)
 
     def held_out(
@@ -200,13 +266,23 @@ class CVPath:
         y: ArrayLike | None = None,
         **selector: Unpack[Selector],
     ) -> np.ndarray:
-        """(n,) predictions of each row by the folds that left it out, for the solution that `index`
-        names; NaN for a row in no fold.
+        """Predictions of each row by the folds that left it out.
 
-        type as in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over
-        the linear predictors; "class" is the side on which the mean linear predictor lies.
-        X, y : the data of the fit, needed after pickling only. After a fit by a formula a Series
-            with the labels of the rows that were used.
+        Parameters
+        ----------
+        which, **selector : as in CVPath.index
+            The choice; "min" unless told.
+        type : str, optional
+            As in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over
+            the linear predictors. "class" is the side on which the mean linear predictor lies.
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
+
+        Returns
+        -------
+        ndarray of shape (n,) or Series
+            NaN for a row in no fold. After a fit by a formula a Series with the labels of the rows
+            that were used.
 
         Examples
         --------
@@ -244,19 +320,49 @@ class CVPath:
         return self.index(which, **{name: options.pop(name) for name in names})
 
     def refit(self, which: Rule | None = None, **options: Any) -> Any:
-        """Statsmodels results of the chosen model, see `Path.refit`: `cv.refit("1se",
-        cov_type="HC3")`. A selector as in `CVPath.index` ("min" unless told); the rows of the fit
-        chose its columns and its size.
+        """Statsmodels results of the chosen model, as in `Path.refit`: `cv.refit("1se",
+        cov_type="HC3")`.
+
+        Parameters
+        ----------
+        which, **options : as in CVPath.index
+            The choice ("min" unless told), and the options of `Path.refit`.
+
+        Returns
+        -------
+        Any
+            The results of statsmodels. The rows of the fit chose the columns of the model and its
+            size.
         """
         return self.path.refit(index=self._chosen(which, options), **options)
 
     def summary(self, which: Rule | None = None, **options: Any) -> Any:
-        """`Summary` of the chosen model, see `Path.summary`. A selector as in `CVPath.index`."""
+        """The `Summary` of the chosen model, as in `Path.summary`.
+
+        Parameters
+        ----------
+        which, **options : as in CVPath.index
+            The choice ("min" unless told), and the options of `Path.summary`.
+
+        Returns
+        -------
+        Summary
+            A table with one row per feature.
+        """
         return self.path.summary(index=self._chosen(which, options), **options)
 
     def certify(self, which: Rule | None = None, **options: Any) -> Any:
-        """`Certificate` of the chosen model, see `Path.certify`. A selector as in `CVPath.index`;
-        the certificate is about the fit on all rows, not about the folds.
+        """The `Certificate` of the chosen model, as in `Path.certify`.
+
+        Parameters
+        ----------
+        which, **options : as in CVPath.index
+            The choice ("min" unless told), and the options of `Path.certify`.
+
+        Returns
+        -------
+        Certificate
+            What is proved about the fit on all rows, not about the folds.
         """
         return self.path.certify(index=self._chosen(which, options), **options)
 

@@ -71,22 +71,36 @@ class OneStandardError:
 def one_standard_error(
     param: str, *, score: str = "score", largest: bool = False, n_repeats: int = 1
 ) -> OneStandardError:
-    """A rule for `GridSearchCV(refit=)`: the simplest candidate whose mean test score is within one
-    standard error of the best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
+    """A rule for `GridSearchCV(refit=)`: the simplest candidate within one standard error of the
+    best.
 
-    The standard error is that of the best candidate, sd / sqrt(m) over its m splits (m - 1 below
-    the root of sd, as in `CVPath`); among equally simple candidates the best score wins, then the
-    first.
+    The standard error is that of the best candidate's mean test score, sd / sqrt(m), with the
+    sample standard deviation sd over its m splits, as in `CVPath`. Among equally simple candidates
+    the best score wins, then the first.
 
-    param : the parameter that says what is simple: "k", or a step's, "l0regressor__k"; a name
+    Parameters
+    ----------
+    param : str
+        The parameter that says what is simple: "k", or that of a step, "l0regressor__k". A name
         without its step will do where it is unique.
-    score : the metric to look at where GridSearchCV has several scorings. largest : True where a
-        larger value is simpler (lambda0). n_repeats : repeats of a repeated splitter, whose splits
-        follow each other (`RepeatedKFold(n_repeats=10)`: 10); the standard error is then taken
-        within each repeat and averaged, as in `CVPath`.
+    score : str, default "score"
+        The metric to look at where GridSearchCV has several scorings.
+    largest : bool, default False
+        Whether a larger value is simpler, as for lambda0.
+    n_repeats : int, default 1
+        Repeats of a repeated splitter, whose splits follow each other
+        (`RepeatedKFold(n_repeats=10)`: 10). The standard error is then taken within each repeat and
+        averaged, as in `CVPath`.
 
-    Returns a callable of `cv_results_`. That raises ValueError for a parameter that was not
-    searched or fewer than two splits, LookupError where every candidate failed in some split.
+    Returns
+    -------
+    callable
+        A function of `cv_results_`. It raises ValueError for a parameter that was not searched or
+        fewer than two splits, and LookupError where every candidate failed in some split.
+
+    References
+    ----------
+    - Breiman, Friedman, Olshen & Stone, Classification and Regression Trees, 1984, section 3.4.3.
 
     Examples
     --------

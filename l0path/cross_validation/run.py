@@ -77,56 +77,84 @@ def cv_fit(
     progress: bool = False,
     **arguments: Any,
 ) -> CVPath:
-    """Fit a path on all rows, and score each of its solutions by cross-validation: a CVPath, whose
-    `model("min")` and `model("1se")` are the choices.
+    """Fit a path on all rows, and score each of its solutions by cross-validation.
 
     In every fold the path is solved anew on the training rows alone: standardisation, class
-    weights, screening and the choice of columns see no held-out row. (Starting the folds from the
-    columns that the full fit worked with would be faster and biased: those columns were found with
-    the held-out responses.) Only what defines the solutions to be compared comes from the full fit:
-    its slices (lambda1, lambda2), its largest size, the lambda0 list of a lambda0 grid, the `delta`
-    of the Huber loss. Folds match by size k within a slice, or by lambda0; where a fold's path ends
-    early (a separated or perfect fit, fewer rows), its last solution is repeated, and marked in
-    `cv.repeated`.
-
-    Folds share work, never a choice: sums over the training rows (moments, X'y, Gram rows of the
-    columns that enter a support) are those over all rows less those over the held-out rows, so that
-    one pass over X serves every fold (`l0path.designs.training_set` has the formulas and rounding,
-    1e-15 to 1e-14; scores are those of folds run alone). Shared products and copies of held-out
-    rows take at most 256 MB, or half of X where that is more. Folds that leave out more than half
-    of the rows or of the weight, repeat rows, or balance classes anew read X themselves.
+    weights, screening and the choice of columns see no held-out row. Only what defines the
+    solutions to be compared comes from the fit on all rows: its slices (lambda1, lambda2), its
+    largest size, the values of a lambda0 grid, and the `delta` of the Huber loss. Folds are matched
+    by size k within a slice, or by lambda0. Where the path of a fold ends early (a separated or
+    perfect fit, fewer rows), its last solution is repeated, and marked in `cv.repeated`.
 
     Parameters
     ----------
-    X, y, **arguments : as in `l0path.fit`; on_solution applies to the fit on all rows. A formula
-        and a DataFrame too: levels, knots and centres are then those of all rows, in every fold.
-    cv : number of folds (shuffled, stratified for classes; as many folds as rows is leave-one-out),
-        a scikit-learn splitter, an iterable of (train, test) row indices or masks (repeated
-        training rows count as often as they appear), or fold ids, one label per row.
-    scoring : "deviance" (default: mean of 2 (loss - loss of a perfect prediction), so "mse" for the
-        squared loss and -2 mean loglik for logistic; the mean loss itself for hinges), "mse",
-        "mae", "r2", "auc", "misclassification", "brier", a name or scorer of scikit-learn, or f(y,
-        prediction, sample_weight), a loss unless `f.greater_is_better = True`. A metric that fails
-        for the first solution of the fit on all rows, on the first held-out rows, does so before
-        the folds are solved.
-    groups_cv : (n,) labels of rows that stay together (with a formula, here and for cv: also the
-        name of a column). n_repeats : repeats of an integer cv; repeat r shuffles with random_state
-        + r. Repeats make cv_mean depend less on how the rows were cut. They add no data, so cv_se
-        is computed within each repeat and averaged (see `CVPath`): it does not shrink with them.
-    sample_weight : weighs training and held-out rows; class_weight weighs training rows only. Every
-        fold counts the same in cv_mean.
-    n_jobs : processes, one thread each (joblib; `joblib.parallel_config` sets the backend, and the
-        number when None); 1 inside a joblib worker. None without a configuration: one process, all
-        threads.
-    random_state : seed or Generator for the folds; None draws a seed. `cv.random_state` holds it.
-    time_limit : seconds for everything: the full fit, then the folds. At the limit, or at Ctrl-C,
-        folds not finished are left out; with fewer than two finished, TimeoutError (its `.path` is
-        the full fit) or KeyboardInterrupt. Without a limit several folds of a squared loss advance
-        at a time. progress : bars on stderr for the full fit and for the folds.
+    X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
+        As in `l0path.fit`, or a formula with a DataFrame as y. Levels, knots and centres of a
+        formula are those of all rows, in every fold.
+    y : array-like of shape (n,), DataFrame or None
+        The response, as in `l0path.fit`.
+    cv : int, splitter, iterable or array-like, default 10
+        The number of folds (shuffled, and stratified for classes; as many folds as rows is
+        leave-one-out), a scikit-learn splitter, an iterable of (train, test) row indices or masks,
+        or fold ids, one label per row. Training rows that are repeated count as often as they
+        appear.
+    scoring : str, scorer or callable, optional
+        "deviance", "mse", "mae", "r2", "auc", "misclassification", "brier", a name or scorer of
+        scikit-learn, or f(y, prediction, sample_weight), which is a loss unless
+        `f.greater_is_better = True`. None means "deviance": the mean of 2 (loss - loss of a perfect
+        prediction), which is the mean squared error for the squared loss and -2 mean log-likelihood
+        for the logistic loss; for the hinge losses it is the mean loss itself. A metric that fails
+        for the first solution does so before the folds are solved.
+    groups_cv : array-like of shape (n,) or str, optional
+        Labels of rows that stay together in a fold, and with a formula also the name of a column.
+        None keeps no rows together.
+    n_repeats : int, default 1
+        Repeats of an integer cv; repeat r shuffles with random_state + r. Repeats make cv_mean
+        depend less on how the rows were cut. They add no data, so cv_se is computed within each
+        repeat and averaged, and does not shrink with them.
+    n_jobs : int, optional
+        The number of processes, of one thread each (joblib; `joblib.parallel_config` sets the
+        backend, and the number when this is None). None without a configuration means one process
+        with all threads.
+    random_state : int, Generator or None
+        The seed of the folds. None draws one, which `cv.random_state` holds.
+    time_limit : float, optional
+        Seconds for everything: the fit on all rows, then the folds. At the limit, or at Ctrl-C,
+        folds that did not finish are left out. Without a limit several folds of a squared loss
+        advance at a time.
+    progress : bool, default False
+        Whether bars on stderr show the fit on all rows and the folds.
+    **arguments : Any
+        The other arguments of `l0path.fit`. `sample_weight` weighs training and held-out rows,
+        `class_weight` training rows only; every fold counts the same in cv_mean. `on_solution` is
+        called for the fit on all rows.
+
+    Returns
+    -------
+    CVPath
+        The path with its held-out scores. `model("min")` and `model("1se")` are the choices.
 
     Raises
     ------
-    ValueError, TypeError naming the argument, its value and the remedy.
+    ValueError, TypeError
+        If an argument is not one of the above. The message names the argument, its value and the
+        remedy.
+    TimeoutError
+        If fewer than two folds finished in time. Its `path` is the fit on all rows.
+    KeyboardInterrupt
+        If Ctrl-C came before two folds had finished.
+
+    Notes
+    -----
+    Folds share work, but never a choice. Sums over training rows (moments, X'y, Gram rows of the
+    columns that enter a support) are those over all rows less those over the held-out rows, so that
+    one pass over X serves every fold. Rounding is 1e-15 to 1e-14, and scores are those of folds run
+    alone. Shared products and copies of held-out rows take at most 256 MB, or half of X where that
+    is more. Folds that leave out more than half of the rows or of the weight, repeat rows, or
+    balance classes anew read X themselves.
+
+    The folds do not start from the columns that the fit on all rows worked with. That would be
+    faster, and biased: those columns were found with the held-out responses.
 
     Examples
     --------

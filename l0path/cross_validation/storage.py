@@ -26,8 +26,19 @@ EDITION = 1  # of these files
 
 
 def save_cv(self: CVPath, file: str | PathLike) -> None:
-    """Write the cross-validation to `file`: the path, the scores, the folds and their models. The
-    data are left out: `held_out` and `rescore` take X=, y= after `l0path.load(file)`.
+    """Write the cross-validation to a file: the path, the scores, the folds and their models.
+
+    The data are left out: `held_out` and `rescore` take X= and y= after `l0path.load(file)`.
+
+    Parameters
+    ----------
+    file : str or path
+        The file to write. One that is there is replaced as a whole.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
     """
     distinct, places = [], []
     for matched in self._fits or ():
@@ -62,8 +73,19 @@ def save_cv(self: CVPath, file: str | PathLike) -> None:
 
 
 def save_nested(self: NestedCV, file: str | PathLike) -> None:
-    """Write the nested cross-validation to `file`: the table, the chosen models, the folds and the
-    held-out predictions. Reading back: `l0path.load(file)`.
+    """Write the nested cross-validation to a file, which `l0path.load(file)` reads back.
+
+    It holds the table, the chosen models, the folds and the held-out predictions.
+
+    Parameters
+    ----------
+    file : str or path
+        The file to write. One that is there is replaced as a whole.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
     """
     arrays = {
         "table": self.table.to_numpy(dtype=float),
@@ -90,8 +112,22 @@ def save_nested(self: NestedCV, file: str | PathLike) -> None:
 
 
 def load(file: str | PathLike) -> Path | CVPath | NestedCV:
-    """Read what `Path.save`, `CVPath.save` or `NestedCV.save` wrote. ValueError for a damaged file,
-    another format or version; methods that need the data take X=, y=.
+    """Read what `Path.save`, `CVPath.save` or `NestedCV.save` wrote.
+
+    Parameters
+    ----------
+    file : str or path
+        The file to read.
+
+    Returns
+    -------
+    Path, CVPath or NestedCV
+        What was saved. The data are not in the file: methods that need them take X= and y=.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or of another format or version.
 
     Examples
     --------

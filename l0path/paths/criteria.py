@@ -18,10 +18,10 @@ q = p or `p_total`, less the forced columns:
              is C(q, s)); d counts coefficients
     cp       RSS / sigma2 - n + 2 d                                     Mallows (1973)
 
-They take the support as if it had been named beforehand. The count d is right for unpenalised
-coefficients; with lambda1 or lambda2 > 0 shrinkage spends less, and the criteria are
-conservative: `cv_fit` is the better judge there. Class weights, and weights that are not whole
-    numbers, make the logistic likelihood a pseudo-likelihood.
+They treat the support as fixed before the data were seen. The count d is right for unpenalised
+coefficients. With lambda1 or lambda2 > 0 a model has fewer effective degrees of freedom than d, so
+that the criteria are conservative: `cv_fit` is the better judge there. Class weights, and weights
+that are not whole numbers, make the logistic likelihood a pseudo-likelihood.
 """
 
 from __future__ import annotations

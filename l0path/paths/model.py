@@ -15,8 +15,34 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """One solution. Attributes: index k n_nonzero slice lambda0 lambda1 lambda2 support features
-    groups intercept coef objective loss deviance_ratio lower_bound gap flags optimality.
+    """One solution of a path: its columns, coefficients, and what was checked.
+
+    Attributes
+    ----------
+    index : int
+        The row of `path.table`.
+    k, n_nonzero : int
+        The number of chosen columns (with groups: groups) that were not forced, and the number of
+        coefficients that are not 0.
+    slice : int
+        The number of the pair (lambda1, lambda2) on the path.
+    lambda0, lambda1, lambda2 : float
+        The penalties, in units of the mean loss.
+    objective, loss : float
+        The objective, and the weighted mean loss that is part of it.
+    deviance_ratio : float
+        The share of the null deviance that the model explains; R^2 for the squared loss.
+    lower_bound, gap : float
+        A lower bound of the objective, and (objective - lower_bound) / max(|objective|, 1e-12). NaN
+        where none was computed.
+    lambda0_low, lambda0_high : float
+        The values of lambda0 for which the model is the best of its path. NaN if there are none.
+    converged : bool
+        Whether the coefficients are those of the restricted optimum, to the accuracy asked for.
+    status, flags : str
+        How the fit of this model ended, and what was noticed, such as separated classes.
+    optimality : str
+        What was verified, such as "refit_swap" or "global" (docs/problem.md).
 
     Examples
     --------
@@ -62,7 +88,7 @@ class Model:
 
     @property
     def support(self) -> np.ndarray:
-        """Column indices, ascending."""
+        """Indices of the chosen columns, ascending, forced ones included."""
         return self.path.solutions[self.index].support.copy()
 
     @property
@@ -72,9 +98,7 @@ class Model:
 
     @property
     def groups(self) -> list:
-        """Labels of the chosen groups, forced ones included; without groups every column is one of
-        its own, and these are the `features`.
-        """
+        """Labels of the chosen groups, forced ones included; without groups, the `features`."""
         chosen = self.path.solutions[self.index].groups
         if chosen is None:
             return self.features
@@ -82,29 +106,57 @@ class Model:
 
     @property
     def exchanges(self) -> int | None:
-        """How many exchanges were tried where `optimality` is "refit_swap_m", the m of it; None
-        else.
+        """The number m of exchanges that were tried where `optimality` is "refit_swap_m", else
+        None.
         """
         return self.path.solutions[self.index].exchanges
 
     @property
     def intercept(self) -> float:
-        """Intercept in the user's units."""
+        """The intercept in the units of y."""
         return float(self.path.solutions[self.index].intercept)
 
     @property
     def coef(self) -> pd.Series:
-        """Series: "(Intercept)" and the chosen columns, in the user's units."""
+        """The intercept, as "(Intercept)", and the coefficients of the chosen columns, in units of
+        y and X.
+        """
         return self.path.coef(index=self.index)
 
     def predict(
         self, X: Matrix, type: str | None = None, *, offset: ArrayLike | None = None
     ) -> np.ndarray | pd.Series:
-        """See `Path.predict`."""
+        """Predictions of this model for new rows, as `Path.predict` makes them.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows, as in `Path.predict`.
+        type : str, optional
+            "response", "link" or "class", as in `Path.predict`.
+        offset : array-like of shape (m,), optional
+            The offset of the new rows, if the fit had one.
+
+        Returns
+        -------
+        ndarray of shape (m,) or Series
+            A Series with the index of X for a DataFrame.
+        """
         return self.path.predict(X, index=self.index, type=type, offset=offset)
 
     def summary(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Any:
-        """See `Path.summary`."""
+        """The `Summary` of this model, as `Path.summary` makes it.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            The data of the fit, needed after loading a path.
+
+        Returns
+        -------
+        Summary
+            A table with one row per feature.
+        """
         return self.path.summary(index=self.index, X=X, y=y)
 
     def refit(
@@ -116,18 +168,58 @@ class Model:
         offset: ArrayLike | None = None,
         **options: Any,
     ) -> Any:
-        """See `Path.refit`; options: cov_type, cov_kwds, scale and others for statsmodels."""
+        """Statsmodels results of the unpenalised fit on the columns of this model, as in
+        `Path.refit`.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            Other rows than those of the fit, as in `Path.refit`.
+        sample_weight, offset : array-like of shape (m,), optional
+            The weights and the offset of these rows.
+        **options : Any
+            cov_type, cov_kwds, scale, and other options of statsmodels.
+
+        Returns
+        -------
+        Any
+            The results of statsmodels.
+        """
         rows = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
         return self.path.refit(index=self.index, **rows, **options)
 
     def alternatives(
         self, n: int = 10, X: Matrix | None = None, y: ArrayLike | None = None
     ) -> pd.DataFrame:
-        """See `Path.alternatives`."""
+        """The nearest models, one exchange away, as `Path.alternatives` lists them.
+
+        Parameters
+        ----------
+        n : int, default 10
+            The number of models.
+        X, y : array-like, optional
+            The data of the fit, needed after loading a path.
+
+        Returns
+        -------
+        DataFrame
+            One row per exchange, the best first.
+        """
         return self.path.alternatives(index=self.index, n=n, X=X, y=y)
 
     def certify(self, **options: Any) -> Any:
-        """See `Path.certify`; options: all but the selector."""
+        """The `Certificate` of this model, as `Path.certify` finds it.
+
+        Parameters
+        ----------
+        **options : Any
+            All arguments of `Path.certify` but the selector.
+
+        Returns
+        -------
+        Certificate
+            What is proved about the model.
+        """
         return self.path.certify(index=self.index, **options)
 
     def score(
@@ -138,7 +230,22 @@ class Model:
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
     ) -> pd.Series:
-        """See `Path.score`."""
+        """Every metric of this model on other rows, as `Path.score` computes them.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The rows, as in `Path.predict`.
+        y : array-like of shape (m,), optional
+            Their responses. After a fit by a formula None takes the left side of X.
+        sample_weight, offset : array-like of shape (m,), optional
+            The weights and the offset of these rows.
+
+        Returns
+        -------
+        Series
+            One number per metric.
+        """
         return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
 
     def __repr__(self):

@@ -44,9 +44,19 @@ COLUMNS = [
 
 
 class Path:
-    """A whole path of models. `table` has one row per solution; choose one by its size (5, or k=5),
-    by lambda0=, index= or a rule such as "bic" (with slice=, lambda1= or lambda2= where there are
-    several slices).
+    """A whole path of models, one for every size or every value of lambda0.
+
+    A model is chosen by a selector: its size (5, or k=5), lambda0=, index=, or a rule such as
+    "bic". Where there are several slices, slice=, lambda1= or lambda2= says which one is meant.
+
+    Attributes
+    ----------
+    status : str
+        How the path ended: "complete: ...", or what stopped it.
+    notes : list of str
+        What was noticed.
+    rounds : DataFrame
+        The record of the search, one row per round.
     """
 
     # bound in `l0path/__init__`, from modules that stand above this one
@@ -82,49 +92,52 @@ class Path:
 
     @property
     def names(self) -> list[str]:
-        """Feature names, length p."""
+        """Names of the p columns."""
         return list(self.meta.names)
 
     @property
     def n(self) -> int:
-        """Rows of X."""
+        """The number of rows of X."""
         return self.meta.n
 
     @property
     def p(self) -> int:
-        """Columns of X."""
+        """The number of columns of X."""
         return self.meta.p
 
     @property
     def classes(self) -> tuple | None:
-        """(negative, positive) labels of a classification, else None."""
+        """The labels (negative, positive) of a classification, else None."""
         return self.meta.classes
 
     @property
     def delta(self) -> float | None:
-        """Threshold of the Huber loss in units of y, the same for all models; None for others."""
+        """The threshold of the Huber loss in units of y, the same for all models; None for other
+        losses.
+        """
         return self.meta.loss_parameter if self.loss == "huber" else None
 
     @property
     def penalty(self) -> str:
-        """The terms in force: L0, L0L1, L0L2 or L0L1L2."""
+        """The terms in force: "L0", "L0L1", "L0L2" or "L0L1L2"."""
         return self.meta.penalty
 
     @property
     def n_dropped(self) -> int:
-        """Rows dropped by a formula because of missing values."""
+        """The number of rows that a formula dropped because of missing values."""
         return 0 if self.meta.formula is None else self.meta.formula.n_dropped
 
     @property
     def loss(self) -> str:
-        """Name of the loss."""
+        """The name of the loss."""
         return self.meta.loss
 
     @property
     def table(self) -> pd.DataFrame:
-        """DataFrame with a row per solution; the row label is the index that selectors take. The
-        last column, `features`, names what was chosen, forced ones included: columns, or with
-        groups the groups or terms.
+        """A DataFrame with one row per solution.
+
+        The row label is the index that selectors take. The last column, `features`, names what was
+        chosen, forced ones included: columns, or with groups the groups or terms.
         """
         if self._table is None:
             rows = [self._row(s) for s in self.solutions]
@@ -198,11 +211,34 @@ class Path:
     ) -> int:
         """The index of the one solution that a selector names.
 
-        rule: a size (5 is the same as k=5), "aic", "bic", ... or a callable taking the path;
-            k: size; lambda0: value on the grid (1e-8 relative), or on a support path any value
-            inside a model's [lambda0_low, lambda0_high). Raises LookupError when none or several
-            match (naming neighbours, or the slices), TypeError unless exactly one selector is
-            given.
+        Parameters
+        ----------
+        rule : int, str or callable, optional
+            A size (5 is the same as k=5), a criterion such as "aic" or "bic", or a function of the
+            path that returns an index.
+        k : int, optional
+            The size.
+        lambda0 : float, optional
+            A value of the grid (to 1e-8, relative), or on a path of sizes any value in a model's
+            interval [lambda0_low, lambda0_high).
+        index : int, optional
+            The row of `table`.
+        slice : int, optional
+            The number of the slice, where there are several.
+        lambda1, lambda2 : float, optional
+            The penalties of the slice, where there are several.
+
+        Returns
+        -------
+        int
+            A row of `table`.
+
+        Raises
+        ------
+        LookupError
+            If no solution, or several, match; neighbours or slices are named.
+        TypeError
+            Unless exactly one of rule, k, lambda0 and index is given.
 
         Examples
         --------
@@ -296,12 +332,13 @@ class Path:
                 [self.solutions[i].k for i in rows if self.solutions[i].k > k],
             )
             near = [
-                f"k={max(below)} below" if below else "",
-                f"k={min(above)} above" if above else "",
+                f"k={max(below)}" if below else "",
+                f"k={min(above)}" if above else "",
             ]
+            found = [size for size in near if size]
+            sizes = f"size{' is' if len(found) == 1 else 's are'}"
             raise LookupError(
-                f"k={k} is not on the path; the nearest sizes are "
-                f"{' and '.join(x for x in near if x) or 'none'}"
+                f"k={k} is not on the path; the nearest {sizes} {' and '.join(found) or 'none'}"
             )
         return min(sized, key=lambda i: (self.solutions[i].loss + self.solutions[i].shrinkage, i))
 
@@ -340,6 +377,18 @@ class Path:
     def model(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> Model:
         """The `Model` that a selector names.
 
+        Parameters
+        ----------
+        rule : int, str or callable, optional
+            A size, a criterion or a function of the path, as in `Path.index`.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+        Returns
+        -------
+        Model
+            One solution of the path.
+
         Examples
         --------
         >>> import l0path
@@ -353,7 +402,19 @@ class Path:
         return Model(self, self.index(rule, **selector))
 
     def support(self, rule: Rule | None = None, **selector: Unpack[Selector]) -> np.ndarray:
-        """Column indices of a solution, ascending, forced ones included.
+        """The column indices of a solution, ascending, forced ones included.
+
+        Parameters
+        ----------
+        rule : int, str or callable, optional
+            A size, a criterion or a function of the path, as in `Path.index`.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+        Returns
+        -------
+        ndarray of int
+            Indices of columns of X.
 
         Examples
         --------
@@ -385,13 +446,28 @@ class Path:
         full: bool = False,
         **selector: Unpack[Selector],
     ) -> pd.Series | pd.DataFrame:
-        """Coefficients in the user's units: a Series with "(Intercept)" and the chosen columns
-        (full=True: all p). Without a selector a DataFrame, one column per solution, rows that ever
-        enter; its columns are the sizes k on a path of sizes, (slice, k) where that has several
-        slices, and rows of `path.table` on a lambda0 grid.
+        """The intercept and the coefficients of one solution, or of all, in units of y and X.
 
-        standardized=True gives b_j = s_j beta_j and the intercept at the column means. The Series
-        is named by its index on the path, that of classes by what it speaks for, "P(y = 'b')".
+        Parameters
+        ----------
+        rule : int, str or callable, optional
+            A size, a criterion or a function of the path, as in `Path.index`. Without any selector
+            all solutions are returned.
+        standardized : bool, default False
+            Whether to return b_j = s_j beta_j, and the intercept at the column means.
+        full : bool, default False
+            Whether all p columns are listed, instead of the chosen ones.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+        Returns
+        -------
+        Series or DataFrame
+            A Series with "(Intercept)" first, whose name is the index of the solution, for classes
+            with what the coefficients speak for, "P(y = 'b')". Without a selector a DataFrame with
+            one column per solution and the rows that ever enter. Its columns are the sizes k on a
+            path of sizes, (slice, k) where that has several slices, and rows of `table` on a
+            lambda0 grid.
 
         Examples
         --------
@@ -447,7 +523,13 @@ class Path:
         return np.concatenate([[intercept], beta[which]])
 
     def loss_record(self) -> Any:
-        """The loss as a record for `l0path.problem.losses`."""
+        """The loss as a record for `l0path.problem.losses`.
+
+        Returns
+        -------
+        NamedTuple
+            The loss with its parameters, such as the `delta` of the Huber loss.
+        """
         name, parameter = self.meta.loss, self.meta.loss_parameter
         return make_loss(
             canonical_name(name, exact=True),
@@ -486,18 +568,40 @@ class Path:
         offset: ArrayLike | None = None,
         **selector: Unpack[Selector],
     ) -> np.ndarray | pd.Series | pd.DataFrame:
-        """Predictions for new rows. type None: "response" where the loss has a mean, "link" for
-        hinges; "link": linear predictor; "class": labels.
+        """Predictions of one solution, or of all, for new rows.
 
-        X (m, p), a DataFrame, or a design whose file names its columns, is taken by column names,
-        and needs only those that the model uses (without a selector: any model); others may be
-        absent, or hold missing values, text or unknown levels. An array has all p columns.
-        Returns a Series with X's index for a DataFrame, else (m,); without a selector one column
-        per solution. `offset` (m,), or the name of a column of the DataFrame X, is needed if the
-        fit had one, unless that was a column offset="name", which is looked up in X, or a term
-        offset(...) of a formula, which is computed anew. After a fit by a formula X is a
-        DataFrame of the columns that the terms of the model use, in any order; missing values and
-        levels that the fit did not know are refused there (ValueError), never guessed.
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows. A DataFrame, or a design whose file names its columns, is taken by column
+            names, and needs only those that the model uses (without a selector: any model). Others
+            may be absent, or hold missing values, text or unknown levels. An array has all p
+            columns. After a fit by a formula X is a DataFrame of the columns that the terms of the
+            model use, in any order.
+        rule : int, str or callable, optional
+            A size, a criterion or a function of the path, as in `Path.index`. Without any selector
+            all solutions predict.
+        type : str, optional
+            "response" for the mean, "link" for the linear predictor, or "class" for labels. None
+            means "response" where the loss has a mean, and "link" for the hinge losses.
+        offset : array-like of shape (m,) or str, optional
+            The offset, or the name of a column of the DataFrame X. It is needed if the fit had one,
+            unless that was a column, which is looked up in X, or a term of a formula, which is
+            computed anew.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+        Returns
+        -------
+        ndarray, Series or DataFrame
+            A Series with the index of X for a DataFrame, else an array of shape (m,). Without a
+            selector one column per solution.
+
+        Raises
+        ------
+        ValueError
+            If columns that the model uses are absent, or hold missing values or levels that the fit
+            did not know. Nothing is guessed.
 
         Examples
         --------
@@ -675,8 +779,24 @@ class Path:
         y: ArrayLike | None = None,
         **selector: Unpack[Selector],
     ) -> float:
-        """Loss + lambda1 ||b||_1 + lambda2 ||b||^2 (+ lambda0 sum f_j on a lambda0 grid) of a
-        solution, computed anew from its coefficients and the data.
+        """The objective of a solution, computed anew from its coefficients and the data.
+
+            loss + lambda1 ||b||_1 + lambda2 ||b||_2^2  (+ lambda0 sum_j f_j [b_j != 0] on a lambda0
+            grid)
+
+        Parameters
+        ----------
+        rule : int, str or callable, optional
+            A size, a criterion or a function of the path, as in `Path.index`.
+        X, y : array-like, optional
+            The data of the fit, needed after loading a path.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+        Returns
+        -------
+        float
+            The objective, in units of the mean loss.
 
         Examples
         --------
@@ -706,8 +826,22 @@ class Path:
         return float(value)
 
     def data(self, X: Matrix | None = None, y: ArrayLike | None = None) -> Data:
-        """The data of the fit; after loading a path they must be passed again. An X or y that is
-        not the one of the fit is refused (by a checksum of some columns).
+        """The data of the fit.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            The data of the fit, needed after loading a path.
+
+        Returns
+        -------
+        Data
+            The checked and standardised data.
+
+        Raises
+        ------
+        ValueError
+            If X or y is not the one of the fit, by a checksum of some columns.
         """
         data = self._source.data
         if X is not None:
@@ -733,6 +867,16 @@ class Path:
 
     def slice(self, i: int) -> Path:
         """The path of one slice, a pair (lambda1, lambda2), with rows numbered anew.
+
+        Parameters
+        ----------
+        i : int
+            The number of the slice, from 0.
+
+        Returns
+        -------
+        Path
+            The solutions of this slice.
 
         Examples
         --------

@@ -45,9 +45,18 @@ def _unlabel(x):
 
 
 def save(self: Path, file: str | PathLike) -> None:
-    """Write the path to `file` (any name; .npz is customary). The data are left out. Reading back:
-    `l0path.load(file)`. The file is replaced as a whole: where writing fails, for want of space
-    say, OSError names it, and a path that was there stays.
+    """Write the path to a file, which `l0path.load(file)` reads back. The data are left out.
+
+    Parameters
+    ----------
+    file : str or path
+        The file to write, of any name; .npz is customary. It is replaced as a whole: where writing
+        fails, a path that was there stays.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, for want of space say.
     """
     file = file_name(file, "path.save('path.npz')")
     formula = self.meta.formula

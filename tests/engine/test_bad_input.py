@@ -763,9 +763,9 @@ def test_selectors_name_what_is_missing():
         l0path.fit(X, Y, lambda0=[0.5, 0.05], max_k=3),
     )
     for select in (path.index, path.model, path.support, path.coef):
-        with pytest.raises(LookupError, match=r"k=3 is not on the path.*k=2 below and k=4 above"):
+        with pytest.raises(LookupError, match=r"k=3 is not on.*nearest sizes are k=2 and k=4"):
             select(k=3)
-    with pytest.raises(LookupError, match=r"k=9.*k=4 below"):
+    with pytest.raises(LookupError, match=r"k=9.*nearest size is k=4"):
         path.model(k=9)
     with pytest.raises(LookupError, match=r"index=3.*rows 0..2"):
         path.model(index=3)
