@@ -50,9 +50,29 @@ def test_no_claim_is_false_in_many_problems(first):
 
 
 # certificates and lambda0 intervals after replaced models, ties of perfect fits and of copies, a
-# separated size that no row shows, hinges with loss 0, near copies on lambda0 grids and with "cd"
+# separated size that no row shows, hinges with loss 0, near copies on lambda0 grids and with "cd",
+# intervals beside separated sizes that nothing follows
 @pytest.mark.parametrize(
-    "seed", [241, 406, 543, 773, 810, 1031, 1213, 1386, 1564, 1695, 1800, 1887, 1971]
+    "seed",
+    [
+        241,
+        406,
+        543,
+        773,
+        810,
+        1031,
+        1213,
+        1386,
+        1564,
+        1695,
+        1800,
+        1887,
+        1971,
+        2265,
+        2313,
+        2339,
+        2457,
+    ],
 )
 def test_what_was_false_once_is_not_again(seed):
     lines, _ = false_claims([seed])

@@ -234,6 +234,18 @@ def test_near_copies_on_a_lambda0_grid_claim_no_exchange():
         assert s.loss == pytest.approx(own, rel=1e-6)
 
 
+@pytest.mark.parametrize("algorithm", ["swap", "cd"])
+@pytest.mark.parametrize("apart", [3e-13, 1e-12])
+def test_beyond_a_condition_of_1e12_nothing_is_claimed(apart, algorithm):
+    """Sizes go on, and models are fitted as well as can be; a note names the columns."""
+    X, y = copies(5, apart)
+    path = l0path.fit(X, y, algorithm=algorithm)
+    assert path.table.k.tolist() == [0, 1, 2, 3]
+    assert set(path.table.optimality[1:]) == {"unverified"}
+    assert any("x0, x1" in note and "1e-12" in note for note in path.notes)
+    assert path.model(k=3).objective < 0.5 * path.model(k=1).objective
+
+
 @pytest.mark.parametrize("p", [12, 240])
 def test_groups_of_columns_far_from_the_origin(p):
     """All pairs of columns are near copies there, however many these are."""

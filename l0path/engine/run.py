@@ -31,6 +31,7 @@ from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from ..working_set.groups import GroupFit
 from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
+from ..working_set.ties import Twins
 from . import inputs
 from .plan import PENALTIES, default_max_k
 from .registry import make_engine
@@ -167,6 +168,11 @@ def near_notes(model, names, held):
         "1e-4 of their length: models with them were fitted on the columns themselves, and "
         f"compared by such fits where a comparison is claimed: {some(model.near, names)}"
     )
+    note += (
+        "; some keep less than 1e-12 of their length beside the others, too little for any claim"
+        if model.unclear
+        else ""
+    )
     return [] if note in held else [note]
 
 
@@ -237,6 +243,7 @@ class _Run:
         self.cut = ""  # what became of a max_k beyond the columns
         self.separated, self.passed = None, []  # (k, fit) where sizes end; texts on those passed
         self.weights = row_weights(data, keep)
+        self.twins = {}  # with and without lambda1 or lambda2: columns that say the same
 
     def prepare(self, slices):
         p, plan = self.problem, self.plan
@@ -522,8 +529,9 @@ class _Run:
             )
             for (k, row), eta in zip(rows, known, strict=True)
         ]
-        # a separated size that was passed is the best of the path for no lambda0
-        on = [i for i, p in enumerate(points) if not (past.steps and p.separated)]
+        # a separated size that was passed, so that larger ones follow, is the best for no lambda0
+        last = max((i for i, p in enumerate(points) if not p.separated), default=0)
+        on = [i for i, p in enumerate(points) if not (past.steps and p.separated and i < last)]
         x = [cost(self.problem, points[i]) for i in on]
         intervals = self.intervals(past.engine, [points[i] for i in on], x)
         if (
@@ -711,6 +719,11 @@ class _Run:
         """A Fit in the user's units; a verification by ranked pairs says how many. bound: what no
         model of its size falls below; predicted: X beta, where it is known.
         """
+        before, fit = fit, self.first_of_a_kind(fit, lambda1, lambda2)
+        if fit is not before:
+            predicted = None  # opposite columns may differ by a constant
+        if self.model.unclear and self.model.faint(lambda2) and fit.support.size:
+            optimality = Optimality.UNVERIFIED
         if self.hinge is not None:
             self.hinge.grow(fit.support)
             own = self.hinge.refit(fit.support, lambda1, lambda2)
@@ -742,6 +755,15 @@ class _Run:
             )
             found = found._replace(flags=(*found.flags, f"{EXCHANGES}{m}"))
         return bounded(self.problem, found, bound)
+
+    def first_of_a_kind(self, fit, lambda1, lambda2):
+        """The fit with the columns of smallest index among those that say the same."""
+        if self.problem.groups is not None or self.torn or not fit.support.size:
+            return fit
+        shrunk = bool(lambda1 or lambda2)
+        if shrunk not in self.twins:
+            self.twins[shrunk] = Twins(self.model, not shrunk)
+        return self.twins[shrunk].smallest(fit)
 
     def describe(self, by_name=False, response=None):
         """The path's Meta."""

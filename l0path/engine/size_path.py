@@ -211,7 +211,8 @@ class SupportPath:
         found = gram.faint(self.lambda2) and (gram.look_for_near() or gram.near is not None)
         if not found or gram.near.size == known:
             return False
-        model.near, self.claim = gram.near, Optimality.REFIT_SWAP_M
+        model.near, model.unclear = gram.near, gram.unclear
+        self.claim = Optimality.REFIT_SWAP_M
         self.apart, self.exact, self.verified = True, False, {}
         self.mover = ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, self.settings)
         if store.end == End.SATURATED:
@@ -318,6 +319,9 @@ class SupportPath:
         k = support.size - self.model.problem.forced.size
         if 0 < k <= self.store.last:
             self.model.grow(support)
+            free = not (self.lambda1 or self.lambda2 or self.model.boxed)
+            if free and self.model.dependent(support):
+                return  # sizes end where every other column is a combination of those chosen
             self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
 
     def verify(self, sizes):

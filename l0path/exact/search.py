@@ -421,19 +421,18 @@ class Proof:
                 **target,
             },
         )
+        hidden = self.hidden(problem)
+        if hidden:
+            self.lower = max(self.lower, self.whole.floor)
+            self.obstacle = (
+                "almost linear combinations, which searches do not tell from true ones; leave some "
+                "out with exclude=, or fit with a ridge, lambda2=1e-3: "
+                + described(hidden, [self.data.names[j] for j in J])
+            )
+            return out
         if not searchable(dual):
             try:
-                leaps = Leaps(dual, **options)
-                hidden = dependent(problem, HIDDEN) if leaps.dependent else []
-                if hidden and 2.0 * self.solution.lambda2 <= HIDDEN[1] ** 2 * problem.square.max():
-                    self.lower = max(self.lower, self.whole.floor)
-                    self.obstacle = (
-                        "almost linear combinations, which leaps and bounds does not tell from true "
-                        "ones; leave some out with exclude=: "
-                        + described(hidden, [self.data.names[j] for j in J])
-                    )
-                else:
-                    out.append(leaps)
+                out.append(Leaps(dual, **options))
             except ValueError:
                 self.obstacle = self.too_dependent(problem, J)
         if not dual.open.any():
@@ -441,6 +440,15 @@ class Proof:
                 (HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options)
             )
         return out
+
+    def hidden(self, problem):
+        """[(column, [columns])] that rounding hides beside others, where no ridge sets them apart:
+        see `problem.dependence`.
+        """
+        if 2.0 * self.solution.lambda2 > HIDDEN**2 * problem.square.max(initial=0.0):
+            return []
+        J = np.flatnonzero(problem.usable)
+        return dependent(problem, (max(2e-14, problem.rounding(J)), HIDDEN))
 
     def too_dependent(self, problem, J):
         """Why leaps and bounds do not end: dependent columns of the problem of columns J."""

@@ -15,9 +15,9 @@ LEAST_EIGENVALUE = 1e-5
 LOOKING = 2e10  # n p^2 up to which combinations are looked for
 
 
-# of its length that a column keeps beside others, between which Gram matrices do not tell it from
-# a combination of these, though the column itself does
-HIDDEN = (1e-11, 1e-6)
+# of its length that a column keeps beside others, below which Gram matrices do not tell it from a
+# combination of these, though the column itself does
+HIDDEN = 1e-6
 
 
 def dependent(problem, between=(0.0, NEARLY_DEPENDENT)):

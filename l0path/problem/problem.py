@@ -92,6 +92,13 @@ class Problem:
         """Whether the loss is squared, so that Gram matrices say everything."""
         return isinstance(self.loss, Squared)
 
+    def rounding(self, J):
+        """What rounding leaves of unit columns that are combinations of others among the columns J,
+        for coefficients of size 1: more where columns are far from the origin that was subtracted.
+        """
+        away = np.abs(self.X.center[J]) / self.X.scale[J]
+        return 32.0 * EPS * (1.0 + float(away.max(initial=0.0)))
+
     def perfect(self, value, scale):
         """Whether a mean loss is as low as it can be, up to rounding; scale: that of the null
         model.

@@ -12,7 +12,8 @@ from scipy.linalg import lapack
 from ..exchange.table import scan
 
 APART = 1e-4  # of its length, by which a column differs from another in a near combination
-CONDITION = 1e12  # condition of a few columns beyond which they count as dependent
+CONDITION = 1e14  # condition of a few columns beyond which they count as dependent
+CLAIMED = 1e12  # that beyond which nothing is claimed of models
 NEAR_COLUMNS = 200  # columns that are looked through for near combinations
 READ = 1 << 21  # entries of X'R made at a time: 16 MB
 
@@ -52,6 +53,7 @@ class WorkingColumns:
         self.refits = self.tables = self.reads = 0
         self.max_iter = 1000
         self.boxed, self.near = problem.boxed, None
+        self.unclear = False  # whether some of `near` are beyond CLAIMED
 
     @property
     def room(self):
@@ -91,9 +93,24 @@ class WorkingColumns:
             return False
         return self.faint(lambda2)
 
+    def dependent(self, support):
+        """Whether a support of working columns has combinations of the others, forced columns among
+        themselves apart; near combinations are none.
+        """
+        forced = self.problem.forced
+        return self._rank(support) - self._rank(forced) < support.size - forced.size
+
+    def _rank(self, J):
+        """How many of the working columns J are independent, up to CONDITION."""
+        if not J.size:
+            return 0
+        A = self.Z[self.where[J]] * np.sqrt(self.problem.weights)
+        A /= np.sqrt(np.maximum(self.problem.square[J], 1e-300))[:, None]
+        return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
+
     def look_for_near(self):
         """Note the working columns that are combinations of others up to less than APART of their
-        length, but not beyond CONDITION; whether there are any. Gram matrices square a condition,
+        length, but not beyond CONDITION or rounding; whether there are any. Gram matrices square a condition,
         so they cannot tell such columns from true combinations. Pairs are found among all working
         columns, other combinations where these are at most NEAR_COLUMNS. Of more columns in pairs
         (all columns, where they are far from the origin) the first ones stand for the others.
@@ -120,13 +137,15 @@ class WorkingColumns:
         A = (self.Z[order] * np.sqrt(self.problem.weights)).T * unit[order]
         c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
         gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
-        near = gap > 2.0 * (1.0 + np.abs(c).sum(axis=0)) / CONDITION
+        size = 1.0 + np.abs(c).sum(axis=0)
+        near = gap > size * max(2.0 / CONDITION, self.problem.rounding(self.W[few]))
         if near.any():
             members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
             found = self.W[np.append(order[:rank][members], order[rank:][near])]
             if few.size < paired.size:
                 found = self.W[paired]
             self.near = np.union1d(found, found if self.near is None else self.near)
+            self.unclear |= bool((near & (gap <= 2.0 * size / CLAIMED)).any())
         return bool(near.any())
 
     def _gram(self):

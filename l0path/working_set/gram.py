@@ -35,7 +35,6 @@ class GramModel(WorkingColumns):
         self.q = np.empty(0)
         self.row_of = {}  # index -> its row in self.rows
         self._rows = np.empty((0, p.X.p))
-        self.near = None  # columns of a near combination, once `look_for_near` has found any
         self._spare = {}  # lambda2 -> see `_forced_spare`
         self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
         self._cluster = None

@@ -1,0 +1,90 @@
+"""Ties between a column and others that say the same (equal, opposite, proportional) go to the
+smaller index, whatever the algorithm, and to no column that costs or may do less.
+"""
+
+import numpy as np
+import oracles
+import pytest
+
+import l0path
+
+
+def problem(ratio, loss="squared", n=60):
+    """Columns 3 and 4 are `ratio` times columns 1 and 0."""
+    a, b, c = np.random.default_rng(0).normal(size=(3, n))
+    signal = 2 * b - a + 0.5 * c + 0.3 * np.random.default_rng(1).normal(size=n)
+    y = signal if loss == "squared" else np.where(signal + 1.5 * a * c > 0, 1.0, -1.0)
+    return np.column_stack([a, b, c, ratio * b, ratio * a]), y
+
+
+def check(path, X, y, loss, **words):
+    twins = {3: 1, 4: 0}
+    for s in path.solutions:
+        chosen = set(s.support.tolist())
+        assert all(twins[j] in chosen for j in chosen & set(twins))
+        beta = np.zeros(5)
+        beta[s.support] = s.beta
+        own = oracles.objective(X, y, beta, s.intercept, loss=loss, **words)
+        assert own == pytest.approx(s.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [-1.0, 3.0, -0.1])
+@pytest.mark.parametrize("words", [{}, {"lambda2": 0.01}, {"lambda1": 0.01}])
+@pytest.mark.parametrize("algorithm", ["swap", "cd", "pg", "htp", "feature_generating"])
+def test_the_smaller_index_is_chosen(algorithm, words, ratio):
+    X, y = problem(ratio)
+    path = l0path.fit(X, y, algorithm=algorithm, max_k=3, **words)
+    check(path, X, y, "squared", **words)
+
+
+def test_a_dummy_and_its_complement():
+    """Opposite but for a constant, which the intercept takes."""
+    X, y = problem(1.0)
+    X = np.column_stack([X[:, 0] > 0, X[:, 0] <= 0, X[:, 1]]).astype(float)
+    for sign in (1.0, -1.0):
+        target = X[:, 0] + sign * X[:, 1] + 0.5 * X[:, 2] + 0.1 * y
+        path = l0path.fit(X, target)
+        for s in path.solutions[1:]:
+            assert s.support.tolist() in ([0], [2], [0, 2])
+            own = oracles.restricted(X, target, s.support.tolist())[0]
+            assert s.objective == pytest.approx(own, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "huber"])
+@pytest.mark.parametrize("ratio", [-1.0, 3.0])
+def test_with_other_losses(loss, ratio):
+    X, y = problem(ratio, loss if loss == "logistic" else "squared")
+    more = {"delta": 0.5} if loss == "huber" else {}
+    path = l0path.fit(X, y, loss=loss, max_k=3, lambda2=1e-3, **more)
+    check(path, X, y, loss, lambda2=1e-3, **more)
+
+
+def test_unstandardised_columns_of_other_length_tie_without_a_penalty_only():
+    X, y = problem(3.0)
+    path = l0path.fit(X, y, standardize=False, max_k=3)
+    check(path, X, y, "squared", standardize=False)
+    path = l0path.fit(X, y, standardize=False, max_k=3, lambda2=0.01)
+    assert path.support(k=1).tolist() == [3]  # the longer column is shrunk less
+
+
+def test_bounds_and_factors_are_part_of_what_a_column_says():
+    X, y = problem(-1.0)
+    bounds = {"lower": [-np.inf, 0, 0, -np.inf, -np.inf], "upper": [np.inf, np.inf, 9, 0, np.inf]}
+    path = l0path.fit(X, y, max_k=1, **bounds)  # x3 mirrors x1, bounds included
+    assert path.support(k=1).tolist() == [1]
+    path = l0path.fit(X, y, max_k=1, lower=[-9, -9, -9, 0, 0])  # x3 has no way down
+    assert path.support(k=1).tolist() == [1]
+    path = l0path.fit(X, y, max_k=1, upper=[9, 0.0, 9, 9, 9])
+    assert path.support(k=1).tolist() == [3]
+    factor = np.array([1.0, 2.0, 1.0, 1.0, 1.0])
+    path = l0path.fit(X, y, lambda0=[0.05], penalty_factor=factor, algorithm="CDPSI")
+    assert 3 in path.support(index=0) and 1 not in path.support(index=0)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_supports_of_a_shrunk_slice_do_not_carry_another_past_full_rank(loss):
+    X, y = problem(-2.0, loss)
+    for A, rank in ((X, 3), (np.column_stack([X[:, :3], X[:, 0] + X[:, 1]]), 3)):
+        path = l0path.fit(A, y, loss=loss, lambda2=[0.2, 0])
+        sizes = path.table.groupby("slice").k.max().tolist()
+        assert sizes == [A.shape[1], rank]
