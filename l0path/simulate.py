@@ -38,15 +38,20 @@ class Correlation(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulation:
-    """One simulated data set and the truth behind it, as (S) at the top of this module.
+    """One simulated data set and the truth behind it.
 
-    X (n, p) float64, Fortran order.  y (n,): float64 for "linear", integers -1 / 1 for "logistic",
-    counts for "poisson". beta (p,): the coefficients of the linear predictor, in the units of X's
-    columns (a `scale` is multiplied in). support (k,): column indices of the nonzero coefficients,
-    ascending.  intercept: added to every x_i'beta.
-    sigma: standard deviation of the noise, in units of y; NaN for "logistic" and "poisson", which
-        have no such number.
-    kind: "linear", "logistic" or "poisson".
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        Columns, float64 in Fortran order.
+    y : ndarray of shape (n,)
+        float64 for "linear", -1 and 1 for "logistic", counts for "poisson".
+    beta, support : ndarray of shape (p,) and (k,)
+        The coefficients in units of X (with `scale`), and the columns whose coefficient is not 0.
+    sigma, intercept : float
+        The standard deviation of the noise (NaN but for "linear"), and what is added to X beta.
+    kind : str
+        "linear", "logistic" or "poisson".
     """
 
     X: np.ndarray
@@ -59,13 +64,21 @@ class Simulation:
 
     @property
     def eta(self) -> np.ndarray:
-        """Linear predictor intercept + X beta, (n,)."""
+        """The linear predictor intercept + X beta, of shape (n,)."""
         return self.intercept + self.X[:, self.support] @ self.beta[self.support]
 
     def new_response(self, random_state: Seed = None) -> np.ndarray:
-        """A fresh response for the same X and truth, (n,): a validation sample with fixed design.
+        """A fresh response for the same X and truth: a validation sample with fixed design.
 
-        random_state: None, an integer seed or a numpy Generator.
+        Parameters
+        ----------
+        random_state : int, Generator or None
+            The seed.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The response, like `y`.
         """
         return _response(self.kind, self.eta, self.sigma, _generator(random_state))
 
@@ -90,25 +103,38 @@ def linear(
     intercept: float = 0.0,
     random_state: Seed = None,
 ) -> Simulation:
-    """Linear regression data, y = intercept + X beta + sigma * noise with independent standard
-    normal noise.
+    """Linear regression data, y = intercept + X beta + sigma * noise with standard normal noise.
 
-    n, p, k: rows, columns, nonzero coefficients (0 <= k <= p).
-    rho, correlation: "ar1" has correlation rho^|i-j| (-1 < rho < 1); "constant" rho between all
-        pairs and "block" rho within consecutive blocks of `block_size` columns, 0 between blocks
-        (both 0 <= rho < 1); "iid" none (rho must be 0).
-    snr: signal-to-noise ratio Var(x'beta) / sigma^2, where Var(x'beta) = beta'Sigma beta is the
-        population variance, so sigma does not depend on the draw. inf: no noise. If all
-        coefficients are 0, sigma is 1 (0 with snr=inf).
-    beta: None (all k coefficients 1), "uniform" (on [-1, 1]), "normal" (standard), one number, k
-        numbers in the order of the ascending support, or all p numbers (their nonzeros then are the
-        support).
-    support: "equispaced" (gaps of p // k), "random", or k distinct column indices.
-    intercept: number added to every row.     random_state: None, an integer seed or a numpy
-        Generator.
+    Parameters
+    ----------
+    n, p, k : int
+        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+    rho, correlation : float and str, default 0.0 and "ar1"
+        "ar1": correlation rho^|i-j|, -1 < rho < 1. "constant": rho between all pairs. "block": rho
+        within consecutive blocks of `block_size` columns, 0 between blocks (both 0 <= rho < 1).
+        "iid": none.
+    snr : float, default 5.0
+        Var(x'beta) / sigma^2, with the population variance beta'Sigma beta, so that sigma does not
+        depend on the draw; inf: no noise. If all coefficients are 0, sigma is 1 (0 with snr=inf).
+    beta : None, str or array-like
+        None (k ones), "uniform" (on [-1, 1]), "normal" (standard), one number, k numbers in the
+        order of the support, or all p numbers (their nonzeros then are the support).
+    support : str or array-like of int, default "equispaced"
+        "equispaced" (gaps of p // k), "random", or k distinct column indices.
+    block_size, intercept : int and float, default 10 and 0.0
+        Columns of a block, and what is added to every row.
+    random_state : int, Generator or None
+        The seed.
 
-    Returns a `Simulation`. Raises TypeError or ValueError naming the argument. np.sign(y) is a
-    two-class response with normal noise.
+    Returns
+    -------
+    Simulation
+        The data and the truth. np.sign(y) is a two-class response with normal noise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not one of the above.
 
     Examples
     --------
@@ -148,13 +174,20 @@ def logistic(
 ) -> Simulation:
     """Two-class data, P(y_i = 1) = 1 / (1 + exp(-(intercept + scale * x_i'beta))), y in {-1, 1}.
 
-    scale: positive number that multiplies the coefficients; the larger, the closer the classes are
-        to separable. The returned `beta` contains it: it is what a logistic regression estimates.
-    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`;
-        there is no `snr`.
+    The design is that of Dedieu, Hazimeh and Mazumder (2021), section 5.1.
 
-    Returns a `Simulation` with integer y and sigma = NaN. Source of the design: Dedieu, Hazimeh and
-    Mazumder (2021), section 5.1.
+    Parameters
+    ----------
+    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state : as in linear
+        The rows, columns, their correlation, the truth and the seed.
+    scale : float, default 1.0
+        A positive factor of the coefficients, which `beta` then contains. The larger, the closer
+        the classes are to separable.
+
+    Returns
+    -------
+    Simulation
+        The data and the truth, with integer y and sigma = NaN.
 
     Examples
     --------
@@ -185,15 +218,20 @@ def poisson(
     intercept: float = 0.0,
     random_state: Seed = None,
 ) -> Simulation:
-    """Count data, y_i ~ Poisson(exp(intercept + scale * x_i'beta)).
+    """Count data, y_i ~ Poisson(exp(intercept + scale * x_i'beta)), of means up to 1e9.
 
-    scale: positive number that multiplies the coefficients and is contained in the returned `beta`.
-        With the default coefficients x_i'beta has standard deviation near scale * sqrt(k): take
-        scale = 1 / sqrt(k) for moderate counts.
-    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state: as in `linear`;
-        there is no `snr`.
+    Parameters
+    ----------
+    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state : as in linear
+        The rows, columns, their correlation, the truth and the seed.
+    scale : float, default 1.0
+        A positive factor of the coefficients, which `beta` then contains. Take 1 / sqrt(k) for
+        moderate counts: by default x_i'beta has standard deviation near scale * sqrt(k).
 
-    Returns a `Simulation` with integer y and sigma = NaN. A mean above 1e9 raises ValueError.
+    Returns
+    -------
+    Simulation
+        The data and the truth, with integer y and sigma = NaN.
 
     Examples
     --------
