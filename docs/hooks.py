@@ -2,46 +2,115 @@
 `l0path.__all__`, and the vignettes that have been rendered.
 """
 
+import functools
 import inspect
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import griffe
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "vignettes" / "html"
-sys.path.insert(0, str(ROOT / "docs"))
-from docstrings import found, home, l0path, links, markdown, prose, reference  # noqa: E402
+sys.path.insert(0, str(ROOT))  # the package of the checkout, installed or not
+import l0path  # noqa: E402
 
 TYPES = """In signatures, `Matrix` is an array, DataFrame, SciPy sparse matrix or design (n, p); `ArrayLike` what NumPy makes an array of; `Columns` names, indices or a mask of columns;
 `Bound` a number, (p,) numbers or {name: number}; `Settings` a record of `l0path.solvers`; `Seed` a whole number, a NumPy Generator or None; `Selector` the keywords k, lambda0, index, slice,
 lambda1, lambda2 ([selectors](../paths.md))."""
 
 
+class Values(griffe.Extension):
+    """Leaves out docstrings of attributes that are those of the class of their value."""
+
+    def on_attribute(self, *, attr, **_):
+        if "property" not in attr.labels:
+            attr.docstring = None
+
+
+def found(identifier):
+    """The object of a dotted name of the package."""
+    return functools.reduce(getattr, identifier.split(".")[1:], l0path)
+
+
+def home(identifier):
+    """Where the object of a public name is defined: `l0path.fit` is `l0path.fitting.fit`."""
+    value = found(identifier)
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def public(module):
+    """Public names of a module: `__all__`, else the functions and classes that it defines."""
+    names = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    ]
+    return sorted(names, key=str.lower)
+
+
+@functools.cache
+def reference():
+    """{page: [dotted public names]}: a page for every function and class of the package, one for
+    each public module.
+    """
+    pages = {}
+    for name in public(l0path):
+        value = getattr(l0path, name)
+        inner = public(value) if isinstance(value, ModuleType) else None
+        pages[name] = (
+            [f"l0path.{name}"] if inner is None else [f"l0path.{name}.{one}" for one in inner]
+        )
+    return pages
+
+
 def page(name, identifiers):
-    """Markdown of a page of the reference."""
-    value = getattr(l0path, name)
-    whole = isinstance(value, ModuleType)
-    lines = (
-        [f"# l0path.{name}", "", markdown(inspect.getdoc(value) or "", links=links()), ""]
-        if whole
-        else []
-    )
+    """Markdown of a page of the reference: a module's own docstring, and what is in it."""
+    lines = []
+    if isinstance(getattr(l0path, name), ModuleType):
+        options = ["show_root_heading: false", "show_root_toc_entry: false", "members: false"]
+        lines = [f"# l0path.{name}", "", f"::: l0path.{name}", "    options:"]
+        lines += [*(f"      {option}" for option in options), ""]
+    level = ["    options:", "      heading_level: 1"] if not lines else []
+    if name == "solvers":  # settings: their methods are for the engines
+        level = ["    options:", "      members: false"]
     for identifier in identifiers:
-        lines += [
-            f"::: {home(identifier)}",
-            *([] if whole else ["    options:", "      heading_level: 1"]),
-            "",
-        ]
+        lines += [f"::: {home(identifier)}", *level, ""]
     return "\n".join(lines)
 
 
 def first_sentence(identifier):
     """What a name is, for a table."""
     text = " ".join((inspect.getdoc(found(identifier)) or "").split("\n\n")[0].split())
-    return prose(re.split(r"(?<=[a-z)`])[.:;] ", text)[0].rstrip(".:"), None)
+    return re.split(r"(?<=[a-z)`])[.:;] ", text)[0].rstrip(".:").replace("|", "\\|")
+
+
+@functools.cache
+def links():
+    """{what docstrings write in backquotes: page and anchor}: `l0path.fit`, `Path.certify`."""
+    out = {}
+    for page_name, names in reference().items():
+        for name in names:
+            value, place = found(name), f"{page_name}.html#{home(name)}"
+            out |= {name: place, value.__name__: place}
+            for member in vars(value) if inspect.isclass(value) else ():
+                if not member.startswith("_"):
+                    out[f"{value.__name__}.{member}"] = f"{place}.{member}"
+    return out
+
+
+def on_page_content(html, page, config, files):
+    """Docstrings name pages and public objects in plain text; here they become links."""
+    if not page.file.src_uri.startswith("reference/"):
+        return html
+    html = re.sub(r"docs/(\w+)\.md", r'<a href="../\1.html">docs/\1.md</a>', html)
+    return re.sub(
+        r"(?<!>)<code>([\w.]+)</code>",
+        lambda m: f'<a href="{links()[m[1]]}">{m[0]}</a>' if m[1] in links() else m[0],
+        html,
+    )
 
 
 def vignettes():

@@ -51,7 +51,7 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError or ValueError
         If lengths or types do not fit, or a coefficient is NaN.
 
     Notes

@@ -328,7 +328,7 @@ class _OneModel(_Selected):
 
         Raises
         ------
-        ValueError, TypeError
+        ValueError or TypeError
             If an argument is not one of those described. The message names it, its value and the
             remedy.
         TimeoutError
@@ -419,7 +419,7 @@ class _BestModel(_Selected):
 
         Raises
         ------
-        ValueError, TypeError
+        ValueError or TypeError
             If an argument is not one of those described. The message names it, its value and the
             remedy.
         TimeoutError
@@ -573,9 +573,9 @@ class L0Regressor(_Regressor, _OneModel):
         As in `l0path.fit`.
     fit_intercept, standardize : bool, default True
         As in `l0path.fit`.
-    lower, upper : float, array-like of shape (p,) or dict, default -inf, inf
+    lower, upper : float, array-like of shape (p,) or dict
         Bounds of the coefficients in units of y and X, as in `l0path.fit`.
-    always_include, exclude : names, indices or mask, optional
+    always_include, exclude : array-like of str, int, or bool, optional
         Columns in every model, or in none, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
@@ -598,7 +598,7 @@ class L0Regressor(_Regressor, _OneModel):
         None means no limit.
     n_jobs : int, optional
         The number of threads. None takes all.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed of effort="high", as in `l0path.fit`.
 
     Attributes
@@ -685,7 +685,7 @@ class L0Classifier(_Classifier, _OneModel):
     loss : str, default "logistic"
         "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`), or with algorithm="exact"
         "hinge". Only the first has `predict_proba`.
-    class_weight : "balanced" or dict, optional
+    class_weight : dict or str, optional
         {label: weight}, or "balanced" for sum w / (2 sum of w in the class). It multiplies
         sample_weight. None means 1 for each class.
     pos_label : object, optional
@@ -770,10 +770,10 @@ class L0RegressorCV(_Regressor, _BestModel):
     max_k : int, optional
         The largest size tried. None means min(p, n_eff // 2, 100), and less where models would
         interpolate, see k of `L0Regressor`.
-    cv : int, splitter, iterable or array-like, default 5
+    cv : int, splitter, iterable, or array-like, default 5
         The number of folds (shuffled by random_state), a scikit-learn splitter, an iterable of
         (train, test), or fold ids, one per row.
-    scoring : str, scorer or callable, optional
+    scoring : str, scorer, or callable, optional
         "deviance", "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction,
         sample_weight). None means "deviance", the mean squared error for the squared loss.
     which : str or callable, default "min"
@@ -802,7 +802,7 @@ class L0RegressorCV(_Regressor, _BestModel):
         The accuracy (1e-8), the steps of one solve (1000), and seconds for all fits (None).
     n_jobs : int, optional
         The number of processes for the folds. None means one process with all threads.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed of the folds. None draws a new one for each fit (`cv_.random_state`).
 
     Attributes
@@ -868,7 +868,7 @@ class L0ClassifierCV(_Classifier, _BestModel):
     max_k, cv, which, n_repeats, penalty, n_shrink, grid : as in L0RegressorCV
         The largest size (None), the folds (5), the choice ("min"), repeats (1), the terms with a
         grid ("L0"), its values (10), and the grid ("support").
-    scoring : str, scorer or callable, optional
+    scoring : str, scorer, or callable, optional
         "deviance", "auc", "misclassification", "brier" (logistic only), a name or scorer of
         scikit-learn, or a function. None means "deviance", twice the mean negative log-likelihood
         for the logistic loss.

@@ -138,7 +138,7 @@ def fit(
         Whether penalties are about standardised coefficients b_j = s_j beta_j.
     sample_weight : array-like of shape (n,), optional
         Weights w_i >= 0. A weight of 2 is a row twice, and 0 is no row. None means 1 for each row.
-    class_weight : "balanced" or dict, optional
+    class_weight : dict or str, optional
         {label: weight}, or "balanced" for equal total weights of the classes. It multiplies the
         sample weights. None means 1 for each class.
     pos_label : object, optional
@@ -147,12 +147,13 @@ def fit(
     offset : array-like of shape (n,) or str, optional
         Numbers o_i that are added to the linear predictor, or the name of a column of the DataFrame
         X, which then is no feature and is found by its name in new rows. None means 0.
-    lower, upper : float, array-like of shape (p,) or dict, default -inf, inf
+    lower, upper : float, array-like of shape (p,) or dict
         Bounds of the coefficients in the units of y and X: one number, one per column, or {name:
         bound}. They must contain 0, except for forced columns.
-    always_include, exclude : names, indices or mask, optional
-        Columns that are in every model, or in none. With groups also labels of groups, if they are
-        text (a number is a column). A column that is included brings in its groups.
+    always_include, exclude : array-like of str, int, or bool, optional
+        Columns that are in every model, or in none, by names, indices or a mask. With groups also
+        labels of groups, if they are text (a number is a column). A column that is included brings
+        in its groups.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors f_j >= 0 of lambda0, or {name: f_j} with 1 for all others. With groups one factor
         per group, {label: factor}, or p factors that are equal within each group. None means 1.
@@ -191,7 +192,7 @@ def fit(
         proof of one solution.
     n_jobs : int, optional
         The number of threads. None or -1 takes all that are there.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed of the random perturbations of effort="high". None means the seed 0.
     progress : bool, default False
         Whether bars on stderr (in a notebook below the cell) show models, bounds and proofs.
@@ -207,7 +208,7 @@ def fit(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If an argument is not one of the above. The message names the argument, its value and the
         remedy.
 

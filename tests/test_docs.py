@@ -1,13 +1,15 @@
-"""The documentation: the first page says what its code prints, and docstrings come through as they
-are written. (`mkdocs build --strict` checks links and builds it.)
+"""The documentation: pages say what their code prints, the reference has every public name, and every
+parameter is documented once. (`mkdocs build --strict` checks links and builds it.)
 """
 
+import inspect
 import re
 import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from test_public_surface import CALLABLES, SURFACE
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -53,62 +55,87 @@ def test_pictures_and_links_of_the_readme_are_there():
 
 
 @pytest.fixture(scope="module")
-def docstrings():
-    pytest.importorskip("griffe", reason="the documentation's own packages: pip install '.[docs]'")
-    import docstrings
-
-    return docstrings
+def hooks():
+    pytest.importorskip("mkdocs", reason="the documentation's own packages: pip install '.[docs]'")
+    return import_module("hooks")
 
 
-TEXT = """One line about ||b||_1 and *stars*, see `Path.model`.
-
-    minimise  sum_i (y_i - eta_i)^2 + lambda0 ||b||_0        (1)
-
-Parameters
-----------
-a, b : numbers, with a text that
-    goes on.    c : another; d : a third, for example: this one.
-**rest : of `fit`.
-e: a fifth; and so on.
-
-Returns a DataFrame:
-    one    1
-    two    2
-
-Examples
---------
->>> 1 + 1
-2
-"""
-
-
-def test_docstrings_as_markdown(docstrings):
-    out = docstrings.markdown(
-        TEXT,
-        known={"a", "b", "c", "d", "e", "rest"},
-        links={"Path.model": "l0path.paths.path.Path.model"},
-    )
-    assert r"\|\|b\|\|\_1 and \*stars\*, see [`Path.model`][l0path.paths.path.Path.model]." in out
-    assert "```text\nminimise  sum_i (y_i - eta_i)^2 + lambda0 ||b||_0        (1)\n```" in out
-    items = [line for line in out.splitlines() if line.startswith("- ")]
-    assert items == [
-        "- **`a, b`** – numbers, with a text that goes on.",
-        "- **`c`** – another",
-        "- **`d`** – a third, for example: this one.",
-        "- **`**rest`** – of `fit`.",
-        "- **`e`** – a fifth; and so on.",
-    ]
-    assert "```text\none    1\ntwo    2\n```" in out
-    assert "```pycon\n>>> 1 + 1\n2\n```" in out
-    assert "**Parameters**" in out
-
-
-def test_reference_has_every_public_name(docstrings):
+def test_reference_has_every_public_name(hooks):
     import l0path
 
-    pages = docstrings.reference()
+    pages = hooks.reference()
     assert set(pages) == set(l0path.__all__)
-    assert "l0path.solvers.LocalSearch" in pages["solvers"]
-    assert pages["fit"] == ["l0path.fit"]
-    assert docstrings.home("l0path.fit") == "l0path.fitting.fit"
-    assert docstrings.links()["Path.certify"] == "l0path.paths.path.Path.certify"
+    assert {name for names in pages.values() for name in names} == set(SURFACE)
+    assert hooks.home("l0path.fit") == "l0path.fitting.fit"
+    assert hooks.links()["Path.certify"] == "Path.html#l0path.paths.path.Path.certify"
+
+
+def test_pages_that_docstrings_name_are_there():
+    texts = [inspect.getdoc(thing) or "" for thing in [*SURFACE.values(), *CALLABLES.values()]]
+    named = {page for text in texts for page in re.findall(r"docs/\w+\.md", text)}
+    assert "docs/algorithms.md" in named
+    assert [page for page in named if not (DOCS.parent / page).is_file()] == []
+
+
+def documented(text):
+    """Names in the sections of parameters of a docstring, as griffe's numpy parser reads them."""
+    griffe = pytest.importorskip("griffe")
+    parts = griffe.Docstring(text).parse("numpy", warnings=False)
+    return [item.name for part in parts if part.kind.value == "parameters" for item in part.value]
+
+
+def parameters(function):
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    return [
+        stars.get(parameter.kind, "") + name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name != "self"
+    ]
+
+
+MADE_BY_USERS = ("solvers.", "L0Regressor", "L0Classifier")  # other classes are results
+
+
+def with_parameters():
+    """{name: (docstring, parameters)} of public functions, of methods, and of classes that users
+    make. Designs and settings have methods for the engines; those of every design are said once,
+    in `Dense`.
+    """
+    out = {}
+    for name, function in CALLABLES.items():
+        owner = SURFACE.get(name.rpartition(".")[0])
+        text = inspect.getdoc(owner if name.endswith(".__init__") else function) or ""
+        if name.endswith(".__init__"):
+            if not name.removeprefix("l0path.").startswith(MADE_BY_USERS):
+                continue
+        elif owner is not None:
+            method = name.rpartition(".")[2]
+            inner = name.startswith(("l0path.solvers.", "l0path.designs."))
+            if isinstance(inspect.getattr_static(owner, method), property) or (
+                inner and owner.__name__ != "Dense"
+            ):
+                continue
+        out[name] = (text, parameters(function))
+    return out
+
+
+@pytest.mark.parametrize("name", with_parameters())
+def test_every_parameter_is_documented_once(name):
+    text, names = with_parameters()[name]
+    assert sorted(documented(text)) == sorted(names)
+
+
+def test_the_parser_sees_parameters_that_are_missing_or_said_twice():
+    text = "One.\n\nParameters\n----------\na, b : int\n    Two.\nb : int\n    Again.\n"
+    assert documented(text) == ["a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n for n, value in SURFACE.items() if inspect.isclass(value) and "designs" not in n],
+)
+def test_classes_say_what_they_hold(name):
+    text = inspect.getdoc(SURFACE[name])
+    assert issubclass(SURFACE[name], Warning) or re.search(
+        r"^(Attributes|Parameters)\n-+$", text, re.MULTILINE
+    )

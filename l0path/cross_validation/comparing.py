@@ -44,7 +44,7 @@ def rescore(
 
     Parameters
     ----------
-    scoring : str, scorer or callable, optional
+    scoring : str, scorer, or callable, optional
         The metric, as in `cv_fit`. None means "deviance".
     X, y : array-like, optional
         The data of the fit, needed after loading or pickling only.
@@ -144,9 +144,9 @@ def difference(
     other : CVPath
         The cross-validation of the same rows, folds and metric: of another loss, formula or
         penalty, or this one, for two models of one path.
-    which : str, int, callable or dict, default "min"
+    which : str, int, callable, or dict, default "min"
         The choice of the model in this one, as in `CVPath.model`.
-    other_which : str, int, callable or dict, optional
+    other_which : str, int, callable, or dict, optional
         The choice in the other one. None means the same as `which`.
 
     Returns

@@ -147,14 +147,14 @@ def nested_cv(
         DataFrame as y, encoded on all rows (levels, knots, centres).
     y : array-like of shape (n,), DataFrame or None
         The response, as in `l0path.fit`.
-    outer : int, splitter, iterable or array-like, default 5
+    outer : int, splitter, iterable, or array-like, default 5
         The outer folds, in the forms of `cv` in `cv_fit`. Those of a number are shuffled, and
         stratified for classes.
     which : str or callable, default "min"
         The choice in each outer fold: "min", "1se", or a criterion such as "bic".
     cv : int or splitter, default 10
         The inner folds.
-    scoring : str, scorer or callable, optional
+    scoring : str, scorer, or callable, optional
         As in `cv_fit`, for the inner choice and the outer score. The `delta` of a Huber deviance is
         that of the outer training rows, unless it is given. None means "deviance".
     groups_cv : array-like of shape (n,) or str, optional
@@ -163,7 +163,7 @@ def nested_cv(
         Repeats of an integer `outer`.
     sample_weight, offset : array-like of shape (n,), optional
         As in `l0path.fit`. Held-out scores are weighted.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed of the outer folds, and of the inner folds of each. None draws one.
     progress : bool, default False
         Whether a bar on stderr shows the outer folds.
@@ -179,9 +179,9 @@ def nested_cv(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If an argument is not one of the above, and where `cv_fit` raises them.
-    KeyboardInterrupt, TimeoutError
+    KeyboardInterrupt or TimeoutError
         If no outer fold finished.
 
     References

@@ -127,7 +127,7 @@ class CVPath:
 
         Parameters
         ----------
-        which : str, int or callable, default "min"
+        which : str, int, or callable, default "min"
             "min" for the best score, where ties go to the fewest nonzeros. "1se" for the fewest
             nonzeros, then the best score, of all solutions whose score is within one cv_se of the
             best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3). Else a size, a criterion

@@ -93,12 +93,12 @@ def cv_fit(
         formula are those of all rows, in every fold.
     y : array-like of shape (n,), DataFrame or None
         The response, as in `l0path.fit`.
-    cv : int, splitter, iterable or array-like, default 10
+    cv : int, splitter, iterable, or array-like, default 10
         The number of folds (shuffled, and stratified for classes; as many folds as rows is
         leave-one-out), a scikit-learn splitter, an iterable of (train, test) row indices or masks,
         or fold ids, one label per row. Training rows that are repeated count as often as they
         appear.
-    scoring : str, scorer or callable, optional
+    scoring : str, scorer, or callable, optional
         "deviance", "mse", "mae", "r2", "auc", "misclassification", "brier", a name or scorer of
         scikit-learn, or f(y, prediction, sample_weight), which is a loss unless
         `f.greater_is_better = True`. None means "deviance": the mean of 2 (loss - loss of a perfect
@@ -116,7 +116,7 @@ def cv_fit(
         The number of processes, of one thread each (joblib; `joblib.parallel_config` sets the
         backend, and the number when this is None). None without a configuration means one process
         with all threads.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed of the folds. None draws one, which `cv.random_state` holds.
     time_limit : float, optional
         Seconds for everything: the fit on all rows, then the folds. At the limit, or at Ctrl-C,
@@ -136,7 +136,7 @@ def cv_fit(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If an argument is not one of the above. The message names the argument, its value and the
         remedy.
     TimeoutError

@@ -121,7 +121,7 @@ def load(file: str | PathLike) -> Path | CVPath | NestedCV:
 
     Returns
     -------
-    Path, CVPath or NestedCV
+    Path, CVPath, or NestedCV
         What was saved. The data are not in the file: methods that need them take X= and y=.
 
     Raises

@@ -35,7 +35,7 @@ def validate(
         Their responses. Labels must be classes of the fit; one of them alone will do where the
         metric allows. After a fit by a formula None takes the left side of the DataFrame X, and
         leaves incomplete rows out.
-    scoring : str, scorer or callable, optional
+    scoring : str, scorer, or callable, optional
         The metric, as in `cv_fit`. None means "deviance".
     sample_weight : array-like of shape (m,), optional
         Weights >= 0 of the rows. None means 1 for each.

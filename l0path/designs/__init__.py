@@ -147,7 +147,7 @@ def polynomial(
     names : sequence of str, optional
         Names of the p columns of an array or sparse X; a DataFrame brings its own. None means x0,
         x1, ... Products are called "age:bmi", squares "age^2".
-    parents : names, indices or mask, optional
+    parents : array-like of str, int, or bool, optional
         Columns of X; needed with heredity, refused without. Usually `l0path.fit(X,
         y).model("bic").support`.
     min_rows : int, default 1
@@ -162,7 +162,7 @@ def polynomial(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If an argument is not one of those above, X holds NaN or infinity, is a design that is read
         from disk, or makes more than 2e8 features, or with center=True a sparse column is more than
         100 standard deviations from 0.
@@ -243,7 +243,7 @@ def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = Non
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If bins is no whole number >= 1, or X holds NaN or infinity, has only constant columns, is a
         design that is read from disk, or makes more than 2e8 features.
 

@@ -78,11 +78,17 @@ def _readable_by_kernels(X):
 
 
 class Dense:
-    """Design over a two-dimensional array X (n, p), of any order, any strides and any real dtype; X
-    is never changed, copied or cast as a whole.
+    """Design over a two-dimensional array; its methods are what every design has.
 
-    compiled: entries from which on kernels multiply columns that lie one after another, and take
-        the moments of columns or rows that do.
+    The array is never changed, copied or cast as a whole.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Of any order, any strides and any real dtype.
+    compiled : int, default 2097152
+        Entries from which on kernels multiply columns that lie one after another, and take the
+        moments of columns or rows that do.
     """
 
     def __init__(self, X: np.ndarray, compiled: int = COMPILED) -> None:
@@ -107,7 +113,18 @@ class Dense:
         return self.n * self.p
 
     def take_rows(self, rows: np.ndarray) -> Dense:
-        """Design of some rows, a float64 copy in the order of X."""
+        """The design of some rows, a float64 copy in the order of X.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Distinct indices, ascending.
+
+        Returns
+        -------
+        Dense
+            A design of these rows.
+        """
         by_column = abs(self.X.strides[0]) <= abs(self.X.strides[1])
         part = self.X.T.take(rows, axis=1).T if by_column else self.X.take(rows, axis=0)
         return Dense(part.astype(np.float64, copy=False))
@@ -154,8 +171,19 @@ class Dense:
 
     @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """X[:, start:stop]' R: (stop - start, m) for R (n, m), (stop - start,) for R (n,). One read
-        of X for all m.
+        """Products X[:, start:stop]' R with all or some columns, one read of these columns.
+
+        Parameters
+        ----------
+        R : ndarray of shape (n, m) or (n,)
+            The vectors.
+        start, stop : int, default 0 and p
+            The range of the columns.
+
+        Returns
+        -------
+        ndarray of shape (stop - start, m) or (stop - start,)
+            The products.
         """
         if self.by_column:
             out = np.empty((R.shape[1], stop - start))
@@ -185,8 +213,16 @@ class Dense:
         return out
 
     def correlate_into(self, A: np.ndarray, out: np.ndarray, start: int = 0) -> None:
-        """out (m, q) = A X[:, start:start + q] for A (m, n): `correlate` transposed, straight into
-        rows of a larger array.
+        """The products A X[:, start:start + q], straight into rows of a larger array.
+
+        Parameters
+        ----------
+        A : ndarray of shape (m, n)
+            The vectors, one a row.
+        out : ndarray of shape (m, q)
+            Where the products are written.
+        start : int, default 0
+            The first column.
         """
         stop = start + out.shape[1]
         if self.by_column and out.flags.c_contiguous:
@@ -212,8 +248,19 @@ class Dense:
             )
 
     def columns(self, J: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if
-        given.
+        """The columns X[:, J] as a float64 copy in Fortran order.
+
+        Parameters
+        ----------
+        J : ndarray of int
+            The columns.
+        out : ndarray of shape (n, len(J)), optional
+            An array of this kind that is filled. None makes one.
+
+        Returns
+        -------
+        ndarray of shape (n, len(J))
+            The copy.
         """
         J = np.asarray(J, dtype=np.intp)
         out = np.empty((self.n, J.size), order="F") if out is None else out
@@ -230,7 +277,20 @@ class Dense:
         return out
 
     def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
+        """The product X[:, J] b.
+
+        Parameters
+        ----------
+        J : ndarray of int
+            The columns.
+        b : ndarray of shape (len(J),) or (len(J), m)
+            The coefficients.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+            The product.
+        """
         J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
         out = np.zeros((self.n, *b.shape[1:]))
         width = max(1, 4 * TILE // max(self.n, 1))
@@ -239,12 +299,26 @@ class Dense:
         return out
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one;
-        the mean is 0 unless `center`.
+        """The weighted mean of every column, and the second moment about it.
 
-        Two passes over a cached tile; tiles one above the other are merged as in Chan, Golub and
-        LeVeque (1983), eq. 2.1, with means counted from the mean of the first tile, so that the
-        merge loses nothing when they are large. Rows of weight 0 take no part.
+        Parameters
+        ----------
+        weights : ndarray of shape (n,)
+            Weights >= 0 that sum to one. Rows of weight 0 take no part.
+        center : bool
+            Whether the second moment is about the mean. Else it is about 0, and 0 is returned as
+            the mean.
+
+        Returns
+        -------
+        (ndarray of shape (p,), ndarray of shape (p,))
+            The means and the second moments.
+
+        Notes
+        -----
+        Two passes are made over a cached tile. Tiles one above the other are merged as in Chan,
+        Golub and LeVeque (1983), eq. 2.1, with means counted from the mean of the first tile, so
+        that the merge loses nothing when they are large.
         """
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         if self.compiled:
@@ -322,8 +396,13 @@ class Dense:
                 mean[j], second[j] = column[0], 0.0
 
     def nonfinite(self) -> np.ndarray:
-        """Number of NaN and infinite entries per column, (p,). A tile with a finite sum has
+        """The number of NaN and infinite entries of every column. A tile with a finite sum has
         none.
+
+        Returns
+        -------
+        ndarray of shape (p,)
+            The numbers.
         """
         count = np.zeros(self.p, dtype=np.int64)
         if self.X.dtype.kind != "f":

@@ -150,7 +150,7 @@ def knockoff_filter(
         The covariance of the rows of X for kind="model", in the order of the columns. None means
         Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to unit
         variance.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed that draws the knockoffs, and which of each pair stands where the original does, so
         that no order of columns can favour either. None draws a seed, kept in the result.
     n_jobs : int, optional
@@ -167,7 +167,7 @@ def knockoff_filter(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If an argument is not one of the above. The message names the argument, its value and the
         remedy.
     KeyboardInterrupt

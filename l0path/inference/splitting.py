@@ -82,7 +82,7 @@ def split_inference(
         The share of the rows that choose, within each class for classes.
     level : float, default 0.95
         The level of the intervals, for one column each. They are not simultaneous.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed. Split b is drawn by the b-th child of numpy's SeedSequence(seed). None draws a
         seed, kept in `attrs`.
     n_jobs : int, optional
@@ -109,10 +109,10 @@ def split_inference(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If an argument is not one of the above. The message names the argument, its value and the
         remedy.
-    TimeoutError, KeyboardInterrupt
+    TimeoutError or KeyboardInterrupt
         If no split finished.
 
     Notes

@@ -206,7 +206,7 @@ def stability_selection(
         Whether floor(fraction n) rows are drawn with replacement instead (fraction up to 1). These
         are the inclusion frequencies of the bootstrap: there are no bounds, and they tend to favour
         larger models.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed. Subsample pair i is drawn by the i-th child of numpy's SeedSequence(seed). None
         draws a seed, kept in the result.
     n_jobs : int, optional
@@ -232,10 +232,10 @@ def stability_selection(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If an argument is not one of the above. The message names the argument, its value and the
         remedy.
-    TimeoutError, KeyboardInterrupt
+    TimeoutError or KeyboardInterrupt
         If not one pair finished.
 
     Notes

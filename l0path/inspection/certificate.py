@@ -173,7 +173,7 @@ def certify(
 
     Parameters
     ----------
-    rule : int, str or callable, optional
+    rule : int, str, or callable, optional
         A size, a criterion or a function of the path, as in `Path.index`.
     time_limit : float or None, default 30
         Seconds. None means no limit.
@@ -185,7 +185,7 @@ def certify(
         The relative gap at which the search ends.
     node_limit : int, optional
         The largest number of nodes of the search. None means no limit.
-    box : float or "auto", optional
+    box : float or str, optional
         M > 0, a bound of every |b_j| in standardised units, for problems with lambda2 = 0 that have
         no other bound (a squared loss with more rows than columns has one). "auto" takes twice the
         largest |b_j| of the solution. It is assumed and not proved: `assumptions` says so, and
@@ -213,7 +213,7 @@ def certify(
     ValueError
         If a limit, n_best or the gap is out of range, or a box is not positive or leaves the
         solution out.
-    TypeError, LookupError
+    TypeError or LookupError
         If the selector names no solution, or several.
 
     References

@@ -65,7 +65,7 @@ def refit(
 
     Parameters
     ----------
-    rule : int, str or callable, optional
+    rule : int, str, or callable, optional
         A size, a criterion or a function of the path, as in `Path.index`.
     X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
         Rows other than those of the fit. After a fit by a formula X is a DataFrame.
@@ -102,7 +102,7 @@ def refit(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError or TypeError
         If an argument is not one of the above, and for the hinge losses, which have no likelihood.
 
     Notes

@@ -33,7 +33,7 @@ def score(
     y : array-like of shape (m,), optional
         Their responses, in the units or labels of the fit. After a fit by a formula None takes the
         left side of X.
-    rule : int, str or callable, optional
+    rule : int, str, or callable, optional
         A size, a criterion or a function of the path, as in `Path.index`.
     sample_weight : array-like of shape (m,), optional
         Weights >= 0 of the rows. None means 1 for each.

@@ -139,7 +139,7 @@ def summary(
 
     Parameters
     ----------
-    rule : int, str or callable, optional
+    rule : int, str, or callable, optional
         A size, a criterion or a function of the path, as in `Path.index`.
     X, y : array-like, optional
         The data of the fit, needed after loading a path. Data that differ are refused.
@@ -333,7 +333,7 @@ def alternatives(
 
     Parameters
     ----------
-    rule : int, str or callable, optional
+    rule : int, str, or callable, optional
         A size, a criterion or a function of the path, as in `Path.index`.
     n : int, default 10
         The number of exchanges, those with the least objective.

@@ -153,7 +153,7 @@ def compare(
 
     Raises
     ------
-    TypeError, ValueError, LookupError
+    TypeError, ValueError, or LookupError
         If a selector names no solution, or several, or a criterion is unknown.
 
     Examples

@@ -187,7 +187,7 @@ def select(
 
     Parameters
     ----------
-    rule : str, int or callable
+    rule : str, int, or callable
         "aic", "aicc", "bic", "ebic", "gic", "mbic", "cp" (squared loss only); a size, or a function
         of the path, as in `Path.index`.
     rows : sequence of int, optional

@@ -213,7 +213,7 @@ class Path:
 
         Parameters
         ----------
-        rule : int, str or callable, optional
+        rule : int, str, or callable, optional
             A size (5 is the same as k=5), a criterion such as "aic" or "bic", or a function of the
             path that returns an index.
         k : int, optional
@@ -379,7 +379,7 @@ class Path:
 
         Parameters
         ----------
-        rule : int, str or callable, optional
+        rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.index`.
         **selector : int or float
             k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
@@ -406,7 +406,7 @@ class Path:
 
         Parameters
         ----------
-        rule : int, str or callable, optional
+        rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.index`.
         **selector : int or float
             k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
@@ -450,7 +450,7 @@ class Path:
 
         Parameters
         ----------
-        rule : int, str or callable, optional
+        rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.index`. Without any selector
             all solutions are returned.
         standardized : bool, default False
@@ -578,7 +578,7 @@ class Path:
             may be absent, or hold missing values, text or unknown levels. An array has all p
             columns. After a fit by a formula X is a DataFrame of the columns that the terms of the
             model use, in any order.
-        rule : int, str or callable, optional
+        rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.index`. Without any selector
             all solutions predict.
         type : str, optional
@@ -593,7 +593,7 @@ class Path:
 
         Returns
         -------
-        ndarray, Series or DataFrame
+        ndarray, Series, or DataFrame
             A Series with the index of X for a DataFrame, else an array of shape (m,). Without a
             selector one column per solution.
 
@@ -786,7 +786,7 @@ class Path:
 
         Parameters
         ----------
-        rule : int, str or callable, optional
+        rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.index`.
         X, y : array-like, optional
             The data of the fit, needed after loading a path.

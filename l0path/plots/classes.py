@@ -47,7 +47,7 @@ def plot_roc(
         model.
     y : array-like of shape (m,), optional
         Their labels.
-    rule : int, str or callable, optional
+    rule : int, str, or callable, optional
         A size, a criterion or a function of the path, as in `Path.index`.
     sample_weight, offset : array-like of shape (m,), optional
         Weights and offset of the rows.
@@ -67,7 +67,7 @@ def plot_roc(
     ------
     ValueError
         If the path does not classify, or only one class is in the rows.
-    TypeError, LookupError
+    TypeError or LookupError
         If the selector names no solution, or several.
     """
     curve = _rows(self, X, y, rule, sample_weight, offset, "link", selector)
@@ -100,7 +100,7 @@ def plot_calibration(
         The rows. Without X and y these are the rows of the fit, which flatter the model.
     y : array-like of shape (m,), optional
         Their labels.
-    rule : int, str or callable, optional
+    rule : int, str, or callable, optional
         A size, a criterion or a function of the path, as in `Path.index`.
     bins : int, default 10
         The number of bins. Equal probabilities stay together, so there may be fewer.
@@ -122,7 +122,7 @@ def plot_calibration(
     ------
     ValueError
         If the loss has no probabilities, or bins < 1.
-    TypeError, LookupError
+    TypeError or LookupError
         If the selector names no solution, or several.
     """
     curve = _rows(self, X, y, rule, sample_weight, offset, "response", selector)
@@ -146,7 +146,7 @@ def plot_cv_roc(
 
     Parameters
     ----------
-    which : str, int or callable, default "min"
+    which : str, int, or callable, default "min"
         The choice, as in `CVPath.index`.
     X, y : array-like, optional
         The data of the fit, needed after loading or pickling only.
@@ -179,7 +179,7 @@ def plot_cv_calibration(
 
     Parameters
     ----------
-    which : str, int or callable, default "min"
+    which : str, int, or callable, default "min"
         The choice, as in `CVPath.index`.
     bins : int, default 10
         The number of bins, as in `Path.plot_calibration`.

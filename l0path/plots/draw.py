@@ -52,7 +52,7 @@ def plot(
         "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for some
         lambda0) or "l1" (sum of absolute standardised coefficients). It is used by the kinds coef,
         loss, criteria and gap.
-    mark : dict, int, str, callable or list, optional
+    mark : dict, int, str, callable, or list, optional
         A selector as a dict ({"k": 5}), an index, or a rule ("bic", a function), or a list of
         these: vertical lines. None marks nothing.
     slice : int, optional

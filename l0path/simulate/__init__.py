@@ -67,7 +67,7 @@ class Simulation:
 
         Parameters
         ----------
-        random_state : int, Generator or None
+        random_state : int, Generator, or None
             The seed.
 
         Returns
@@ -111,14 +111,14 @@ def linear(
     snr : float, default 5.0
         Var(x'beta) / sigma^2, with the population variance beta'Sigma beta, so that sigma does not
         depend on the draw; inf: no noise. If all coefficients are 0, sigma is 1 (0 with snr=inf).
-    beta : None, str or array-like
+    beta : None, str, or array-like
         None (k ones), "uniform" (on [-1, 1]), "normal" (standard), one number, k numbers in the
         order of the support, or all p numbers (their nonzeros then are the support).
     support : str or array-like of int, default "equispaced"
         "equispaced" (gaps of p // k), "random", or k distinct column indices.
     block_size, intercept : int and float, default 10 and 0.0
         Columns of a block, and what is added to every row.
-    random_state : int, Generator or None
+    random_state : int, Generator, or None
         The seed.
 
     Returns
@@ -128,7 +128,7 @@ def linear(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError or ValueError
         If an argument is not one of the above.
 
     Examples

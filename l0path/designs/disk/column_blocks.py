@@ -39,7 +39,7 @@ def blocks(
 
     Parameters
     ----------
-    source : memmap, str, path or array
+    source : memmap, str, path, or array
         What holds X (n, p), of one of the kinds in the Notes.
     memory_limit : int or str, default "1GB"
         Bytes, as a number or a text such as "500MB" or "2GiB"; at least 10 MB. Blocks, columns kept
@@ -62,7 +62,7 @@ def blocks(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError or ValueError
         If a source cannot be read in blocks, or a limit is none.
     ImportError
         If a package is missing; the message has the command that installs it.

@@ -30,7 +30,7 @@ def convert(
 
     Parameters
     ----------
-    source : memmap, str, path or array
+    source : memmap, str, path, or array
         What `blocks` takes, an array, or a path to a .csv / .csv.gz file (UTF-8) with one line of
         column names, all columns numbers (an empty field becomes NaN; empty lines are skipped,
         unless there is one column only).
