@@ -25,17 +25,34 @@ def validate(
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
 ) -> CVPath:
-    """Score every solution on validation rows X (m, p), y (m,): a CVPath with one column
-    "validation" and n_folds = 1.
+    """Score every solution on validation rows.
 
-    scoring : as in `cv_fit`. For metrics that are means over rows (deviance, mse, mae, brier,
-        misclassification) cv_sd is the weighted standard deviation over the rows and
-    cv_se = cv_sd / sqrt(m), m the sum of whole-number weights, else the rows of positive weight;
-    for other metrics both are NaN, and "1se" raises.
-    y : after a fit by a formula None takes the left side of the DataFrame X, and leaves incomplete
-        rows out.
-    offset : needed if the fit had one. Labels of y must be the classes of the fit; one of them
-        alone will do where the metric allows.
+    Parameters
+    ----------
+    X : array-like of shape (m, p), DataFrame, sparse matrix or design
+        The validation rows.
+    y : array-like of shape (m,), optional
+        Their responses. Labels must be classes of the fit; one of them alone will do where the
+        metric allows. After a fit by a formula None takes the left side of the DataFrame X, and
+        leaves incomplete rows out.
+    scoring : str, scorer or callable, optional
+        The metric, as in `cv_fit`. None means "deviance".
+    sample_weight : array-like of shape (m,), optional
+        Weights >= 0 of the rows. None means 1 for each.
+    offset : array-like of shape (m,) or str, optional
+        The offset of the rows. It is needed if the fit had one.
+
+    Returns
+    -------
+    CVPath
+        The scores, with one column "validation" and n_folds = 1.
+
+    Notes
+    -----
+    For metrics that are means over rows (deviance, mse, mae, brier, misclassification) cv_sd is the
+    weighted standard deviation over the rows and cv_se = cv_sd / sqrt(m), with m the sum of
+    whole-number weights, else the number of rows of positive weight. For other metrics both are
+    NaN, and "1se" raises an error.
 
     Examples
     --------

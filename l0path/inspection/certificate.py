@@ -31,25 +31,45 @@ from .neighbours import fit_data
 class Certificate:
     """What is proved about one solution.
 
-    model: the `Model`, of `.path`; incumbent: its objective; lower_bound: of the objective of every
-        model of at most k unforced columns (on a lambda0 grid: of every model), NaN where nothing
-        is known
-    gap: (incumbent - lower_bound) / max(|incumbent|, 1e-12), inf where nothing is known; proven:
-        the gap is at most 1e-6 (of n_best models: each) and no box was assumed. Columns that keep
-        less than 3e-5 of their length beside others count as linear combinations of these
-    deviance_ratio_bound: no best model has a larger deviance ratio; best: the n_best best models,
-        [model] for one; nodes: of the search, 0 where none was needed (models compared, where all
-        were computed); seconds
-    status: "optimal" (to the gap asked for, 1e-6), "time_limit", "node_limit", "interrupted",
-        "gap_not_closed" (where nothing can be branched on)
-    assumptions: what holds only under an assumption, and what the statement is about, as text
-    fixed_in, fixed_out: indices of the unforced columns (with groups= numbers of the unforced
-        groups) that every best model is known to have, and that none has: all columns where
-        `unique`; path: a new path with the row bounded
-    unique: this model is proven to be the only best one: every other is worse by more than 1e-6 of
-        the objective. It is known where n_best is 2 or more, where all models were computed (one or
-        two columns under a squared loss, groups), or where the bound excludes all others
-    search: what the search did, as text; "" where the bound alone decided
+    Attributes
+    ----------
+    model : Model
+        The model, of `path`.
+    path : Path
+        A new path with the row bounded.
+    incumbent : float
+        The objective of the model.
+    lower_bound : float
+        A lower bound of the objective of every model of at most k unforced columns (on a lambda0
+        grid: of every model). NaN where nothing is known.
+    gap : float
+        (incumbent - lower_bound) / max(|incumbent|, 1e-12), and inf where nothing is known.
+    proven : bool
+        Whether the gap is at most 1e-6 (of n_best models: each) and no box was assumed. Columns
+        that keep less than 3e-5 of their length beside others count as linear combinations of
+        these.
+    unique : bool
+        Whether the model is proven to be the only best one: every other is worse by more than 1e-6
+        of the objective. It is known where n_best is 2 or more, where all models were computed (one
+        or two columns under a squared loss, groups), or where the bound excludes all others.
+    deviance_ratio_bound : float
+        No best model has a larger deviance ratio.
+    best : list of Model
+        The n_best best models, [model] for one.
+    nodes : int
+        Nodes of the search, 0 where none was needed (models compared, where all were computed).
+    seconds : float
+        The time taken.
+    status : str
+        "optimal" (to the gap asked for), "time_limit", "node_limit", "interrupted", or
+        "gap_not_closed" (where nothing can be branched on).
+    assumptions : list of str
+        What holds only under an assumption, and what the statement is about.
+    fixed_in, fixed_out : ndarray of int
+        The unforced columns (with groups= numbers of the unforced groups) that every best model is
+        known to have, and those that none has: all columns where `unique`.
+    search : str
+        What the search did; "" where the bound alone decided.
     """
 
     model: Model
@@ -142,35 +162,64 @@ def certify(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Certificate:
-    """`Certificate` of one solution: a lower bound of the objective of every model of its size (on
-    a lambda0 grid: of every model), and the columns that every best model, or none, has.
+    """`Certificate` of one solution: a bound for all models of its size, and what the best ones
+    share.
 
-    First rounds of better dual points, as many as gain something, and of safe rules that fix
-    columns; fixed columns leave the problem, which tightens the next round's bounds. Then branch
-    and bound on what is left, until the gap is closed or time_limit or node_limit is met; Ctrl-C
+    The lower bound holds for the objective of every model of the size (on a lambda0 grid: of every
+    model). First come rounds of better dual points, as many as gain something, and of safe rules
+    that fix columns. Fixed columns leave the problem, which tightens the bounds of the next round.
+    Then branch and bound searches what is left, until the gap is closed or a limit is met. Ctrl-C
     ends it too. Whatever ends it, the certificate holds the best model met and the bound reached.
 
-    time_limit: seconds, None for no limit. node_limit: nodes of the search, None for no limit. gap:
-        relative gap at which the search ends, 1e-6. n_best: how many of the best supports are
-        wanted,
-    all of the size of the solution (`leaps::regsubsets(nbest=)` of R); `certificate.best` lists
-    them, and "optimal" then says that no other support is better than the last of them.
-    algorithm: `BranchAndBound` (gap=, node_limit=) or `IntegralityGeneration` of `l0path.solvers`,
-        None for the first with the gap and node_limit given here.
-    progress: a line on stderr (in a notebook below the cell) with seconds, objective, bound, gap
+    Parameters
+    ----------
+    rule : int, str or callable, optional
+        A size, a criterion or a function of the path, as in `Path.index`.
+    time_limit : float or None, default 30
+        Seconds. None means no limit.
+    n_best : int, default 1
+        How many of the best supports are wanted, all of the size of the solution.
+        `certificate.best` lists them, and "optimal" then says that no other support is better than
+        the last of them.
+    gap : float, default 1e-6
+        The relative gap at which the search ends.
+    node_limit : int, optional
+        The largest number of nodes of the search. None means no limit.
+    box : float or "auto", optional
+        M > 0, a bound of every |b_j| in standardised units, for problems with lambda2 = 0 that have
+        no other bound (a squared loss with more rows than columns has one). "auto" takes twice the
+        largest |b_j| of the solution. It is assumed and not proved: `assumptions` says so, and
+        nothing is called proven under it. None assumes nothing.
+    algorithm : settings record, optional
+        `BranchAndBound` or `IntegralityGeneration` of `l0path.solvers`. None means the first, with
+        the gap and node_limit given here.
+    progress : bool, default False
+        Whether a line on stderr (in a notebook below the cell) shows seconds, objective, bound, gap
         and nodes.
-    X, y: those of the fit, for a path read from a file. A selector as in `Path.model`. `path` does
-        not change: `certificate.path` is a
-    copy with the row bounded and, where a better subset was found, replaced; where the gap is
-    closed to 1e-6 its optimality is "global".
-    box: M > 0, a bound on |b_j| in standardised units, for problems with lambda2 = 0 that have no
-        other bound (a squared loss with more rows than columns has); "auto" takes twice the largest
-        |b_j| of
-    the solution (as Bertsimas, King & Mazumder, Annals of Statistics 44, 2016, do in practice). It
-    is assumed, not proved: stated in `assumptions`, and nothing is called proven under it.
+    X, y : array-like, optional
+        The data of the fit, needed after loading a path.
+    **selector : int or float
+        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
 
-    Raises ValueError for limits, n_best or a gap out of range and a box that is not positive or
-    leaves the solution out, TypeError and LookupError for selectors.
+    Returns
+    -------
+    Certificate
+        What is proved. The path does not change: `certificate.path` is a copy with the row bounded
+        and, where a better subset was found, replaced. Where the gap is closed to 1e-6 its
+        optimality is "global".
+
+    Raises
+    ------
+    ValueError
+        If a limit, n_best or the gap is out of range, or a box is not positive or leaves the
+        solution out.
+    TypeError, LookupError
+        If the selector names no solution, or several.
+
+    References
+    ----------
+    - box="auto": Bertsimas, King & Mazumder, Annals of Statistics 44, 2016.
+    - n_best is nbest of `regsubsets` in the R package leaps.
 
     Examples
     --------

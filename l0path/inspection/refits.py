@@ -53,42 +53,67 @@ def refit(
     scale: float | str | None = None,
     **selector: Any,
 ) -> Any:
-    """Statsmodels results of the unpenalised fit on the chosen (and forced) columns, the intercept
-    as in the fit; parameters are named as in `path.coef`, "(Intercept)" first.
+    """Statsmodels results of the unpenalised fit on the chosen (and forced) columns.
 
-    squared: OLS, WLS with weights (of y - offset); logistic: GLM Binomial; poisson: GLM Poisson;
-        huber: RLM with HuberT at the fit's delta, fixed in units of y, and the MAD of the residuals
-        as scale.
-    Whole-number weights count rows (a weight of 2 is a row twice: freq_weights, or the row
-    repeated); other weights, and class weights, are precisions (WLS, var_weights), scaled to mean
-    1. lambda1, lambda2 and boxes play no part. The hinge losses have no likelihood: ValueError.
+    The intercept is as in the fit. Parameters are named as in `path.coef`, "(Intercept)" first.
+    lambda1, lambda2 and bounds play no part.
 
     Without X and y (or with those of the fit, as a loaded path needs) the rows have also chosen the
     columns: the results say so, in `results.selection` and in `results.summary()`, "conditional on
-    selection". With new X and y (and their sample_weight and offset) they say "held-out rows", and
-    the inference is honest as long as these rows had no part in the choice. After a fit by a
-    formula X is a DataFrame, and y may be left out: it is the left side then.
-
-    `results.predict(new)` takes a DataFrame of the columns that X had (after a formula: of those on
-    its right side), and `statsmodels.stats.anova.anova_lm(results)` has a row per term of the
-    formula, or per column.
+    selection". With new X and y they say "held-out rows", and the inference is honest as long as
+    these rows had no part in the choice.
 
     Parameters
     ----------
-    rule, **selector : as in `Path.model`; all other names go to statsmodels' `fit` (`use_t=True`,
-        `maxiter=`).
-    cov_type : covariance of the coefficients, a name of statsmodels: "nonrobust" (default), "HC0"
-        to "HC3" (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time); for
-        loss="huber" "H1" (default), "H2" or "H3".
-    cov_kwds : its options, such as {"groups": labels} for "cluster" (one label per row; after a
-        formula also the rows of the data before incomplete ones were dropped) or {"maxlags": 4}.
-    scale : dispersion. "X2" for poisson and logistic: Pearson's chi-squared over its degrees of
-        freedom, which gives the standard errors of a quasi-Poisson or quasi-binomial model; "dev":
-        the deviance over them; or a number, which for the squared loss is a known error variance.
+    rule : int, str or callable, optional
+        A size, a criterion or a function of the path, as in `Path.index`.
+    X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
+        Rows other than those of the fit. After a fit by a formula X is a DataFrame.
+    y : array-like of shape (m,), optional
+        Their responses. After a fit by a formula y may be left out: it is the left side then.
+    sample_weight : array-like of shape (m,), optional
+        Weights of these rows. Whole-number weights count rows (a weight of 2 is a row twice). Other
+        weights, and class weights, are precisions, scaled to mean 1.
+    offset : array-like of shape (m,), optional
+        The offset of these rows.
+    cov_type : str, optional
+        The covariance of the coefficients, a name of statsmodels: "nonrobust", "HC0" to "HC3"
+        (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time); for the Huber
+        loss "H1", "H2" or "H3". None means "nonrobust", and "H1" for the Huber loss.
+    cov_kwds : dict, optional
+        Its options, such as {"groups": labels} for "cluster" (one label per row; after a formula
+        also the rows of the data before incomplete ones were dropped) or {"maxlags": 4}.
+    scale : float or str, optional
+        The dispersion. "X2" for the Poisson and logistic losses: Pearson's chi-squared over its
+        degrees of freedom, which gives the standard errors of a quasi-Poisson or quasi-binomial
+        model. "dev": the deviance over them. A number, which for the squared loss is a known error
+        variance. None leaves it to the model.
+    **selector : Any
+        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`. All other names go to
+        statsmodels' `fit` (`use_t=True`, `maxiter=`).
+
+    Returns
+    -------
+    Any
+        The results of statsmodels. `results.predict(new)` takes a DataFrame of the columns that X
+        had (after a formula: of those on its right side), and
+        `statsmodels.stats.anova.anova_lm(results)` has a row per term of the formula, or per
+        column.
 
     Raises
     ------
-    ValueError, TypeError naming the argument, its value and the remedy.
+    ValueError, TypeError
+        If an argument is not one of the above, and for the hinge losses, which have no likelihood.
+
+    Notes
+    -----
+    The models of statsmodels:
+
+    - squared: OLS, and with weights WLS, of y - offset.
+    - logistic: GLM Binomial. poisson: GLM Poisson. Counts of rows are freq_weights, precisions
+      var_weights.
+    - huber: RLM with HuberT at the delta of the fit, fixed in units of y, and the MAD of the
+      residuals as scale.
 
     Examples
     --------

@@ -24,16 +24,30 @@ def score(
     offset: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> pd.Series:
-    """Every metric of one solution on the rows X, y, as a Series; the metrics are those of `cv_fit`
-    (see `l0path.cross_validation.scoring`), weighted by sample_weight.
+    """Every metric of one solution on the rows X, y.
 
-    squared, huber, poisson    deviance mse rmse mae r2
-    classes                    deviance auc misclassification accuracy, and brier for
-    loss="logistic"; auc is NaN where the rows hold one class only
+    Parameters
+    ----------
+    X : array-like of shape (m, p), DataFrame, sparse matrix or design
+        The rows, as in `Path.predict` (a DataFrame by column names).
+    y : array-like of shape (m,), optional
+        Their responses, in the units or labels of the fit. After a fit by a formula None takes the
+        left side of X.
+    rule : int, str or callable, optional
+        A size, a criterion or a function of the path, as in `Path.index`.
+    sample_weight : array-like of shape (m,), optional
+        Weights >= 0 of the rows. None means 1 for each.
+    offset : array-like of shape (m,) or str, optional
+        The offset. It is needed if the fit had one that X does not hold.
+    **selector : int or float
+        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
 
-    X as in `predict` (a DataFrame by column names); y in the units or labels of the fit (after a
-    fit by a formula None takes the left side of X); offset= is needed if the fit had one
-    that X does not hold. A selector as in `Path.model`.
+    Returns
+    -------
+    Series
+        For the squared, Huber and Poisson losses deviance, mse, rmse, mae and r2. For classes
+        deviance, auc, misclassification and accuracy, and brier for the logistic loss. They are the
+        metrics of `cv_fit`; auc is NaN where the rows hold one class only.
 
     Examples
     --------

@@ -33,10 +33,18 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Summary:
-    """One model in a table. `table`: a row per feature (coef, standardized, increase_if_dropped,
-    best_exchange, exchange_change), with groups a row per group (columns, norm in the place of the
-    first two); `header`: {name: value} of the model; `coef`: with groups a row per feature (group,
-    coef, standardized), else None.
+    """One model in a table, as `Path.summary` returns it.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per feature: coef, standardized, increase_if_dropped, best_exchange and
+        exchange_change. With groups one row per group: columns and norm take the place of the first
+        two.
+    header : dict
+        {name: value} of the model.
+    coef : DataFrame or None
+        With groups one row per feature (group, coef, standardized), else None.
     """
 
     table: pd.DataFrame
@@ -44,7 +52,13 @@ class Summary:
     coef: pd.DataFrame | None = None
 
     def lines(self) -> list[str]:
-        """The header as lines of text."""
+        """The header as lines of text.
+
+        Returns
+        -------
+        list of str
+            One line per subject.
+        """
         h = self.header
         size = (
             f"k = {h['k']} of p = {h['p']} features"
@@ -79,7 +93,13 @@ class Summary:
         ]
 
     def formatted(self) -> pd.DataFrame:
-        """The table as short text."""
+        """The table as short text.
+
+        Returns
+        -------
+        DataFrame
+            The cells of `table` as text.
+        """
         out = self.table.copy().astype(object)
         for name in out.columns:
             if name not in ("best_exchange", "columns"):
@@ -113,24 +133,46 @@ def summary(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Summary:
-    """`Summary` of one solution: what each of its features (with groups: each of its groups) is
-    worth, and which column (group) could stand in for it.
+    """`Summary` of one solution: what each feature is worth, and what could stand in for it.
 
-    `.table`, a row per feature of the support:
-        coef, standardized    coefficient in the user's units, and b_j = s_j beta_j
-        increase_if_dropped       increase of loss + shrinkage when the feature is left out and all others are fitted again. Also for forced columns (what forcing is worth); NaN if its box leaves out 0
-        best_exchange         the column outside whose exchange for the feature, all others fitted again, gives the least objective; None for forced columns, or when no column is left
-        exchange_change       what that exchange does to the objective: > 0 worse, < 0 it would improve the model
-    With groups the rows are the groups that are chosen, best_exchange is the label of a group, and
-    in the place of the first two columns are
-        columns, norm         how many of its coefficients are not zero, and the norm of its b_j; a column of several chosen groups counts in each, its coefficient is in `.coef` once
-    The exchanges are those of all p columns. Squared loss without lambda1 and box: exact. Else the
-    local quadratic ranks them and refits decide among the best 20 of each feature, or all of them
-    where that is cheap. Exchanges of groups: all refitted where that is cheap, else the best 20 of
-    each group by score.
+    With groups the same is said of each chosen group.
 
-    A selector as in `Path.model`. X, y: the data of the fit, needed after loading a path; an X or y
-    that differs is refused.
+    Parameters
+    ----------
+    rule : int, str or callable, optional
+        A size, a criterion or a function of the path, as in `Path.index`.
+    X, y : array-like, optional
+        The data of the fit, needed after loading a path. Data that differ are refused.
+    **selector : int or float
+        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+    Returns
+    -------
+    Summary
+        Its `table` has one row per feature of the support, and the columns described in the Notes.
+
+    Notes
+    -----
+    The columns of `table`:
+
+    - coef, standardized: the coefficient in units of y and X, and b_j = s_j beta_j.
+    - increase_if_dropped: the increase of loss + shrinkage when the feature is left out and all
+      others are fitted again. Forced columns have it too (what forcing is worth). NaN if the bounds
+      of the coefficient leave out 0.
+    - best_exchange: the column outside whose exchange for the feature, all others fitted again,
+      gives the least objective. None for forced columns, or when no column is left.
+    - exchange_change: what that exchange does to the objective. A positive value is worse, a
+      negative value would improve the model.
+
+    With groups best_exchange is the label of a group, and in place of the first two columns are
+
+    - columns, norm: how many coefficients of the group are not zero, and the norm of its b_j. A
+      column of several chosen groups counts in each; its coefficient is in `.coef` once.
+
+    The exchanges are those of all p columns. They are exact for the squared loss without lambda1
+    and bounds. Else the local quadratic model ranks them, and refits decide among the best 20 of
+    each feature, or among all where that is cheap. Exchanges of groups are all refitted where that
+    is cheap, else the best 20 of each group by score.
 
     Examples
     --------
@@ -285,23 +327,40 @@ def alternatives(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> pd.DataFrame:
-    """The nearest models: of all exchanges of one feature for one of the p columns (with groups: of
-    a chosen group for another) the `n` that give the least objective, the best first.
+    """The nearest models: the best of all exchanges of one feature for another column.
 
-    A DataFrame: dropped, added (names, or labels of groups); objective: that of the
-    model after the exchange, all coefficients fitted again; relative: its difference to that of the
-    model,
-    divided by that (negative: better than the model); proven: True where no single exchange better
-    than those listed was missed: squared loss without lambda1 and box, where the table of exchanges
-    is exact, or where every exchange was refitted (20 000 or fewer, on few rows). Else the local
-    quadratic (for groups: their scores) ranks all exchanges, n + 100 are refitted, and proven is
-    False. Forced columns stay. One exchange only: nothing is searched beyond. The table leaves out
+    With groups a chosen group is exchanged for another group.
+
+    Parameters
+    ----------
+    rule : int, str or callable, optional
+        A size, a criterion or a function of the path, as in `Path.index`.
+    n : int, default 10
+        The number of exchanges, those with the least objective.
+    X, y : array-like, optional
+        The data of the fit, needed after loading a path.
+    **selector : int or float
+        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+    Returns
+    -------
+    DataFrame
+        One row per exchange, the best first. dropped, added: names, or labels of groups. objective:
+        that of the model after the exchange, all coefficients fitted again. relative: its
+        difference to the objective of the model, divided by that (negative: better than the model).
+        proven: whether no single exchange better than those listed was missed.
+
+    Notes
+    -----
+    proven is True for the squared loss without lambda1 and bounds, where the table of exchanges is
+    exact, and where every exchange was refitted (20 000 or fewer, on few rows). Else the local
+    quadratic model (for groups: their scores) ranks all exchanges, n + 100 are refitted, and proven
+    is False.
+
+    Forced columns stay. Only one exchange is made: nothing is searched beyond. The table leaves out
     columns that keep less than 3e-5 of their length beside the other chosen ones. Around a model
     flagged "left_out", exchanges after which columns separate the classes are not listed: such
     models have no optimum, and the search of that model was without these columns.
-
-    A selector as in `Path.model`, for example alternatives(k=8). X, y: the data of the fit, needed
-    after loading a path.
 
     Examples
     --------

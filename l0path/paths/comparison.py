@@ -128,25 +128,33 @@ def compare(
     criteria: Sequence[str] = ("aic", "bic"),
     **within: Unpack[Selector],
 ) -> Comparison:
-    """Some models of the path side by side: a `Comparison`, a DataFrame with a column for each.
-
-    Its rows: the coefficients by name, blank in print (NaN) where a model does not have the
-    feature; then `n`, `k`, the loss, the objective where this is not the loss, and the deviance
-    ratio; the criteria, where the loss has a likelihood; what was checked (`optimality`), and the
-    gap to the lower bound where there is one. Printing, `to_latex()` and `to_markdown()` round; the
-    cells are the numbers themselves. They need no further package.
+    """Some models of the path side by side.
 
     Parameters
     ----------
-    models : list of sizes (5), rules ("bic", a function), selectors as dicts ({"k": 5, "slice": 1},
-        {"index": 7}), or Models of this path, in the order of the columns.
-    standardized : coefficients b_j = s_j beta_j, and the intercept at the column means.
-    criteria : columns of `score_table`, such as "aic", "bic", "r2_adjusted", "cp".
-    slice, lambda1, lambda2 : the slice that sizes and rules are about, where there are several.
+    models : list
+        Sizes (5), rules ("bic", a function), selectors as dicts ({"k": 5, "slice": 1}, {"index":
+        7}), or Models of this path, in the order of the columns.
+    standardized : bool, default False
+        Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
+    criteria : sequence of str, default ("aic", "bic")
+        Columns of `score_table`, such as "aic", "bic", "r2_adjusted", "cp".
+    **within : int or float
+        slice, lambda1, lambda2: the slice that sizes and rules are about, where there are several.
+
+    Returns
+    -------
+    Comparison
+        A DataFrame with a column for each model. Its rows are the coefficients by name, NaN (blank
+        in print) where a model does not have the feature; `n`, `k`, the loss, the objective where
+        this is not the loss, and the deviance ratio; the criteria, where the loss has a likelihood;
+        what was checked (`optimality`), and the gap to the lower bound where there is one.
+        Printing, `to_latex()` and `to_markdown()` round; the cells are the numbers themselves.
 
     Raises
     ------
-    TypeError, ValueError, LookupError as `Path.index`; ValueError for an unknown criterion.
+    TypeError, ValueError, LookupError
+        If a selector names no solution, or several, or a criterion is unknown.
 
     Examples
     --------

@@ -60,27 +60,42 @@ def score_table(
     ebic_gamma: float = 1.0,
     separated: bool = False,
 ) -> pd.DataFrame:
-    """Log-likelihood and information criteria of every solution, rows as `path.table`; the formulas
-    are at the top of `l0path.paths.criteria`.
+    """Log-likelihood and information criteria of every solution, rows as `path.table`.
 
-    p_total : number of columns the user began with (None: p), when X holds those a screening left
-        over; ebic, gic and mbic then charge for all of them.
-    sigma2 : noise variance for cp. None: RSS / (n - rank) of the full model if n > p + 1 (and p <=
-        2000), else of the largest model on the path; NaN if that takes the data and the path was
-        loaded from a file.
-    ebic_gamma : 0 (bic) to 1; 1 is consistent for any p that is a power of n.
-    separated : whether rows whose columns separate the classes take part. Their likelihood has no
-        finite maximum, so by default everything but their df is NaN.
+    Parameters
+    ----------
+    p_total : int, optional
+        The number of columns at the beginning, when X holds those a screening left over; ebic, gic
+        and mbic then charge for all of them. None means p.
+    sigma2 : float, optional
+        The noise variance for cp, in squared units of y. None means RSS / (n - rank) of the full
+        model if n > p + 1 (and p <= 2000), else of the largest model on the path. NaN if that takes
+        the data and the path was loaded from a file.
+    ebic_gamma : float, default 1.0
+        The parameter of ebic, from 0 (bic) to 1, which is consistent for any p that is a power of
+        n.
+    separated : bool, default False
+        Whether rows whose columns separate the classes take part. Their likelihood has no finite
+        maximum, so else everything but their df is NaN.
 
-    Returns a DataFrame: loglik df aic aicc bic ebic gic mbic, for the squared loss also rss
-    r2_adjusted cp. The loglik of a perfect fit is as large as rounding makes it, up to inf;
-    `select` passes it over. Its `attrs` say what went in: n (n_eff), p (columns that compete:
-    p_total less the forced ones), ebic_gamma, sigma2 (squared loss), and `formulas`, the criteria
-    as texts in these, in df, m = df (+ 1 under the squared loss) and chosen, the nonzero
-    coefficients that were not forced.
+    Returns
+    -------
+    DataFrame
+        loglik, df, aic, aicc, bic, ebic, gic and mbic, and for the squared loss also rss,
+        r2_adjusted and cp. The loglik of a perfect fit is as large as rounding makes it, up to inf;
+        `select` passes it over.
 
-    Raises ValueError for losses without a likelihood (hinges, huber): choose there by
-    `l0path.cv_fit`.
+    Raises
+    ------
+    ValueError
+        If the loss has no likelihood (hinge and Huber losses). Choose there by `l0path.cv_fit`.
+
+    Notes
+    -----
+    The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table say what went
+    in: n (n_eff), p (columns that compete: p_total less the forced ones), ebic_gamma, sigma2
+    (squared loss), and `formulas`, the criteria as texts in these, in df, m = df (+ 1 under the
+    squared loss) and chosen, the nonzero coefficients that were not forced.
 
     Examples
     --------
@@ -164,17 +179,35 @@ def select(
     ebic_gamma: float = 1.0,
     separated: bool = False,
 ) -> int:
-    """Index of the solution with the smallest criterion: "aic", "aicc", "bic", "ebic", "gic",
-    "mbic", "cp" (squared loss only); a size, or a callable taking the path, as in `Path.index`.
+    """The index of the solution with the smallest criterion.
 
-    rows : indices to choose among, None for all. p_total, sigma2, ebic_gamma, separated : see
-        `score_table`.
-        Ties (1e-10 relative) go to the fewest nonzeros, then to the first row.
-    Left out, because their likelihood has no finite maximum or says nothing: rows flagged
-    "separated" (unless separated=True), rows of zero loss (up to rounding, squared loss), rows with df >= n.
+    Rows whose likelihood has no finite maximum, or says nothing, take no part: rows flagged
+    "separated" (unless separated=True), rows of zero loss (up to rounding, squared loss), and rows
+    with df >= n.
 
-    Raises ValueError for an unknown rule or a loss without likelihood, LookupError when no row is
-    left.
+    Parameters
+    ----------
+    rule : str, int or callable
+        "aic", "aicc", "bic", "ebic", "gic", "mbic", "cp" (squared loss only); a size, or a function
+        of the path, as in `Path.index`.
+    rows : sequence of int, optional
+        Indices to choose among. None means all.
+    p_total, sigma2, ebic_gamma, separated : as in Path.score_table
+        The number of columns at the beginning (None), the noise variance (None), the parameter of
+        ebic (1.0), and whether separated rows take part (False).
+
+    Returns
+    -------
+    int
+        A row of `path.table`. Ties (1e-10 relative) go to the fewest nonzeros, then to the first
+        row.
+
+    Raises
+    ------
+    ValueError
+        If the rule is unknown, or the loss has no likelihood.
+    LookupError
+        If no row is left.
 
     Examples
     --------

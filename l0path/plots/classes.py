@@ -37,17 +37,40 @@ def plot_roc(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    """ROC curve of one model of a path, by scikit-learn's RocCurveDisplay; returns the Axes. The
-    area under it with its 95 % confidence interval is in the legend (`l0path.plots.auc`), the
-    positive class in the title; curves drawn into the same `ax` take colours and dashes in turn.
+    """ROC curve of one model of a path, by scikit-learn's RocCurveDisplay.
 
-    X (m, p), y (m,) labels, sample_weight and offset (m,): of the rows to be ranked; without X and
-    y the rows of the fit, which flatter the model.
-    rule, **selector : as in `Path.model`: `path.plot_roc(X, y, k=5)`. label : of the curve; None
-        names the size.
+    The area under it with its 95 % confidence interval is in the legend (`l0path.plots.auc`), the
+    positive class in the title. Curves drawn into the same `ax` take colours and dashes in turn.
 
-    Raises ValueError for a path that does not classify, and where only one class is in the rows;
-    TypeError and LookupError for selectors.
+    Parameters
+    ----------
+    X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
+        The rows to be ranked. Without X and y these are the rows of the fit, which flatter the
+        model.
+    y : array-like of shape (m,), optional
+        Their labels.
+    rule : int, str or callable, optional
+        A size, a criterion or a function of the path, as in `Path.index`.
+    sample_weight, offset : array-like of shape (m,), optional
+        Weights and offset of the rows.
+    ax : Axes, optional
+        The Axes to draw into. None makes a figure.
+    label : str, optional
+        The label of the curve. None names the size.
+    **selector : int or float
+        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
+
+    Raises
+    ------
+    ValueError
+        If the path does not classify, or only one class is in the rows.
+    TypeError, LookupError
+        If the selector names no solution, or several.
     """
     curve = _rows(self, X, y, rule, sample_weight, offset, "link", selector)
     return _roc(curve, ax, label, self.classes[1])
@@ -66,17 +89,43 @@ def plot_calibration(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    """Calibration curve of one logistic model of a path, by scikit-learn's CalibrationDisplay;
-    returns the Axes: share of positives against mean probability in bins of about equal weight.
+    """Calibration curve of one logistic model of a path, by scikit-learn's CalibrationDisplay.
 
-    Bars are 95 % Wilson intervals; below stands a histogram of the probabilities (of the first
-    curve in an `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted.
-    bins : number of bins; equal probabilities stay together, so there may be fewer. X, y,
-        sample_weight, offset, rule, **selector, ax, label : as in `Path.plot_roc`.
+    It shows the share of positives against the mean probability in bins of about equal weight, with
+    95 % Wilson intervals. Below stands a histogram of the probabilities (of the first curve in an
+    `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted. The numbers are
+    `l0path.plots.calibration(y, probability, bins, sample_weight)`.
 
-    The numbers: `l0path.plots.calibration(y, probability, bins, sample_weight)`.
-    Raises ValueError for a loss without probabilities and for bins < 1, TypeError and LookupError
-    for selectors.
+    Parameters
+    ----------
+    X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
+        The rows. Without X and y these are the rows of the fit, which flatter the model.
+    y : array-like of shape (m,), optional
+        Their labels.
+    rule : int, str or callable, optional
+        A size, a criterion or a function of the path, as in `Path.index`.
+    bins : int, default 10
+        The number of bins. Equal probabilities stay together, so there may be fewer.
+    sample_weight, offset : array-like of shape (m,), optional
+        Weights and offset of the rows.
+    ax : Axes, optional
+        The Axes to draw into. None makes a figure.
+    label : str, optional
+        The label of the curve. None names the size.
+    **selector : int or float
+        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
+
+    Raises
+    ------
+    ValueError
+        If the loss has no probabilities, or bins < 1.
+    TypeError, LookupError
+        If the selector names no solution, or several.
     """
     curve = _rows(self, X, y, rule, sample_weight, offset, "response", selector)
     return _calibration(curve, ax, label, bins, self.classes[1])
@@ -92,13 +141,26 @@ def plot_cv_roc(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    """ROC curve of the held-out predictions of all folds together: `cv.plot_roc("1se")`; returns
-    the Axes. which, **selector : as in `CVPath.model` ("min" unless told).
+    """ROC curve of the held-out predictions of all folds together: `cv.plot_roc("1se")`.
 
     Rows are weighted as in the fit. Within a fold the ranking is fair; between folds intercepts
-    differ, so the area is not the mean of the folds' areas, which is `scoring="auc"`.
-    X, y : the data of the fit, needed after pickling only. ax, label, errors : as in
-        `Path.plot_roc`.
+    differ, so the area is not the mean of the areas of the folds, which is `scoring="auc"`.
+
+    Parameters
+    ----------
+    which : str, int or callable, default "min"
+        The choice, as in `CVPath.index`.
+    X, y : array-like, optional
+        The data of the fit, needed after loading or pickling only.
+    ax, label : as in Path.plot_roc
+        The Axes to draw into (None makes a figure), and the label of the curve.
+    **selector : int or float
+        k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.index`.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
     """
     curve = _held_out(self, which, X, y, "link", selector)
     return _roc(curve, ax, label, self.path.classes[1])
@@ -115,19 +177,45 @@ def plot_cv_calibration(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    """Calibration curve of the held-out probabilities of all folds, see `Path.plot_calibration`:
-    `cv.plot_calibration("1se")`; returns the Axes. which, **selector, X, y : as in
-    `CVPath.plot_roc`.
-    bins, ax, label : as in `Path.plot_calibration`.
+    """Calibration curve of the held-out probabilities of all folds: `cv.plot_calibration("1se")`.
+
+    Parameters
+    ----------
+    which : str, int or callable, default "min"
+        The choice, as in `CVPath.index`.
+    bins : int, default 10
+        The number of bins, as in `Path.plot_calibration`.
+    X, y : array-like, optional
+        The data of the fit, needed after loading or pickling only.
+    ax, label : as in Path.plot_roc
+        The Axes to draw into (None makes a figure), and the label of the curve.
+    **selector : int or float
+        k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.index`.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
     """
     curve = _held_out(self, which, X, y, "response", selector)
     return _calibration(curve, ax, label, bins, self.path.classes[1])
 
 
 def plot_nested_roc(self: NestedCV, *, ax: Axes | None = None, label: str | None = None) -> Axes:
-    """ROC curve of the held-out predictions of a nested cross-validation: each row is ranked by the
-    model of the outer fold that has seen it neither in the fit nor in the choice of the model.
-    Returns the Axes; ax, label, errors : as in `Path.plot_roc`.
+    """ROC curve of the held-out predictions of a nested cross-validation.
+
+    Each row is ranked by the model of the outer fold that has seen it neither in the fit nor in the
+    choice of the model.
+
+    Parameters
+    ----------
+    ax, label : as in Path.plot_roc
+        The Axes to draw into (None makes a figure), and the label of the curve.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
     """
     return _roc(_nested(self, "link"), ax, label, self.models[0].path.classes[1])
 
@@ -135,8 +223,19 @@ def plot_nested_roc(self: NestedCV, *, ax: Axes | None = None, label: str | None
 def plot_nested_calibration(
     self: NestedCV, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
 ) -> Axes:
-    """Calibration curve of the held-out probabilities of a nested cross-validation, see
-    `Path.plot_calibration`; returns the Axes. bins, ax, label : as there.
+    """Calibration curve of the held-out probabilities of a nested cross-validation.
+
+    Parameters
+    ----------
+    bins : int, default 10
+        The number of bins, as in `Path.plot_calibration`.
+    ax, label : as in Path.plot_roc
+        The Axes to draw into (None makes a figure), and the label of the curve.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
     """
     curve = _nested(self, "response")
     return _calibration(curve, ax, label, bins, self.models[0].path.classes[1])
@@ -153,17 +252,37 @@ def _nested(nested, type):
 def auc(
     y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, level: float = 0.95
 ) -> pd.Series:
-    """Area under the ROC curve with its confidence interval: a Series auc, low, high.
+    """Area under the ROC curve with its confidence interval.
 
+    Parameters
+    ----------
+    y : array-like of shape (m,)
+        True or 1 for positive rows, else 0 or -1.
+    score : array-like of shape (m,)
+        Scores, larger for rows more likely positive.
+    sample_weight : array-like of shape (m,), optional
+        Weights >= 0, with Kish's effective numbers of rows. None means 1 for each row.
+    level : float, default 0.95
+        The level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Series
+        auc, low and high.
+
+    Raises
+    ------
+    ValueError
+        If the rows are of one class.
+
+    Notes
+    -----
     The area is the probability that a positive row has a larger score than a negative one, ties
     counted half. Its variance is that of DeLong, DeLong & Clarke-Pearson (Biometrics 44, 1988): the
     variance over the positive rows of the share of negative rows below each, divided by their
     number, and the same for the negative rows. low and high are auc -+ z se within [0, 1]. The rows
     are taken as independent, and the scores as given: held-out scores of several folds come from
     several models, which the interval does not count.
-
-    y (m,) True or 1 for positive rows, else 0 or -1; score (m,); sample_weight (m,) >= 0, with
-    Kish's effective numbers of rows; level in (0, 1). Raises ValueError for rows of one class.
 
     Examples
     --------
@@ -273,12 +392,24 @@ def _calibration(curve, ax, label, bins, positive):
 def calibration(
     y: ArrayLike, probability: ArrayLike, bins: int = 10, sample_weight: ArrayLike | None = None
 ) -> pd.DataFrame:
-    """The numbers behind a calibration curve: a DataFrame with a row per bin of about equal weight:
-    probability (mean), share (of positives), low, high (95 % Wilson interval), n (rows).
+    """The numbers behind a calibration curve.
 
-    y (m,) True or 1 for positives, else 0 or -1; probability (m,); sample_weight (m,) >= 0; bins >=
-    1, the number of them. Rows of equal probability are in one bin. Wilson, JASA 22 (1927), by
-    statsmodels.
+    Parameters
+    ----------
+    y : array-like of shape (m,)
+        True or 1 for positives, else 0 or -1.
+    probability : array-like of shape (m,)
+        Probabilities of the positive class.
+    bins : int, default 10
+        The number >= 1 of bins. Rows of equal probability are in one bin.
+    sample_weight : array-like of shape (m,), optional
+        Weights >= 0. None means 1 for each row.
+
+    Returns
+    -------
+    DataFrame
+        One row per bin of about equal weight: the mean probability, the share of positives, low and
+        high of its 95 % Wilson interval (JASA 22, 1927, by statsmodels), and n, the number of rows.
     """
     from statsmodels.stats.proportion import proportion_confint
 

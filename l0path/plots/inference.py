@@ -25,13 +25,30 @@ def plot_stability(
 ) -> Axes:
     """Plot selection frequencies of a `StabilitySelection` and return the Axes.
 
-    kind : "frequency" a bar for each of the n features chosen most often at size k, those at or
-        above the threshold (dashed) in colour; "path" the frequency of every feature against the
-        size of the model, the selected ones coloured and named, k marked. n : bars, or names, at
-        most. ax : Axes to draw into; None makes a figure. labels : {name: text} of features to be
-        renamed in the plot.
+    The numbers are `frequency` and `by_size`.
 
-    The numbers: `frequency` and `by_size`. Raises ValueError for an unknown kind.
+    Parameters
+    ----------
+    kind : str, default "frequency"
+        "frequency": a bar for each of the n features chosen most often at size k, those at or above
+        the threshold (dashed) in colour. "path": the frequency of every feature against the size of
+        the model, the selected ones coloured and named, k marked.
+    n : int, default 20
+        The largest number of bars, or names.
+    ax : Axes, optional
+        The Axes to draw into. None makes a figure.
+    labels : dict, optional
+        {name: text} of features to be renamed in the plot.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown.
     """
     if kind not in ("frequency", "path"):
         raise ValueError(f"kind={kind!r} is not known; choose 'frequency' or 'path'")
@@ -106,14 +123,25 @@ def _bars(ax, top, texts, selected, threshold):
 def plot_knockoffs(
     self, *, n: int = 30, ax: Axes | None = None, labels: Mapping[str, str] | None = None
 ) -> Axes:
-    """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes: winners above
-    zero, losers below, dashed lines at the threshold and its mirror image, the selected ones
-    coloured and named.
+    """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes.
 
-    The bars beyond the lower line estimate how many of those beyond the upper one are false. n :
-    names, at most. ax : Axes to draw into; None makes a figure. labels : {name: text} of features to be renamed in the plot.
-    The numbers: `statistic`,
-    `threshold`.
+    Winners are above zero and losers below, with dashed lines at the threshold and its mirror
+    image, and the selected ones coloured and named. The bars beyond the lower line estimate how
+    many of those beyond the upper one are false. The numbers are `statistic` and `threshold`.
+
+    Parameters
+    ----------
+    n : int, default 30
+        The largest number of names.
+    ax : Axes, optional
+        The Axes to draw into. None makes a figure.
+    labels : dict, optional
+        {name: text} of features to be renamed in the plot.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
     """
     ax, _ = style.new_axes(ax)
     W = self.statistic[self.statistic != 0]

@@ -23,22 +23,43 @@ def data(
     k: int | Sequence[int] | None = None,
     standardized: bool = True,
 ) -> pd.DataFrame:
-    """The numbers of `path.plot(kind)`, a row per solution drawn, labelled by its index.
+    """The numbers of `path.plot(kind)`.
 
-    coef       x, then a column per feature that ever enters: its coefficient (0 where it is not
-    in); x = "lambda0" also gives low and high, the interval of lambda0 that the row holds for
-    loss       x, slice, loss, deviance_ratio, of all slices unless one is named
-    criteria   x, then the criteria of `path.score_table()` less their minima (over solutions with
-    finite values)
-    lambda0    k, low, high: the interval of lambda0 for which a size is best; on a lambda0 grid k,
-    lambda0
-    gap        x, slice, objective, lower_bound, gap
-    support    as coef over k; 0 marks features that are not in. With groups a column per group: the
-    norm of its coefficients, 0 where it is not in
+    Parameters
+    ----------
+    path : Path
+        The path.
+    kind : str, default "coef"
+        The kind of plot, as in `Path.plot`.
+    x : str, default "k"
+        "k", "lambda0" or "l1", as in `Path.plot`.
+    slice : int, optional
+        The slice of a path with several. None takes the one that `Path.plot` takes, except for loss
+        and gap.
+    k : int, pair of int or range, optional
+        The largest size, or (smallest, largest), to be shown. None means all.
+    standardized : bool, default True
+        Whether coefficients are those of columns with standard deviation 1, or in units of y and X.
 
-    standardized: coefficients of columns with standard deviation 1, or those in the user's units.
-    slice: of a path with several; None takes `default_slice`, except for loss and gap. k: the
-        largest size, or (smallest, largest), to be shown; None: all.
+    Returns
+    -------
+    DataFrame
+        One row per solution drawn, labelled by its index, with the columns below.
+
+    Notes
+    -----
+    The columns depend on the kind:
+
+    - coef: x, then a column per feature that ever enters: its coefficient, 0 where it is not in.
+      With x="lambda0" also low and high, the interval of lambda0 that the row holds for.
+    - loss: x, slice, loss, deviance_ratio, of all slices unless one is named.
+    - criteria: x, then the criteria of `path.score_table()` less their minima (over solutions with
+      finite values).
+    - lambda0: k, low, high: the interval of lambda0 for which a size is best; on a lambda0 grid k,
+      lambda0.
+    - gap: x, slice, objective, lower_bound, gap.
+    - support: as coef over k; 0 marks features that are not in. With groups a column per group: the
+      norm of its coefficients, 0 where it is not in.
 
     Examples
     --------

@@ -31,15 +31,30 @@ def plot_recovery(
 ) -> Axes:
     """Plot tables of `diagnostics.support_recovery` against the size and return the Axes.
 
-    recovery : one table, or {name: table} to compare methods by one column.
-    kind : "rates" precision, recall and f1; "counts" true and false positives; "error" ||b - beta||
-        / ||beta||; or one column of the table, such as "f1", which is what several tables need.
-        Models whose support is exact carry a ring.
-    k : the largest size to draw, (smallest, largest) or a range; None: all. ax : Axes to draw into;
-        None makes a figure.
+    Models whose support is exact carry a ring.
 
-    Raises ValueError for an unknown kind, for a column that has no values, and for several tables
-    with a kind of several columns.
+    Parameters
+    ----------
+    recovery : DataFrame or dict
+        One table, or {name: table} to compare methods by one column.
+    kind : str, default "rates"
+        "rates": precision, recall and f1. "counts": true and false positives. "error": ||b - beta||
+        / ||beta||. Or one column of the table, such as "f1", which is what several tables need.
+    k : int, pair of int or range, optional
+        The largest size to draw, (smallest, largest) or a range. None means all.
+    ax : Axes, optional
+        The Axes to draw into. None makes a figure.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, a column has no values, or several tables come with a kind of
+        several columns.
     """
     tables = recovery if isinstance(recovery, dict) else {"": recovery}
     columns = KINDS.get(kind, [kind])

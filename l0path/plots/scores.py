@@ -28,18 +28,40 @@ def plot_cv(
     k: int | Sequence[int] | None = None,
     log: bool = False,
 ) -> Axes:
-    """Plot a `CVPath` and return the Axes: cv_mean with bars of one cv_se, the choices `mark`
-    labelled, those of other slices as thin lines. Repeats of the folds do not shorten the bars.
+    """Plot the scores of a `CVPath`, with bars of one standard error, and return the Axes.
 
-    cv : table (k lambda0 n_nonzero cv_mean cv_se), index(which), scoring, and path. x : "k" or
-        "lambda0"; None takes k on a support grid. slice : the one with bars; None: that of the best
-        score.
-    k : the largest size to draw, (smallest, largest) or a range; None: all. log : scores on a
-        logarithmic axis, which shows the floor of a curve that falls far; they must be positive.
-    ax : Axes to draw into; None makes a figure. mark : choices to label.
+    The choices `mark` are labelled; scores of other slices are thin lines. Repeats of the folds do
+    not shorten the bars.
 
-    Raises ValueError for an x, k or log that does not fit, LookupError for a slice that the path
-    does not have.
+    Parameters
+    ----------
+    cv : CVPath
+        The cross-validation.
+    ax : Axes, optional
+        The Axes to draw into. None makes a figure.
+    mark : sequence of str, default ("min", "1se")
+        Choices to label.
+    x : str, optional
+        "k" or "lambda0". None takes k on a support grid.
+    slice : int, optional
+        The slice with bars. None takes that of the best score.
+    k : int, pair of int or range, optional
+        The largest size to draw, (smallest, largest) or a range. None means all.
+    log : bool, default False
+        Whether scores, which must be positive, are on a logarithmic axis. It shows the floor of a
+        curve that falls far.
+
+    Returns
+    -------
+    Axes
+        The Axes of matplotlib.
+
+    Raises
+    ------
+    ValueError
+        If x, k or log does not fit.
+    LookupError
+        If the path does not have the slice.
 
     Examples
     --------

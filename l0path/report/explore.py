@@ -94,25 +94,47 @@ def explore(
     y: ArrayLike | None = None,
     progress: bool = False,
 ) -> Page:
-    """A page to look through the path with slider and keyboard, as one HTML file that loads nothing
-    from elsewhere; returns a `Page`, which a notebook shows in a frame.
+    """A page to look through the path with slider and keyboard, one HTML file that loads nothing.
 
-    For every model: its features with coefficients, where it lies on the curves of coefficients,
-    fit, held-out score and bound, and the exchanges of one feature that come nearest. Slices have a
-    selection list; best held-out score, one standard error and criteria have buttons. Holds the
-    columns that ever enter, with 7 digits.
+    For every model it shows its features with coefficients, where it lies on the curves of
+    coefficients, fit, held-out score and bound, and the exchanges of one feature that come nearest.
+    Slices have a selection list; best held-out score, one standard error and criteria have buttons.
+    It holds the columns that ever enter, with 7 digits.
 
-    file : where to write the page (it is overwritten); None writes nothing. show : True opens it in
-        a browser.
-    cv : the `CVPath` of this path, for its held-out scores; `cv.explore()` is the same.
-    alternatives : exchanges listed for each model, 0 for none (see `Path.alternatives`; not for
-        groups, nor without the data). time_limit : seconds for them, None for no limit: the models
-        chosen by scores and criteria come first, then the others by size; Ctrl-C ends them too, and
-        the page is made of what there is. progress : a bar on stderr.
-    X, y : those of the fit, needed for `alternatives` after loading a path. title : of the page.
+    Parameters
+    ----------
+    file : str or path, optional
+        Where to write the page (it is overwritten). None writes nothing.
+    cv : CVPath, optional
+        The cross-validation of this path, for its held-out scores; `cv.explore()` is the same.
+    alternatives : int, default 5
+        Exchanges listed for each model, 0 for none (see `Path.alternatives`; not for groups, nor
+        without the data).
+    time_limit : float or None, default 30
+        Seconds for the exchanges, None for no limit. The models chosen by scores and criteria come
+        first, then the others by size. Ctrl-C ends them too, and the page is made of what there is.
+    title : str, optional
+        The title of the page.
+    show : bool, default False
+        Whether to open the page in a browser.
+    X, y : array-like, optional
+        The data of the fit, needed for `alternatives` after loading a path.
+    progress : bool, default False
+        Whether a bar on stderr shows the exchanges.
 
-    Raises ValueError for a cv of another path, for limits out of range and for X and y that are not
-    those of the fit, TypeError for a cv that is none, OSError where the file cannot be written.
+    Returns
+    -------
+    Page
+        The page, which a notebook shows in a frame.
+
+    Raises
+    ------
+    ValueError
+        If cv is of another path, limits are out of range, or X and y are not those of the fit.
+    TypeError
+        If cv is no CVPath.
+    OSError
+        If the file cannot be written.
     """
     _check(self, cv, alternatives, time_limit)
     if file is not None:
@@ -140,7 +162,20 @@ def explore(
 
 
 def explore_cv(self: CVPath, file: str | PathLike | None = None, **options: Any) -> Page:
-    """`Path.explore` of `cv.path` with its held-out scores; options as there."""
+    """The page of `Path.explore` for `cv.path`, with its held-out scores.
+
+    Parameters
+    ----------
+    file : str or path, optional
+        Where to write the page (it is overwritten). None writes nothing.
+    **options : Any
+        The options of `Path.explore`.
+
+    Returns
+    -------
+    Page
+        The page, which a notebook shows in a frame.
+    """
     return explore(self.path, file, self, **options)
 
 
