@@ -30,10 +30,20 @@ __all__ = [
 class Dataset:
     """A data set ready for fitting.
 
-    name: short name.  X: DataFrame (n, p), all columns float64.  y: Series (n,) with X's index.
-        feature_names: list of p strings,
-    X's column names.  description: plain text (source, columns, licence, citation).  train: boolean
-    array (n,), the published training rows, or None where there is no such split.
+    Attributes
+    ----------
+    name : str
+        A short name.
+    X : DataFrame of shape (n, p)
+        The columns, all float64.
+    y : Series of shape (n,)
+        The response, with the index of X.
+    feature_names : list of str
+        The column names of X.
+    description : str
+        Source, columns, licence and citation.
+    train : ndarray of bool of shape (n,) or None
+        The published training rows, or None where there is no such split.
     """
 
     name: str
@@ -50,11 +60,15 @@ class Dataset:
 
 
 def load_hitters() -> Dataset:
-    """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics. X
-    (263, 19), y (263,) `Salary`.
+    """Salaries of 263 baseball players, in thousands of dollars, and 19 columns of statistics.
 
     The 59 players without a salary are left out. The two-level factors are coded 0/1 and named by
     the level that is 1: `League_N`, `Division_W`, `NewLeague_N`.
+
+    Returns
+    -------
+    Dataset
+        X (263, 19), and y (263,) `Salary`.
 
     Examples
     --------
@@ -74,20 +88,27 @@ def load_hitters() -> Dataset:
 
 
 def load_wdbc() -> Dataset:
-    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei. X (569, 30), y
-    (569,) `benign`, 1 or 0 (malignant).
+    """Breast tumours, benign or malignant, and 30 measurements of cell nuclei.
+
+    Returns
+    -------
+    Dataset
+        X (569, 30), and y (569,) `benign`, 1 or 0 (malignant).
     """
     return _dataset("wdbc", _table("wdbc.csv").rename(columns={"y": "benign"}), "benign")
 
 
 def load_srbct() -> Dataset:
-    """Four kinds of small round blue cell tumours and the expression of 2308 genes. X (83, 2308), y
-    (83,) `tumour`.
+    """Four kinds of small round blue cell tumours and the expression of 2308 genes.
 
-    y is "BL" (Burkitt lymphoma), "EWS" (Ewing sarcoma), "NB" (neuroblastoma) or "RMS"
-    (rhabdomyosarcoma). X holds natural logarithms of relative expression; a column is named by
-    clone number and gene title, a repeated name gets ".1", ".2", ... The first 63 rows are the
-    published training sample (`train`), the last 20 the test sample.
+    The first 63 rows are the published training sample (`train`), the last 20 the test sample.
+
+    Returns
+    -------
+    Dataset
+        X (83, 2308) holds natural logarithms of relative expression; a column is named by clone
+        number and gene title, a repeated name gets ".1", ".2", ... y (83,) `tumour` is "BL"
+        (Burkitt lymphoma), "EWS" (Ewing sarcoma), "NB" (neuroblastoma) or "RMS" (rhabdomyosarcoma).
     """
     with _find("srbct.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
         X = np.concatenate([stored["X_train"], stored["X_test"]])
@@ -101,27 +122,42 @@ def load_srbct() -> Dataset:
 
 
 def load_growth() -> Dataset:
-    """Economic growth of 72 countries, 1960 to 1992, and 41 candidate causes. X (72, 41), y (72,)
-    `y`, average growth per year.
+    """Economic growth of 72 countries, 1960 to 1992, and 41 candidate causes.
+
+    Returns
+    -------
+    Dataset
+        X (72, 41), and y (72,) `y`, average growth per year.
     """
     return _dataset("growth_fls", _table("growth_fls.csv"), "y")
 
 
 def load_sonar() -> Dataset:
-    """Sonar returns from a metal cylinder or from rocks, energy in 60 frequency bands. X (208, 60),
-    y (208,) `Class`, "M" or "R".
+    """Sonar returns from a metal cylinder or from rocks, energy in 60 frequency bands.
+
+    Returns
+    -------
+    Dataset
+        X (208, 60), and y (208,) `Class`, "M" or "R".
     """
     return _dataset("sonar", _table("sonar.csv"), "Class")
 
 
 def load_diabetes(expansion: bool = False) -> Dataset:
-    """Progression of diabetes in 442 patients one year after baseline. X (442, 10), or (442, 64)
-    with expansion=True; y (442,) `y`.
+    """Progression of diabetes in 442 patients one year after baseline.
 
-    expansion: False gives the ten columns as measured. True gives the quadratic design of Efron,
-        Hastie, Johnstone and Tibshirani (2004): each column is centred and scaled to length 1; then
-        come 9 squares (`bmi^2`; none for `sex`, which has two values) and 45 products (`age:bmi`),
+    Parameters
+    ----------
+    expansion : bool, default False
+        False gives the ten columns as measured. True gives the quadratic design of Efron, Hastie,
+        Johnstone and Tibshirani (2004): each column is centred and scaled to length 1; then come 9
+        squares (`bmi^2`; none for `sex`, which has two values) and 45 products (`age:bmi`),
         themselves centred and scaled to length 1.
+
+    Returns
+    -------
+    Dataset
+        X (442, 10), or (442, 64) with expansion=True, and y (442,) `y`.
 
     Examples
     --------

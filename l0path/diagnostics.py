@@ -32,25 +32,42 @@ TYPES = {"k": np.int64, "true_positives": np.int64, "false_positives": np.int64,
 def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.DataFrame:
     """Agreement of each model with the true support and coefficients, one row per model.
 
-    path_or_coefficients: a fitted path (rows are those of `path.table`, with its labels and its k),
-        or coefficients in the user's units, without the intercept: (p, m) array or DataFrame, a
-        column per model (rows are 0..m-1 or the column labels), or (p,).
-    truth, told apart by its type:
-        a simulation (anything with `.beta` (p,)), or p floats: the true coefficients;
-        integers: the column indices of the true support, each once;        p booleans: which columns are true.
-        Integers are always indices: write coefficients as floats.
+    Parameters
+    ----------
+    path_or_coefficients : Path, array-like of shape (p, m) or (p,), or DataFrame
+        A fitted path (rows are those of `path.table`, with its labels and its k), or coefficients
+        in units of y and X, without the intercept, one column per model (rows are 0..m-1 or the
+        column labels).
+    truth : Simulation, array-like of float, int or bool
+        Anything with `.beta` of shape (p,), or p floats: the true coefficients. Integers: the
+        column indices of the true support, each once. p booleans: which columns are true. Integers
+        are always indices, so write coefficients as floats.
 
-    Returns a DataFrame. With S the columns whose fitted coefficient is not 0 and T the true ones:
+    Returns
+    -------
+    DataFrame
+        With S the columns whose fitted coefficient is not 0 and T the true ones, the columns of the
+        table in the Notes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If lengths or types do not fit, or a coefficient is NaN.
+
+    Notes
+    -----
         k                  the model size: path.table's k, else |S|
-        true_positives     |S and T|                     false_positives   |S not T|
-        precision          |S and T| / |S|               recall            |S and T| / |T|
-        f1                 2 |S and T| / (|S| + |T|)     exact             S = T
+        true_positives     |S and T|
+        false_positives    |S not T|
+        precision          |S and T| / |S|
+        recall             |S and T| / |T|
+        f1                 2 |S and T| / (|S| + |T|)
+        exact              S = T
         estimation_error   ||b - beta||_2 / ||beta||_2, NaN when only the support is known
+
     A share of nothing is 1: the empty model has precision 1 (it claims nothing false), an empty
     truth has recall 1, and f1 is 1 when both are empty. With beta = 0 the estimation error is 0 for
     b = 0 and inf otherwise.
-
-    Raises TypeError or ValueError when lengths or types do not fit, or a coefficient is NaN.
 
     Examples
     --------

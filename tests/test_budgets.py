@@ -16,13 +16,13 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 83,
+    "lines over 100 columns": 75,
     "functions over 60 lines": 35,
-    "files over 450 lines": 21,
+    "files over 450 lines": 18,
     "kernels over 8 positional arguments": 43,
     "functions over 6 positional arguments": 37,
     "files in the fullest folder": 12,
-    "modules at the top": 10,
+    "modules at the top": 9,
     "calls of hasattr": 47,
     "attributes set from outside": 9,
     "states as string literals": 22,

@@ -61,12 +61,19 @@ VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
 def as_design(
     X: Matrix, feature_names: Sequence[str] | None = None
 ) -> tuple[Design, Sequence[str], pd.Index | None, list[str]]:
-    """(design, names, index, notes) of X (n, p): an array, DataFrame, sparse matrix, nested lists
-    or a design.
+    """The design of X, with its names and index.
 
-    names: p strings, of the DataFrame or design, else feature_names, else x0, x1, ...
-    index: X's index if it is a DataFrame, else None; notes: what the user should be told. X is not
-        copied where it can be read in place.
+    Parameters
+    ----------
+    X : array-like of shape (n, p), DataFrame, sparse matrix or design
+        It is not copied where it can be read in place.
+    feature_names : sequence of str, optional
+        Names of the columns of an array or sparse X. None means x0, x1, ...
+
+    Returns
+    -------
+    (design, names, index, notes)
+        The design, p names, the index of a DataFrame (else None), and what the user should be told.
     """
     check_table(X)
     notes, index = [], None
@@ -114,43 +121,51 @@ def polynomial(
     parents: Columns | None = None,
     min_rows: int = 1,
 ) -> Polynomial:
-    """Degree-2 features of X as a design for `fit`, `cv_fit` and `Path` methods: the p columns x_j,
-    then the products (x_j - c_j)(x_k - c_k), j <= k, ordered by j, then k. They are never stored.
+    """Degree-2 features of X as a design for `fit`, `cv_fit` and `Path` methods, never stored.
+
+    The features are the p columns x_j, then the products (x_j - c_j)(x_k - c_k), j <= k, ordered by
+    j, then k.
 
     Parameters
     ----------
-    X : (n, p) array, DataFrame or SciPy sparse matrix of finite numbers. degree : 2, the only one.
-    interaction_only : True leaves out squares. The square of a column with at most two different
-        values is always left out: it is a combination of the column and the intercept.
-    center : c_j is the mean of column j over all rows of X, unweighted, and stays the same in folds
-        and in predictions (True), or 0 (False). Centring makes products less collinear with their
-        parents; models that hold both parents and an intercept span the same either way. x_j itself
-        is in the user's units.
-    heredity : None, or which products `parents` allow: "strong" those with both factors among them,
-        "weak" with at least one. It is a rule on the candidates, not a constraint of the search.
-        With `always_include=parents` in the fit as well, every model has the parents, so it keeps
-        the rule; without, a product may enter before its parents. Columns that the same y chose
-        make a cross-validation of the second fit optimistic; choose them on other rows for an
-        honest score.
-    names : p strings, for an array or sparse X (default x0, x1, ...); a DataFrame brings its own.
-        Products are called "age:bmi", squares "age^2".
-    parents : names, indices or mask of columns of X; needed with heredity, refused without. Usually
-        `l0path.fit(X, y).select("bic").support`.
-    min_rows : sparse X only: products of columns that are both nonzero in at least so many rows.
-        Where they never are, the product is zero or, centred, a combination of the two columns.
+    X : array-like of shape (n, p), DataFrame or sparse matrix
+        Finite numbers.
+    degree : int, default 2
+        2 is the only one.
+    interaction_only : bool, default False
+        Whether to leave out squares. The square of a column with at most two different values is
+        always left out: it is a combination of the column and the intercept.
+    center : bool, default True
+        Whether c_j is the mean of column j over all rows of X, unweighted, which stays the same in
+        folds and in predictions, or 0. Centring makes products less collinear with their parents;
+        models that hold both parents and an intercept span the same either way. x_j itself is in
+        the units of X.
+    heredity : str, optional
+        Which products `parents` allow: "strong" those with both factors among them, "weak" those
+        with at least one. None allows all. It is a rule on the candidates, not a constraint of the
+        search: give the fit `always_include=parents` too, so that every model keeps the rule.
+    names : sequence of str, optional
+        Names of the p columns of an array or sparse X; a DataFrame brings its own. None means x0,
+        x1, ... Products are called "age:bmi", squares "age^2".
+    parents : names, indices or mask, optional
+        Columns of X; needed with heredity, refused without. Usually `l0path.fit(X,
+        y).model("bic").support`.
+    min_rows : int, default 1
+        For sparse X only: products of columns that are both nonzero in at least so many rows. Where
+        they never are, the product is zero or, centred, a combination of the two columns.
 
     Returns
     -------
-    Polynomial, a design with `n`, `p` features and `names`. `path.predict` takes new rows of X's
-    own columns (by name for DataFrames). A product X'R costs n p^2 multiplications for each column
-    of R (sparse: half the sum over rows of squared numbers of nonzeros); vectors of the number of
-    features, 8 bytes each, are kept (about 25), Gram rows up to 2 GB.
+    Polynomial
+        A design with `n`, `p` features and `names`. `path.predict` takes new rows of X's own
+        columns (by name for DataFrames).
 
     Raises
     ------
-    ValueError, TypeError: an argument that is not one of those above, NaN or infinity in X, a
-        design that is read from disk, more than 2e8 features, or
-    with center=True a sparse column more than 100 standard deviations from 0.
+    ValueError, TypeError
+        If an argument is not one of those above, X holds NaN or infinity, is a design that is read
+        from disk, or makes more than 2e8 features, or with center=True a sparse column is more than
+        100 standard deviations from 0.
 
     Examples
     --------
@@ -201,52 +216,50 @@ def polynomial(
 
 
 def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = None) -> Additive:
-    """Piecewise-linear functions of each column of X as a design for `fit`, `cv_fit` and `Path`
-    methods: additive models f_1(x_1) + f_2(x_2) + ...; columns are chosen by
-    `groups=design.groups`.
+    """Piecewise-linear functions of each column of X as a design, for additive models.
 
-    Column j has knots t_0 < ... < t_m; its feature l is 0 at x = 0, rises by sqrt(h_l) over h_l =
-    t_l - t_{l-1}, and is constant elsewhere. Features are never stored; a product X'R costs one
-    pass over X for each column of R, whatever the number of bins. Two things follow from the steps:
-
-        sum_l phi_l(x) phi_l(z) = min(x, z) for knots x, z >= 0 = t_0: the histogram intersection
-        kernel (in general min(|x - a|, |z - a|) on one side of a = clip(0, t_0, t_m), and 0 across)
-        sum_l b_l^2 = integral of f_j'(t)^2 dt for f_j = sum_l b_l phi_l: with `standardize=False`
-        the ridge lambda2 is the roughness penalty of a linear smoothing spline
+    The model is f_1(x_1) + f_2(x_2) + ...; columns are chosen by `groups=design.groups`. Features
+    are never stored.
 
     Parameters
     ----------
-    X : (n, p) array, DataFrame or SciPy sparse matrix of finite numbers; a sparse one is not
-        filled.
-    bins : steps of a column at most: knots at bins + 1 quantiles of its distinct values (0 among
-        them, where it lies inside), at all values where there are no more. Between knots the kernel
-        is off by h_l / 4 at most. None: knots at all values, at most 65537. The kernel is then
-        exact on the rows of X, and so are the scores r'K_j r by which
-        algorithm="feature_generating" chooses columns; fits have up to n - 1 coefficients a column,
-        so this takes lambda2 > 0 and few rows.
-    names : p strings, for an array or sparse X (default x0, x1, ...); a DataFrame brings its own.
-        Features are called "age[1]", "age[2]", ... by ascending steps.
+    X : array-like of shape (n, p), DataFrame or sparse matrix
+        Finite numbers. A sparse X is not filled.
+    bins : int or None, default 16
+        The largest number of steps of a column: knots at bins + 1 quantiles of its distinct values
+        (0 among them, where it lies inside), at all values where there are no more. None: knots at
+        all values, at most 65537, which takes lambda2 > 0 and few rows.
+    names : sequence of str, optional
+        Names of the p columns of an array or sparse X; a DataFrame brings its own. None means x0,
+        x1, ... Features are called "age[1]", "age[2]", ... by ascending steps.
 
     Returns
     -------
-    Additive, a design with `n`, `p` features, `names`, `names.low` and `names.high` (p,), the knots
-    on both sides of each step, and `groups`, {column: its features}; constant columns have none.
-    Knots are those of all rows given here and stay the same in folds and in predictions.
-    `path.predict` takes new rows of X's own columns; a function stays constant beyond the knots.
+    Additive
+        A design with `n`, `p` features, `names`, `names.low` and `names.high` (p,), the knots on
+        both sides of each step, and `groups`, {column: its features}; constant columns have none.
+        Knots are those of all rows given here, in folds and predictions too. `path.predict` takes
+        new rows of X's own columns; a function stays constant beyond the knots.
 
     Raises
     ------
-    ValueError, TypeError: bins that are no whole number >= 1, NaN or infinity in X, only constant
-        columns, a design that is read from disk, more than 2e8 features.
+    ValueError, TypeError
+        If bins is no whole number >= 1, or X holds NaN or infinity, has only constant columns, is a
+        design that is read from disk, or makes more than 2e8 features.
 
     Notes
     -----
-    Source: Maji, Berg & Malik (IEEE TPAMI 35, 2013); kernels as groups of features: Tan, Tsang &
-        Wang (JMLR 15, 2014). The chi-squared kernel has smooth features, which scikit-learn makes
-        (Vedaldi &
-    Zisserman, IEEE TPAMI 34, 2012):
-    `sklearn.kernel_approximation.AdditiveChi2Sampler(sample_steps=s).fit_transform(X)`, whose
-    groups are `numpy.tile(numpy.arange(p), 2 * s - 1)`.
+    Column j has knots t_0 < ... < t_m. Its feature l is 0 at x = 0, rises by sqrt(h_l) over h_l =
+    t_l - t_{l-1}, and is constant elsewhere. Two things follow:
+
+    - sum_l phi_l(x) phi_l(z) = min(|x - a|, |z - a|) for knots x, z on one side of a = clip(0, t_0,
+      t_m), and 0 across: the histogram intersection kernel. Between knots it is off by h_l / 4 at
+      most. With bins=None it is exact on the rows of X.
+    - sum_l b_l^2 is the integral of f_j'(t)^2 dt: with standardize=False the ridge lambda2 is the
+      roughness penalty of a linear smoothing spline.
+
+    Sources: Maji, Berg & Malik, IEEE TPAMI 35, 2013; kernels as groups of features: Tan, Tsang &
+    Wang, JMLR 15, 2014.
 
     Examples
     --------
@@ -272,7 +285,20 @@ def additive(X: Matrix, bins: int | None = 16, names: Sequence[str] | None = Non
 
 
 def derived(base: Dense | Csc, names: Derived) -> Additive | Polynomial:
-    """The design of the features that `names` describe over a base design."""
+    """The design of the features that `names` describe over a base design.
+
+    Parameters
+    ----------
+    base : Dense or Csc
+        The design of X.
+    names : Derived
+        The features.
+
+    Returns
+    -------
+    Additive or Polynomial
+        The design of the features.
+    """
     return (Additive if isinstance(names, Levels) else Polynomial)(base, names)
 
 
@@ -397,8 +423,19 @@ def _is_real(dtype):
 
 
 def check_finite(design: Design, names: Sequence[str]) -> None:
-    """Raise ValueError where a design holds NaN or infinity, naming up to five columns (by names, p
-    strings) and how many entries each has.
+    """Refuse a design that holds NaN or infinity.
+
+    Parameters
+    ----------
+    design : design
+        The columns.
+    names : sequence of str
+        Their names.
+
+    Raises
+    ------
+    ValueError
+        If there are any; up to five columns are named, with the number of entries in each.
     """
     count = design.nonfinite()
     bad = np.flatnonzero(count)

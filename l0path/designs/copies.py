@@ -83,17 +83,39 @@ def without_copies(data, problem, ridge):
 
 
 def directions(n: int) -> np.ndarray:
-    """Two random directions (n, 2) along which equal columns look alike; always the same ones."""
+    """Two random directions along which equal columns look alike; always the same ones.
+
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+
+    Returns
+    -------
+    ndarray of shape (n, 2)
+        The directions.
+    """
     return np.random.default_rng(SEED).standard_normal((n, 2))
 
 
 def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[int, int]]:
-    """Pairs (j, first), j > first, sorted: column j equals column `first` entry by entry. Constant
-    columns are left out.
+    """Pairs of columns that are equal entry by entry; constant columns are left out.
 
-    Columns that may be equal have the same second moment (p,), where it is known, and look the same
+    Columns that may be equal have the same second moment, where it is known, and look the same
     along two random directions; these are compared exactly (by a 128-bit digest). Pass the unscaled
     design.
+
+    Parameters
+    ----------
+    design : design
+        The columns.
+    second : ndarray of shape (p,), optional
+        Their second moments. None if they are not known.
+
+    Returns
+    -------
+    list of (int, int)
+        Sorted pairs (j, first), j > first: column j equals column `first`.
     """
     J = np.arange(design.p) if second is None else _close(second)
     if J.size > 64:

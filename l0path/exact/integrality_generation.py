@@ -39,14 +39,24 @@ WHOLE = 1e-6  # how far from 0 and 1 a z of HiGHS or SCIP counts as fractional
 
 @dataclass(frozen=True, kw_only=True)
 class IntegralityGeneration:
-    """Settings of an exact search by integrality generation.
+    """Settings of an exact search by integrality generation, for `Path.certify`.
 
-    solver of the programs: "tree" (our own, any smooth loss and the hinge), "highs" (hinge, lambda2
-    = 0, a finite box) or "scip" (hinge or squared hinge; extra l0path[mip]); on 60 rows and 40
-    columns with a ridge the own tree took 1 to 2 seconds, SCIP more than 20; without a ridge
-    relaxations are weak, and HiGHS leaves the smaller gaps. gap, relative, at which it ends; enter:
-    columns that enter I in a round at most; node_limit: nodes of the own tree at most, None for no
-    limit.
+    Parameters
+    ----------
+    solver : str, default "tree"
+        The solver of the programs: "tree" (our own, any smooth loss and the hinge), "highs" (hinge,
+        lambda2 = 0, a finite box) or "scip" (hinge or squared hinge; extra l0path[mip]).
+    gap : float, default 1e-4
+        The relative gap at which it ends.
+    enter : int, default 10
+        The largest number of columns that enter the integral set in a round.
+    node_limit : int, optional
+        The largest number of nodes of the own tree. None means no limit.
+
+    Notes
+    -----
+    On 60 rows and 40 columns with a ridge the own tree took 1 to 2 seconds, SCIP more than 20.
+    Without a ridge relaxations are weak, and HiGHS leaves the smaller gaps.
     """
 
     solver: str = "tree"

@@ -44,8 +44,14 @@ ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is
 
 @dataclass(frozen=True, kw_only=True)
 class BranchAndBound:
-    """Settings of algorithm="exact": gap, relative, at which a search ends; node_limit: nodes
-    solved for a size or lambda0 at most, None for no limit.
+    """Settings of algorithm="exact": branch and bound for every model of the path.
+
+    Parameters
+    ----------
+    gap : float, default 1e-6
+        The relative gap at which a search ends.
+    node_limit : int, optional
+        The largest number of nodes solved for a size or lambda0. None means no limit.
 
     Examples
     --------

@@ -21,17 +21,29 @@ from ..problem.losses import Squared
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSearch:
-    """Coordinate descent plus swaps. refit: the other coefficients are re-optimised in each swap
-    (False: frozen, as CDPSI); swap_size: 1, or 2 for exchanges of two (the cheapest pairs), or m >
-    2 for exact exchanges of up to m columns among the 50 most promising (`exact_swaps`; they need
-    lambda2 > 0, or a squared loss); n_best: pairs refuted by a refit where the table only ranks
-    (None: 20, and up to 500 where refits cost next to nothing).
+    """Settings of algorithm="swap" and "CDPSI": coordinate descent plus swaps.
 
-    effort: "fast" one forward and one backward sweep over the sizes; "default" until nothing
-        improves, with an overshoot beyond max_k and back, and for the squared loss a few kicks
-        (drop some, add
-    the best, polish); "high" adds many kicks and double swaps, up to 50 times the work.
-    tol: moves that lower F by less than tol / 100, relative, are not taken.
+    Parameters
+    ----------
+    effort : str, default "default"
+        "fast": one forward and one backward sweep over the sizes. "default": until nothing
+        improves, with an overshoot beyond max_k and back, and for the squared loss a few
+        perturbations (drop some columns, add the best, search again). "high": many perturbations
+        and double swaps, up to 50 times the work.
+    refit : bool, default True
+        Whether the other coefficients are fitted again in each swap. False leaves them as they are,
+        as CDPSI does.
+    swap_size : int, default 1
+        1; 2 for exchanges of two (the cheapest pairs); or m > 2 for exact exchanges of up to m
+        columns among the 50 most promising (`exact_swaps`), which need lambda2 > 0 or a squared
+        loss.
+    n_best : int, optional
+        Pairs refuted by a refit where the table of exchanges only ranks. None means 20, and up to
+        500 where refits cost next to nothing.
+    max_swaps : int, default 100
+        The largest number of swaps of one search.
+    tol : float, default 1e-8
+        Exchanges that lower the objective by less than tol / 100, relative, are not taken.
 
     Examples
     --------

@@ -35,8 +35,18 @@ FLAT = 1e-10  # relative change of P below which a swap is no improvement
 
 @dataclass(frozen=True, kw_only=True)
 class CoordinateDescent:
-    """tol: a sweep whose largest step is below it has settled; screen_size: most columns that seed
-    the working set; n_stable: sweeps without a change of the support before it is refitted.
+    """Settings of algorithm="cd": coordinate descent for every lambda0.
+
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        A sweep whose largest step is below it has settled.
+    max_sweeps : int, default 1000
+        The largest number of sweeps of one solve.
+    screen_size : int, default 1000
+        The largest number of columns that seed the working set.
+    n_stable : int, default 2
+        Sweeps without a change of the support before it is refitted.
     """
 
     tol: float = 1e-8

@@ -33,14 +33,25 @@ CLOSED = 3e-9
 
 @dataclass(frozen=True, kw_only=True)
 class DualIHT:
-    """Dual iterative hard thresholding, for lambda2 > 0 and losses of bounded curvature.
+    """Settings of dual iterative hard thresholding, for lambda2 > 0 and losses of bounded
+    curvature.
 
-    blocks: row blocks of the stochastic version (1: all rows at once, "dual_iht"); paper_defaults:
-        the steps 1 / (gamma t) of the theorem, blocks drawn with replacement; else safe steps and
-    a fresh order of the blocks every epoch. tol: relative gap, or progress of the bound over the
-    later half of the steps (at least 50), below which the ascent ends.
-    max_iter: steps (stochastic: epochs) per size (None: 500, or 100 epochs); polish: swaps with
-        refit (local search) at every size, checked over all columns; seed: draws the blocks.
+    Parameters
+    ----------
+    blocks : int, default 1
+        Row blocks of the stochastic version. 1 takes all rows at once, which is "dual_iht".
+    paper_defaults : bool, default False
+        Whether to take the steps 1 / (gamma t) of the theorem, and blocks drawn with replacement,
+        instead of safe steps and a fresh order of the blocks every epoch.
+    tol : float, default 1e-4
+        The relative gap, or progress of the bound over the later half of the steps (at least 50),
+        below which the ascent ends.
+    max_iter : int, optional
+        Steps (stochastic: epochs) per size. None means 500, or 100 epochs.
+    polish : bool, default False
+        Whether swaps with refit (local search) follow at every size, checked over all columns.
+    seed : int, default 0
+        The seed that draws the blocks.
     """
 
     blocks: int = 1

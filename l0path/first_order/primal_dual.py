@@ -33,14 +33,27 @@ from .operators import working_columns
 
 @dataclass(frozen=True, kw_only=True)
 class PrimalDual:
-    """Primal-dual solver for one lambda0, for lambda2 > 0 and losses of bounded curvature.
+    """Settings of the primal-dual solver for one lambda0, for lambda2 > 0 and bounded curvature.
 
-    primal_step: coordinate descent from b(a) (False: dual ascent alone, for comparison); include:
-        columns that join at a time, in units of log p; tol: relative gap, or progress of the
-    bound over the later half of the steps (at least 50), below which an ascent ends; step: constant
-    step of the ascent (None: safe steps); paper_defaults: Algorithm 1 as printed, steps 1 / (mu t),
-    and columns join until rule (16) excludes the others; max_iter: steps per ascent; max_rounds:
-    reads of all columns.
+    Parameters
+    ----------
+    primal_step : bool, default True
+        Whether coordinate descent starts from the dual point. False is dual ascent alone, for
+        comparison.
+    paper_defaults : bool, default False
+        Whether to take Algorithm 1 as printed: steps 1 / (mu t), and columns join until rule (16)
+        excludes the others.
+    step : float, optional
+        A constant step of the ascent. None takes safe steps.
+    include : float, default 4.0
+        Columns that join at a time, in units of log p.
+    tol : float, default 1e-4
+        The relative gap, or progress of the bound over the later half of the steps (at least 50),
+        below which an ascent ends.
+    max_iter : int, default 300
+        The largest number of steps of one ascent.
+    max_rounds : int, default 50
+        The largest number of reads of all columns.
     """
 
     primal_step: bool = True

@@ -36,19 +36,31 @@ HALVINGS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectedGradient:
-    """Projected gradient for k-sparse problems.
+    """Settings of the projected gradient algorithms, which solve every size.
 
-    variant: "pg"; "apg" extrapolates along moves that keep the support; "pg+", "apg+" solve on a
-        support that has rested; "pg_ll" Nesterov's points, made monotone; "htp" refits after every
-        map.
-    paper_defaults: constants, step and Newton steps of the papers, on all p columns, from zero; a
-        later size starts from the one before. Else scale-free rules on the working columns, from a
-    refitted start to a refitted fixed point. step: "fixed" 0.99 / L, "backtracking" from the
-    Barzilai-Borwein length, "normalised" ||g_J||^2 / g_J'Hg_J, backtracked; None: "fixed" with
-    paper_defaults, else "backtracking". identify: maps without a change of support before it is
-    solved on (None: 2; 5 with paper_defaults). tol: residual (24) at which the maps have settled.
-    max_iter: maps per size (None: 1000; 10 000 with paper_defaults). polish: swaps with refit
-        (local search) at every size, checked over all columns, followed by a map.
+    Parameters
+    ----------
+    variant : str, default "pg"
+        "pg"; "apg" extrapolates along moves that keep the support; "pg+" and "apg+" solve on a
+        support that has rested; "pg_ll" takes Nesterov's points, made monotone; "htp" refits after
+        every map.
+    paper_defaults : bool, default False
+        Whether to take constants, step and Newton steps of the papers, on all p columns, from zero,
+        where a later size starts from the one before. Else scale-free rules on the working columns,
+        from a refitted start to a refitted fixed point.
+    step : str, optional
+        "fixed" 0.99 / L; "backtracking" from the Barzilai-Borwein length; "normalised" ||g_J||^2 /
+        g_J'Hg_J, backtracked. None means "fixed" with paper_defaults, else "backtracking".
+    identify : int, optional
+        Maps without a change of support before it is solved on. None means 2, and 5 with
+        paper_defaults.
+    tol : float, default 1e-6
+        The residual (24) at which the maps have settled.
+    max_iter : int, optional
+        Maps per size. None means 1000, and 10 000 with paper_defaults.
+    polish : bool, default False
+        Whether swaps with refit (local search) follow at every size, checked over all columns, and
+        then a map.
     """
 
     variant: str = "pg"

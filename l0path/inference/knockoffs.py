@@ -35,16 +35,33 @@ LARGEST = (
 class KnockoffFilter:
     """What `knockoff_filter` returns.
 
-    selected : names of the columns with statistic >= threshold, the largest first; empty if the
-        threshold is infinite.    statistic : Series over all columns, W_j; 0 for columns that do
-        not compete.
-    threshold : the least t > 0 at which the estimated false discovery rate is at most `fdr`; inf if
-        there is none.    fdr, plus : as given.    kind : "fixed" or "model".
-    s : Series over all columns, how far the knockoffs are from their columns, in units of their
-        variance (0: does not compete).    knockoffs : (n, p) array, X~ (a column that does not
-        compete is its own).
-    path : the `Path` over the columns and their knockoffs ("~name").    random_state : the seed in
-        use.    status : "complete" or what stopped the path.
+    Attributes
+    ----------
+    selected : list of str
+        Names of the columns with statistic >= threshold, the largest first; empty if the threshold
+        is infinite.
+    statistic : Series
+        W_j over all columns; 0 for columns that do not compete.
+    threshold : float
+        The least t > 0 at which the estimated false discovery rate is at most `fdr`; inf if there
+        is none.
+    fdr : float
+        The level.
+    plus : bool
+        Whether the bound is that of the knockoff+ filter.
+    kind : str
+        "fixed" or "model".
+    s : Series
+        How far the knockoffs are from their columns, over all columns, in units of their variance;
+        0 for columns that do not compete.
+    knockoffs : ndarray of shape (n, p)
+        The knockoffs. A column that does not compete is its own.
+    path : Path
+        The path over the columns and their knockoffs ("~name").
+    random_state : int or None
+        The seed in use.
+    status : str
+        "complete" or what stopped the path.
     """
 
     def __init__(
@@ -97,64 +114,93 @@ def knockoff_filter(
     n_jobs: int | None = None,
     **fit: Any,
 ) -> KnockoffFilter:
-    """Columns chosen with a bound on the false discovery rate: each competes on the path with a
-    knockoff, an imitation made without y that is correlated with the other columns as the original
-    is.
+    """Columns chosen with a bound on the false discovery rate, by competition with knockoffs.
 
-    A path over the columns and their knockoffs gives each of the 2p an importance Z >= 0, and W_j =
-    max(Z_j, Z~_j) sign(Z_j - Z~_j). A column without effect is as likely to lose as to win, so the
-    losers at least as far out as t tell how many of the winners there are false:
+    Each column competes on the path with its knockoff, an imitation made without y that is
+    correlated with the other columns as the original is. A path over the columns and their
+    knockoffs gives each of the 2p an importance Z >= 0, and W_j = max(Z_j, Z~_j) sign(Z_j - Z~_j).
+    A column without effect is as likely to lose as to win, so the losers at least as far out as t
+    tell how many of the winners there are false.
 
-        T = min t > 0 in |W| with  (plus + #{W_j <= -t}) / max(1, #{W_j >= t}) <= fdr,     selected = {j : W_j >= T},  empty if there is no such t
+    Parameters
+    ----------
+    X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
+        As in `l0path.fit`. X is used as a dense array with twice the columns, at most 2^28 entries.
+        A formula with a term of several columns takes groups=False.
+    y : array-like of shape (n,), DataFrame or None
+        The response, as in `l0path.fit`.
+    fdr : float, default 0.1
+        The level, in (0, 1).
+    kind : str, default "auto"
+        "fixed", "model", or "auto", which takes "fixed" where it is valid (squared loss, enough
+        rows), else "model".
+    plus : bool, default True
+        Whether to bound the false discovery rate itself (the knockoff+ filter) or a modified one,
+        see Notes.
+    statistic : str, default "coefficient"
+        "coefficient": Z_j is the sum of |b_j| over the models of the path, standardised. "entry":
+        Z_j = max_k + 1 - k_j, with k_j the smallest size whose model holds column j (0 if none
+        does), so that W_j is large for columns that enter early and before their knockoffs. Both
+        are valid; the first had more power in simulations (`tests/benchmarks/inference.py`).
+    s : str or array-like of shape (p,), default "mvr"
+        How far knockoffs keep from their columns: "mvr", "sdp" or "equi"
+        (`l0path.inference.gaussian_knockoffs`), or numbers in units of each column's variance.
+        Farther is more power, as long as 2 Sigma - diag(s) stays positive semidefinite.
+    covariance : array-like of shape (p, p), optional
+        The covariance of the rows of X for kind="model", in the order of the columns. None means
+        Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to unit
+        variance.
+    random_state : int, Generator or None
+        The seed that draws the knockoffs, and which of each pair stands where the original does, so
+        that no order of columns can favour either. None draws a seed, kept in the result.
+    n_jobs : int, optional
+        The number of threads, as in `l0path.fit`. None takes all.
+    **fit : Any
+        Arguments of `l0path.fit`, but for groups and costs. Columns of always_include stay in all
+        models without a knockoff of their own; excluded, constant and repeated ones do not compete.
+        max_k is the largest size of the path over 2p columns, with the default of `fit`.
 
-    (Barber & Candes, Annals of Statistics 43, 2015, equations (1.8) and (1.9); for rows drawn at
-    random Candes, Fan, Janson & Lv, JRSS B 80, 2018.)
+    Returns
+    -------
+    KnockoffFilter
+        The selected columns, the statistics and the threshold.
 
-    What it promises: E[false / max(1, selected)] <= fdr (plus=True, the knockoff+ filter);
-    plus=False bounds E[false / (selected + 1 / fdr)] only. It holds
-      kind="fixed"   for the squared loss with normal errors of equal variance (up to the weights), any X with n >= 2p (+ 1 with an intercept; p columns that compete or are forced), any coefficients;
-      kind="model"   for any loss and any relation of y to X, any n, if the rows of X are independent draws from a normal distribution whose covariance is known. With an estimated
-                     covariance, or columns that are not normal, it is approximate: second-order
-                     knockoffs (Candes et al. 2018, section 3.4.1) match means and covariances only.
-                     Dummies and counts are far from normal.
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not one of the above. The message names the argument, its value and the
+        remedy.
+    KeyboardInterrupt
+        If the path is interrupted: an unfinished path gives no set.
+
+    Notes
+    -----
+    The threshold and the selected set:
+
+        T = min t > 0 in |W| with  (plus + #{W_j <= -t}) / max(1, #{W_j >= t}) <= fdr
+        selected = {j : W_j >= T},  empty if there is no such t
+
+    With plus=True the promise is E[false / max(1, selected)] <= fdr. With plus=False only E[false /
+    (selected + 1 / fdr)] is bounded. It holds
+
+    - with kind="fixed" for the squared loss with normal errors of equal variance (up to the
+      weights), any X with n >= 2p (+ 1 with an intercept; p columns that compete or are forced),
+      and any coefficients;
+    - with kind="model" for any loss and any relation of y to X, and any n, if the rows of X are
+      independent draws from a normal distribution whose covariance is known. With an estimated
+      covariance, or columns that are not normal, it is approximate: second-order knockoffs match
+      means and covariances only. Dummies and counts are far from normal.
+
     A column is false if y does not depend on it given all others. Nothing is said of any one
     column, nor of a model fitted to the selected ones; another seed gives other knockoffs, and
     another set. With plus=True at least 1 / fdr columns must be selected or none is: with few true
     columns use a larger fdr.
 
-    Parameters
+    References
     ----------
-    X, y, **fit : as in `l0path.fit`, but for groups and prices (a formula with a term of several
-        columns takes groups=False). X is used as a dense array with twice the columns, at most 2^28
-        entries. Columns of `always_include` stay in all models without a knockoff of their own;
-        excluded, constant and repeated ones do not compete. max_k : largest size of the path over
-        2p columns, default as in `fit`.
-    fdr : level in (0, 1).    kind : "auto" takes "fixed" where it is valid (squared loss, enough
-        rows), else "model".    plus : True for the bound above.
-    statistic : "coefficient" (default): Z_j = sum of |b_j| over the models of the path,
-        standardised; "entry": Z_j = max_k + 1 - k_j, k_j the smallest size whose model holds column
-        j (0 if none does), so that W_j is large for columns that enter early and before their
-        knockoffs. Both are valid; the first had more power in simulations
-        (`tests/benchmarks/inference.py`).
-    s : "mvr" (default), "sdp" or "equi" (`l0path.inference.gaussian_knockoffs`), or
-        numbers in units of each column's variance: how far knockoffs keep from their columns.
-        Farther is more power, as long as 2 Sigma - diag(s) stays positive semidefinite.
-    covariance : (p, p) covariance of the rows of X for kind="model", in the order of the columns;
-        None: Ledoit-Wolf shrinkage of the rows of positive weight (scikit-learn), columns scaled to
-        unit variance.
-    random_state : seed or Generator: draws the knockoffs, and which of each pair stands where the
-        original does, so that no order of columns can favour either. None draws a seed, kept in the
-        result.
-    n_jobs : threads, as in `fit`.
-
-    Returns
-    -------
-    KnockoffFilter: selected, statistic, threshold, kind, s, knockoffs, path, plot().
-
-    Raises
-    ------
-    ValueError, TypeError naming the argument, its value and the remedy. KeyboardInterrupt if the
-    path is interrupted: an unfinished path gives no set.
+    - Barber & Candes, Annals of Statistics 43, 2015, equations (1.8) and (1.9).
+    - Rows drawn at random: Candes, Fan, Janson & Lv, JRSS B 80, 2018; second-order knockoffs in its
+      section 3.4.1.
 
     Examples
     --------

@@ -57,61 +57,92 @@ def split_inference(
     progress: bool = False,
     **fit: Any,
 ) -> pd.DataFrame:
-    """p-values and intervals that the choice of columns does not spoil: chosen on one part of the
-    rows, tested on the other, combined over many random splits.
+    """p-values and intervals that the choice of columns does not spoil, by splitting the rows.
 
-    In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there (size k, or
-    `rule`), and its columns are refitted without penalty on the other rows (statsmodels, as
-    `Path.refit` does), which give p_j. With 1 for columns that were not chosen, and Q(g) the
-    g-quantile of the B values min(1, |S_b| p_j) divided by g,
-
-        p_value = min(1, (1 - log 0.05) inf of Q(g) over 0.05 <= g < 1)      Meinshausen, Meier & Buhlmann (JASA 104, 2009), equation (2.3): multi-split, adaptive in g
-        p_value = min(1, |S_1| p_j) if n_splits = 1                             Wasserman & Roeder (Annals of Statistics 37, 2009), section 3: single split
-
-    (the g-quantile is the ceil(g B)-th smallest value). ci_low, ci_high hold every b that the same
-    aggregation, without the factor |S_b|, does not reject at 1 - level: intervals by inversion for
-    one column at a time (Dezeure, Buhlmann, Meier & Meinshausen, Statistical Science 30, 2015,
-    section 2.2); they are infinite for columns chosen in few splits, because nothing was estimated.
-
-    What it promises: the chance of *any* p_value <= a among columns without effect is at most a
-    (family-wise error), and an interval covers its coefficient with probability `level`, if the
-    models chosen hold all columns with an effect (screening), the refitted model is right, and
-    held-out tests are valid (exact for normal errors under the squared loss, asymptotic else).
-    Where the choice misses a column with an effect, columns correlated with it are tested for what
-    they stand in for. Choosing on half of the rows costs power, and with n_splits = 1 the result
-    depends on the split. By contrast `path.refit(k=...)` tests on the rows that chose, and is
-    labelled so; refit(X=, y=) on other rows is one split by hand.
+    Columns are chosen on one part of the rows and tested on the other, and many random splits are
+    combined. In split b the path is solved on floor(fraction n) rows, a model S_b is chosen there,
+    and its columns are refitted without penalty on the other rows (statsmodels, as `Path.refit`
+    does), which gives p_j. Columns that were not chosen have p_j = 1.
 
     Parameters
     ----------
-    X, y, **fit : as in `l0path.fit` (loss: squared, logistic, poisson, huber), but for what is
-        about prices. Weights and offset go with the rows; class weights serve the choice only.
-        Columns of always_include are in every model and tested. With `groups=` whole groups are
-        chosen and their columns tested one by one. A held-out part that the chosen columns
-        separate, or that has no degree of freedom left, or no count, says nothing of them.
-    k : size of the model chosen in each split; or rule : a criterion ("bic", "aic", "ebic", ...) or
-        a function of the path of the split that returns a row. Sizes are limited to half of either
-        part.
-    n_splits : number of random splits, default 50; 1 is the single split. fraction : share of the
-        rows that choose, within each class for classes, default 0.5.
-    level : of the intervals, default 0.95, for one column each; they are not simultaneous.
-    random_state : seed or Generator; split b is drawn by the b-th child of numpy's
-        SeedSequence(seed). None draws a seed, kept in `attrs`. n_jobs : processes, one thread each;
-        the result does not depend on it.
-    time_limit : seconds; at the limit, or at Ctrl-C, the splits that finished are combined
-        (`attrs["status"]` says so). progress : bar on stderr.
+    X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
+        As in `l0path.fit`.
+    y : array-like of shape (n,), DataFrame or None
+        The response, as in `l0path.fit`.
+    k : int, optional
+        The size of the model chosen in each split. None lets `rule` choose. Sizes are limited to
+        half of either part.
+    rule : str or callable, default "bic"
+        A criterion ("bic", "aic", "ebic", ...) or a function of the path of the split that returns
+        a row.
+    n_splits : int, default 50
+        The number of random splits; 1 is the single split.
+    fraction : float, default 0.5
+        The share of the rows that choose, within each class for classes.
+    level : float, default 0.95
+        The level of the intervals, for one column each. They are not simultaneous.
+    random_state : int, Generator or None
+        The seed. Split b is drawn by the b-th child of numpy's SeedSequence(seed). None draws a
+        seed, kept in `attrs`.
+    n_jobs : int, optional
+        The number of processes, of one thread each. The result does not depend on it.
+    time_limit : float, optional
+        Seconds. At the limit, or at Ctrl-C, the splits that finished are combined
+        (`attrs["status"]` says so). None means no limit.
+    progress : bool, default False
+        Whether a bar on stderr shows the splits.
+    **fit : Any
+        Arguments of `l0path.fit` (loss: squared, logistic, poisson, huber), but for what is about
+        costs. Weights and offset go with the rows; class weights serve the choice only. Columns of
+        always_include are in every model and tested. With groups= whole groups are chosen and their
+        columns tested one by one. A held-out part that the chosen columns separate, or that has no
+        degree of freedom left, or no count, says nothing of them.
 
     Returns
     -------
-    DataFrame, a row per column of X: selected (share of the splits that chose it), p_value, ci_low,
-    ci_high (in units of y, or of the linear predictor, per unit of the column; [-inf, inf]: nothing
-    known). Its `attrs` hold method, n_splits, level, fraction, random_state, status, mean_size (of
-    the models chosen).
+    DataFrame
+        One row per column of X: selected (share of the splits that chose it), p_value, and ci_low
+        and ci_high (in units of y, or of the linear predictor, per unit of the column; [-inf, inf]:
+        nothing known). Its `attrs` hold method, n_splits, level, fraction, random_state, status and
+        mean_size (of the models chosen).
 
     Raises
     ------
-    ValueError, TypeError naming the argument, its value and the remedy; TimeoutError or
-    KeyboardInterrupt where no split finished.
+    ValueError, TypeError
+        If an argument is not one of the above. The message names the argument, its value and the
+        remedy.
+    TimeoutError, KeyboardInterrupt
+        If no split finished.
+
+    Notes
+    -----
+    With Q(g) the g-quantile of the B values min(1, |S_b| p_j) divided by g (their ceiling(g B)-th
+    smallest value):
+
+        p_value = min(1, (1 - log 0.05) inf of Q(g) over 0.05 <= g < 1)    multi-split, adaptive in
+        g
+        p_value = min(1, |S_1| p_j)                                        n_splits = 1
+
+    ci_low and ci_high hold every b that the same aggregation, without the factor |S_b|, does not
+    reject at 1 - level: intervals by inversion for one column at a time. They are infinite for
+    columns chosen in few splits, because nothing was estimated.
+
+    The chance of any p_value <= a among columns without effect is at most a (family-wise error),
+    and an interval covers its coefficient with probability `level`, if the models chosen hold all
+    columns with an effect (screening), the refitted model is right, and held-out tests are valid
+    (exact for normal errors under the squared loss, asymptotic else). Where the choice misses a
+    column with an effect, columns correlated with it are tested for what they stand in for.
+
+    Choosing on half of the rows costs power, and with n_splits = 1 the result depends on the split.
+    By contrast `path.refit(k=...)` tests on the rows that chose, and is labelled so; refit(X=, y=)
+    on other rows is one split by hand.
+
+    References
+    ----------
+    - Multi-split: Meinshausen, Meier & Buhlmann, JASA 104, 2009, equation (2.3).
+    - Single split: Wasserman & Roeder, Annals of Statistics 37, 2009, section 3.
+    - Intervals: Dezeure, Buhlmann, Meier & Meinshausen, Statistical Science 30, 2015, section 2.2.
 
     Examples
     --------

@@ -25,24 +25,45 @@ PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be draw
 
 
 class StabilitySelection:
-    """What `stability_selection` returns. Rows of `frequency` are columns of X, or groups where the
-    fit had `groups=`.
+    """What `stability_selection` returns. Its rows are columns of X, or groups where the fit had
+    them.
 
-    frequency : Series over all columns: share of the subsamples whose model of size `k` holds the
-        column.    selected : names with frequency >= threshold, the most frequent first.
-    by_size : DataFrame, the same shares for every size 1..max_k (columns), of the columns that were
-        ever chosen (rows).
-    subsets : DataFrame, a row per distinct model of size k, the most frequent first: features
-        (tuple of names), n_features, count, share.
-    expected_false : bound on the expected number of false choices, bounds["worst_case"].    bounds
-        : Series of all bounds (see `stability_selection`); NaN without complementary pairs, and
-        where the path of a subsample ended before size k.
-    k, threshold, fraction, bootstrap : as used.    n_subsamples : subsamples that finished.
-        n_reached : subsamples whose path has a model of size k (in every slice); the others count
-        with their last model.
-        n_chosen : mean number chosen at size k, q of the bounds.    n_competing : p of the bounds.
-    random_state : the seed in use.    status : "complete: ..." or what stopped the run.    supports
-        : one array per subsample, the chosen numbers of columns (or groups) at size k.
+    Attributes
+    ----------
+    frequency : Series
+        The share of the subsamples whose model of size `k` holds the column, over all columns.
+    selected : list of str
+        Names with frequency >= threshold, the most frequent first.
+    by_size : DataFrame
+        The same shares for every size 1..max_k (columns), of the columns that were ever chosen
+        (rows).
+    subsets : DataFrame
+        One row per distinct model of size k, the most frequent first: features (tuple of names),
+        n_features, count, share.
+    bounds : Series
+        All bounds on the expected number of false choices (see `stability_selection`). NaN without
+        complementary pairs, and where the path of a subsample ended before size k.
+    k : int
+        The size of the models compared.
+    threshold, fraction : float
+        The share from which a column is selected, and the share of the rows in each subsample.
+    bootstrap : bool
+        Whether rows were drawn with replacement.
+    n_subsamples : int
+        Subsamples that finished.
+    n_reached : int
+        Subsamples whose path has a model of size k (in every slice). The others count with their
+        last model.
+    n_chosen : float
+        The mean number chosen at size k, q of the bounds.
+    n_competing : int
+        The number p of the bounds.
+    random_state : int or None
+        The seed in use.
+    status : str
+        "complete: ..." or what stopped the run.
+    supports : list of ndarray
+        The chosen numbers of columns (or groups) at size k, one array per subsample.
     """
 
     def __init__(
@@ -106,15 +127,17 @@ class StabilitySelection:
 
     @property
     def expected_false(self) -> float:
-        """Bound on the expected number of false choices (NaN without complementary pairs, and where
-        a path ended before size k).
+        """The bound on the expected number of false choices, bounds["worst_case"].
+
+        NaN without complementary pairs, and where a path ended before size k.
         """
         return float(self.bounds["worst_case"])
 
     @property
     def table(self) -> pd.DataFrame:
-        """DataFrame with a row per column (or group) that a model of size k had, the most frequent
-        first: frequency, count (of subsamples), selected.
+        """A DataFrame with one row per column (or group) that a model of size k had.
+
+        The most frequent come first: frequency, count (of subsamples), selected.
         """
         known = self.frequency[self.frequency > 0].sort_values(ascending=False, kind="stable")
         return pd.DataFrame(
@@ -157,58 +180,87 @@ def stability_selection(
     progress: bool = False,
     **fit: Any,
 ) -> StabilitySelection:
-    """Solve the path on random subsamples of the rows and keep the columns that are chosen in most
-    of them (Meinshausen & Buhlmann, JRSS B 72, 2010; complementary pairs: Shah & Samworth, JRSS B
-    75, 2013).
+    """Solve the path on random subsamples of the rows, and keep the columns chosen in most of them.
 
     Subsamples come in pairs of disjoint sets of floor(fraction n) rows (within each class for
-    classes); every path is solved on its rows alone, scales and default grids included, to the same
+    classes). Every path is solved on its rows alone, scales and default grids included, to the same
     size k.
-
-    What it promises: with p columns that compete, q chosen on average at size k, and threshold tau,
-    the expected number of *false* columns in `selected` is at most
-
-        bounds["worst_case"]    q^2 / ((2 tau - 1) p)                          MB Theorem 1, SS Theorem 1
-        bounds["unimodal"]      smaller, if frequencies are unimodal            SS Theorem 2
-        bounds["r_concave"]     smaller still, if they are r-concave            SS equation (8), r = -1/2 and -1/4
-
-    where a column is false if half of the rows choose it with probability at most q / p. Noise
-    columns are of that kind if they are exchangeable and no likelier to be chosen than if drawn at
-    random (MB); a noise column that stands in for a true one it is correlated with is not, and is
-    no false choice by this definition. It promises nothing about power, gives no p-value, and a
-    frequency is no probability that a column is true. The bounds hold for one k and one threshold
-    fixed beforehand, and for rows drawn independently.
 
     Parameters
     ----------
-    X, y, **fit : as in `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include,
-        algorithm, max_k ...), but for what is about prices (grid, lambda0). Weights and offset go
-        with the rows; rows of weight 0 are not drawn. With `groups=` groups are counted. With
-        several slices (lambda1, lambda2) a column counts as chosen at size k if any slice chooses
-        it. Columns of `always_include` are in every model; they are not counted, and have frequency
-        0.
-    k : size of the models that are compared. None: the largest whose worst-case bound is at most
-        one false choice, floor(sqrt((2 threshold - 1) p)), but no larger than the default max_k of
-        `fit` on so many rows, and at least 1. max_k : largest size of `by_size` (default k).
-    n_subsamples : number of subsamples, even (pairs), default 100. fraction : share of the rows in
-        each, default 0.5; bounds need fraction <= 0.5.
-    threshold : in (0.5, 1], share of subsamples from which a column is selected.
-    bootstrap : True draws floor(fraction n) rows with replacement instead (fraction up to 1): the
-        inclusion frequencies of the bootstrap; no bounds, and they tend to favour larger models.
-    random_state : seed or Generator; subsample pair i is drawn by the i-th child of numpy's
-        SeedSequence(seed). None draws a seed, kept in the result. n_jobs : processes, one thread
-        each (see `cv_fit`); the result does not depend on it. time_limit : seconds; at the limit,
-        or at Ctrl-C, the pairs that finished are returned and `status` says so. progress : bar on
-        stderr.
+    X : array-like of shape (n, p), DataFrame, sparse matrix, design or str
+        As in `l0path.fit`. With groups= groups are counted.
+    y : array-like of shape (n,), DataFrame or None
+        The response, as in `l0path.fit`.
+    k : int, optional
+        The size of the models that are compared. None means the largest whose worst-case bound is
+        at most one false choice, floor(sqrt((2 threshold - 1) p)), but no larger than the default
+        max_k of `fit` on so many rows, and at least 1.
+    n_subsamples : int, default 100
+        The number of subsamples, even (pairs).
+    fraction : float, default 0.5
+        The share of the rows in each subsample. The bounds need at most 0.5.
+    threshold : float, default 0.6
+        The share of subsamples from which a column is selected, in (0.5, 1].
+    bootstrap : bool, default False
+        Whether floor(fraction n) rows are drawn with replacement instead (fraction up to 1). These
+        are the inclusion frequencies of the bootstrap: there are no bounds, and they tend to favour
+        larger models.
+    random_state : int, Generator or None
+        The seed. Subsample pair i is drawn by the i-th child of numpy's SeedSequence(seed). None
+        draws a seed, kept in the result.
+    n_jobs : int, optional
+        The number of processes, of one thread each (see `cv_fit`). The result does not depend on
+        it.
+    time_limit : float, optional
+        Seconds. At the limit, or at Ctrl-C, the pairs that finished are returned, and `status` says
+        so. None means no limit.
+    progress : bool, default False
+        Whether a bar on stderr shows the pairs.
+    **fit : Any
+        Arguments of `l0path.fit` (loss, lambda2, groups, sample_weight, offset, always_include,
+        algorithm ...), but for grid, lambda0 and what else is about costs. max_k is the largest
+        size of `by_size` (default k). Weights and offset go with the rows; rows of weight 0 are not
+        drawn. With several slices (lambda1, lambda2) a column counts as chosen at size k if any
+        slice chooses it. Columns of always_include are in every model; they are not counted, and
+        have frequency 0.
 
     Returns
     -------
-    StabilitySelection: frequency, by_size, subsets, selected, expected_false, bounds, plot().
+    StabilitySelection
+        Frequencies, the selected columns, and the bounds.
 
     Raises
     ------
-    ValueError, TypeError naming the argument, its value and the remedy; TimeoutError or
-    KeyboardInterrupt where not one pair finished.
+    ValueError, TypeError
+        If an argument is not one of the above. The message names the argument, its value and the
+        remedy.
+    TimeoutError, KeyboardInterrupt
+        If not one pair finished.
+
+    Notes
+    -----
+    With p columns that compete, q chosen on average at size k, and threshold tau, the expected
+    number of false columns in `selected` is at most
+
+        bounds["worst_case"]   q^2 / ((2 tau - 1) p)                    MB Theorem 1, SS Theorem 1
+        bounds["unimodal"]     smaller, if frequencies are unimodal     SS Theorem 2
+        bounds["r_concave"]    smaller still, if they are r-concave     SS eq. (8), r = -1/2 and
+        -1/4
+
+    where a column is false if half of the rows choose it with probability at most q / p. Noise
+    columns are of that kind if they are exchangeable and no likelier to be chosen than if drawn at
+    random (MB). A noise column that stands in for a true one it is correlated with is not, and is
+    no false choice by this definition.
+
+    Nothing is promised about power, there is no p-value, and a frequency is no probability that a
+    column is true. The bounds hold for one k and one threshold fixed beforehand, and for rows drawn
+    independently.
+
+    References
+    ----------
+    - MB: Meinshausen & Buhlmann, JRSS B 72, 2010.
+    - SS, complementary pairs: Shah & Samworth, JRSS B 75, 2013.
 
     Examples
     --------

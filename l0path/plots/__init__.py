@@ -3,8 +3,6 @@ and return it; no global style is set. The numbers behind those of a path come f
 """
 
 from .classes import (
-    auc,
-    calibration,
     plot_calibration,
     plot_cv_calibration,
     plot_cv_roc,
@@ -14,7 +12,7 @@ from .classes import (
 )
 from .draw import plot
 from .inference import plot_knockoffs, plot_stability
-from .numbers import data
+from .numbers import auc, calibration, data
 from .recovery import plot_recovery
 from .scores import plot_cv
 

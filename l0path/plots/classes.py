@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import same_index
@@ -18,11 +17,10 @@ from ..engine.inputs import coded, sample_weights
 from ..paths import Path
 from ..problem.losses import CLASSIFICATION
 from . import style
+from .numbers import auc, calibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-LEVEL = 0.05  # 1 - coverage of the intervals
 
 
 def plot_roc(
@@ -249,75 +247,6 @@ def _nested(nested, type):
     return nested._y[seen], nested.held_out[seen], nested._weights[seen], name
 
 
-def auc(
-    y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, level: float = 0.95
-) -> pd.Series:
-    """Area under the ROC curve with its confidence interval.
-
-    Parameters
-    ----------
-    y : array-like of shape (m,)
-        True or 1 for positive rows, else 0 or -1.
-    score : array-like of shape (m,)
-        Scores, larger for rows more likely positive.
-    sample_weight : array-like of shape (m,), optional
-        Weights >= 0, with Kish's effective numbers of rows. None means 1 for each row.
-    level : float, default 0.95
-        The level of the interval, in (0, 1).
-
-    Returns
-    -------
-    Series
-        auc, low and high.
-
-    Raises
-    ------
-    ValueError
-        If the rows are of one class.
-
-    Notes
-    -----
-    The area is the probability that a positive row has a larger score than a negative one, ties
-    counted half. Its variance is that of DeLong, DeLong & Clarke-Pearson (Biometrics 44, 1988): the
-    variance over the positive rows of the share of negative rows below each, divided by their
-    number, and the same for the negative rows. low and high are auc -+ z se within [0, 1]. The rows
-    are taken as independent, and the scores as given: held-out scores of several folds come from
-    several models, which the interval does not count.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> l0path.plots.auc([0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.5, 0.8, 0.9]).round(3).to_dict()
-    {'auc': 0.889, 'low': 0.581, 'high': 1.0}
-    """
-    from statistics import NormalDist
-
-    if not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise ValueError(f"level={level!r} must be a number in (0, 1)")
-    y, score = np.asarray(y) > 0, np.asarray(score, dtype=float)
-    w = np.ones(score.size) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    y, score, w = (part[w > 0] for part in (y, score, w))
-    if y.all() or not y.any():
-        raise ValueError(f"y has only one class in these {y.size} rows; an area needs both")
-    area, square = 0.0, 0.0
-    for own, others in ((y, ~y), (~y, y)):
-        order = np.argsort(score[others], kind="stable")
-        below = np.concatenate([[0.0], np.cumsum(w[others][order])]) / w[others].sum()
-        left, right = (
-            below[np.searchsorted(score[others][order], score[own], side=side)]
-            for side in ("left", "right")
-        )
-        wins = 0.5 * (left + right)
-        mean = np.average(wins, weights=w[own])
-        count = w[own].sum() ** 2 / (w[own] ** 2).sum()
-        if own is y:
-            area = mean
-        spread = np.average((wins - mean) ** 2, weights=w[own])
-        square += spread / (count - 1.0) if count > 1 else np.inf
-    half = NormalDist().inv_cdf(0.5 + 0.5 * level) * np.sqrt(square)
-    return pd.Series({"auc": area, "low": max(0.0, area - half), "high": min(1.0, area + half)})
-
-
 def _roc(curve, ax, label, positive):
     from sklearn.metrics import RocCurveDisplay, roc_curve
 
@@ -387,59 +316,6 @@ def _calibration(curve, ax, label, bins, positive):
         f"observed frequency of {positive}",
         "upper left",
     )
-
-
-def calibration(
-    y: ArrayLike, probability: ArrayLike, bins: int = 10, sample_weight: ArrayLike | None = None
-) -> pd.DataFrame:
-    """The numbers behind a calibration curve.
-
-    Parameters
-    ----------
-    y : array-like of shape (m,)
-        True or 1 for positives, else 0 or -1.
-    probability : array-like of shape (m,)
-        Probabilities of the positive class.
-    bins : int, default 10
-        The number >= 1 of bins. Rows of equal probability are in one bin.
-    sample_weight : array-like of shape (m,), optional
-        Weights >= 0. None means 1 for each row.
-
-    Returns
-    -------
-    DataFrame
-        One row per bin of about equal weight: the mean probability, the share of positives, low and
-        high of its 95 % Wilson interval (JASA 22, 1927, by statsmodels), and n, the number of rows.
-    """
-    from statsmodels.stats.proportion import proportion_confint
-
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
-        raise ValueError(f"bins={bins!r} must be a whole number >= 1")
-    y, p = np.asarray(y) > 0, np.asarray(probability, dtype=float)
-    w = np.ones(p.size) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    y, p, w = (part[w > 0] for part in (y, p, w))
-    _, at = np.unique(p, return_inverse=True)
-    each = np.bincount(at, weights=w)
-    middle = (
-        np.cumsum(each) - 0.5 * each
-    ) / w.sum()  # where in the order of all weight a probability lies
-    bin_of = np.minimum((middle * bins).astype(int), bins - 1)[at]
-    rows = []
-    for b in np.unique(bin_of):
-        inside = bin_of == b
-        share, count = (
-            np.average(y[inside], weights=w[inside]),
-            w[inside].sum() ** 2 / (w[inside] ** 2).sum(),
-        )
-        rows.append(
-            (
-                np.average(p[inside], weights=w[inside]),
-                share,
-                *proportion_confint(share * count, count, alpha=LEVEL, method="wilson"),
-                int(inside.sum()),
-            )
-        )
-    return pd.DataFrame(rows, columns=["probability", "share", "low", "high", "n"])
 
 
 def _check(path, type):

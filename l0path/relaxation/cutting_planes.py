@@ -34,21 +34,36 @@ DEFAULT_C = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureGenerating:
-    """Feature generating machine, for losses of bounded curvature and columns without bounds.
+    """Settings of the feature generating machine, cutting planes on the relaxation of every size.
 
-    budget: columns (groups) of a block at most (None: the size k, whose relaxation bounds size k;
-        with fewer the bound of size k is valid, but not the best one); sizes below it use their own
-        k.
-    C: weight of the summed loss against ||b||^2 / 2 while features are generated, r = 1 / (2 n C)
-        (None: r = lambda2, and C = 10 where lambda2 = 0); refits have the lambda2 of the fit.
-        Bounds are
-    given where r <= lambda2. Between two blocks the relaxation is solved for all scalings of the
-    columns that were generated. polish: swaps with refit (local search) at every size on what was
-    generated, checked over all columns: the recommended use. tol: gap of the relaxation at which it
-    is left, relative to the objective of size k. max_iter: blocks of one solve of a size (None: 30,
-    or 10 where r > lambda2). paper_defaults: Algorithm 1 as published, each block read from all p
-    columns, mixtures of blocks only, C = 10 whatever lambda2, at most 10 blocks (max_iter), until
-    one lowers F by less than a share `tol` of the first F; swaps are left out.
+    It is for losses of bounded curvature and columns (or groups) without bounds.
+
+    Parameters
+    ----------
+    budget : int, optional
+        The largest number of columns (groups) of a block. None means the size k, whose relaxation
+        bounds size k. With fewer the bound of size k is valid, but not the best one; sizes below
+        the budget use their own k.
+    C : float, optional
+        The weight of the summed loss against ||b||^2 / 2 while features are generated, r = 1 / (2 n
+        C). None means r = lambda2, and C = 10 where lambda2 = 0. Refits have the lambda2 of the
+        fit. Bounds are given where r <= lambda2.
+    polish : bool, default False
+        Whether swaps with refit (local search) follow at every size on what was generated, checked
+        over all columns. This is the recommended use.
+    tol : float, default 1e-3
+        The gap of the relaxation at which it is left, relative to the objective of size k. Between
+        two blocks the relaxation is solved for all scalings of the columns that were generated.
+    max_iter : int, optional
+        Blocks of one solve of a size. None means 30, or 10 where r > lambda2.
+    paper_defaults : bool, default False
+        Whether to take Algorithm 1 as published: each block read from all p columns, mixtures of
+        blocks only, C = 10 whatever lambda2, at most 10 blocks (max_iter), until one lowers F by
+        less than a share `tol` of the first F, and no swaps.
+
+    References
+    ----------
+    - Tan, Tsang & Wang, Journal of Machine Learning Research 15, 2014.
     """
 
     budget: int | None = None

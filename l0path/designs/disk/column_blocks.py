@@ -9,7 +9,6 @@ threads.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -22,20 +21,9 @@ import numpy as np
 from l0path.core import threads as pool
 from l0path.designs.checks import right_hand_sides
 from l0path.designs.dense import Dense
+from l0path.designs.disk.memory_limit import bytes_of
 from l0path.designs.disk.sources import open_source, optional, shape_of
 
-UNITS = {
-    "": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "t": 10**12,
-    "ki": 2**10,
-    "mi": 2**20,
-    "gi": 2**30,
-    "ti": 2**40,
-}
-LEAST = 10**7  # bytes: the smallest budget, 10 MB
 OWN = 1 << 20  # bytes of a block that one thread reads and uses while it is in its cache
 BROAD = 64  # columns of a block of long ones, so that products are worth their overhead
 AHEAD = 32  # blocks ahead of which the system is told
@@ -47,46 +35,49 @@ GRAM = 0.6  # share of the budget for Gram rows over all columns
 def blocks(
     source: Any, memory_limit: int | str = "1GB", *, client: Any = None, shards: int | None = None
 ) -> Any:
-    """A design read from where it is stored, block by block:
-    `l0path.fit(l0path.designs.blocks("X.npy"), y)`. X is never in memory as a whole.
+    """A design read from where it is stored, block by block; X is never in memory as a whole.
 
     Parameters
     ----------
-    source : what holds X (n, p):
-        np.memmap, or a path to a .npy file: any real dtype; best column-major (Fortran order),
-        which `l0path.designs.convert` writes. Read by `pread`, so the map's pages take no memory.
-        path to a .bed file of PLINK, .fam and .bim beside it, or a `bed_reader.open_bed`: copies of
-        allele A1, missing ones replaced by the mean of their column over all rows (so in folds
-        too). path to a .parquet file (all columns numbers), a Zarr array or its folder, a Dask
-        array: decoded chunk by chunk, by the packages of `pip install "l0path[blocks]"`. Tall and
-        narrow chunks are cheap; for chunks of whole rows, as in a row-major file, every range of
-        columns reads all of X: `convert` such a source first.
-    memory_limit : bytes, as a number or a text such as "500MB" or "2GiB"; at least 10 MB. Blocks,
-        columns kept for reuse and the Gram rows of support paths stay below it together; where the
-        Gram rows of all sizes do not fit, sizes are checked in several reads. Not in it: vectors of
-        length p (about 25 of them), the working columns, 8 n bytes each, Gram rows that coordinate
-        descent keeps on a lambda0 grid, what folds in other processes take, and up to 256 MB for a
-        copy of the columns that `certify` searches. With millions of rows working columns are what
-        counts: a fit begins with as many as the limit holds, at most 100 and at least 2 max_k (4
-        max_k for losses other than the squared one), and needs about three vectors more for each
-        size.
-    client : a `dask.distributed.Client`: X is cut by columns into `shards` (default: two for each
-        thread of the cluster) that its workers read, once, and keep in their memory; right-hand
-        sides and winners travel (`docs/distributed.md`). Workers need l0path, and files under the
-        same path. A worker that dies is replaced: others read its shards again. Arrays in memory
-        are sent through the scheduler, which keeps them. memory_limit is then for the columns that
-        this process keeps. Needs the package distributed, of `l0path[blocks]`.
+    source : memmap, str, path or array
+        What holds X (n, p), of one of the kinds in the Notes.
+    memory_limit : int or str, default "1GB"
+        Bytes, as a number or a text such as "500MB" or "2GiB"; at least 10 MB. Blocks, columns kept
+        for reuse and the Gram rows of support paths stay below it together. Vectors of length p and
+        the working columns are not in it (docs/designs.md).
+    client : dask.distributed.Client, optional
+        A cluster: X is cut by columns into `shards` that its workers read, once, and keep in their
+        memory; right-hand sides and winners travel (docs/distributed.md). Workers need l0path, and
+        files under the same path. memory_limit is then for the columns that this process keeps.
+        Needs the package distributed, of `l0path[blocks]`. None reads in this process.
+    shards : int, optional
+        The number of shards of a cluster. None means two for each of its threads.
 
     Returns
     -------
-    ColumnBlocks, or Sharded with a client: a design for `fit`, `cv_fit`, `predict` and everything
-    that takes X. Parquet and BED columns, and those of a converted CSV file, have names, by which
-    predictions take the columns of another file or DataFrame.
+    ColumnBlocks or Sharded
+        A design for `fit`, `cv_fit`, `predict` and everything that takes X; Sharded with a client.
+        Parquet and BED columns, and those of a converted CSV file, have names, by which predictions
+        take the columns of another file or DataFrame.
 
     Raises
     ------
-    TypeError, ValueError: a source that cannot be read in blocks, or a limit that is none.
-        ImportError: a package is missing, with the command that installs it.
+    TypeError, ValueError
+        If a source cannot be read in blocks, or a limit is none.
+    ImportError
+        If a package is missing; the message has the command that installs it.
+
+    Notes
+    -----
+    The sources:
+
+    - np.memmap, or a path to a .npy file: any real dtype; best column-major (Fortran order), which
+      `l0path.designs.convert` writes. Read by `pread`, so the pages of the map take no memory.
+    - A path to a .bed file of PLINK, .fam and .bim beside it, or a `bed_reader.open_bed`: copies of
+      allele A1, missing ones replaced by the mean of their column over all rows (so in folds too).
+    - A path to a .parquet file (all columns numbers), a Zarr array or its folder, a Dask array:
+      decoded chunk by chunk, by the packages of `pip install "l0path[blocks]"`. Tall and narrow
+      chunks are cheap; `convert` a source with chunks of whole rows first.
 
     Examples
     --------
@@ -102,32 +93,12 @@ def blocks(
         optional("distributed", "Designs on a Dask cluster")
         from l0path.designs.cluster.shards import Sharded
 
-        return Sharded(open_source(source), client, _bytes_of(memory_limit), shards)
+        return Sharded(open_source(source), client, bytes_of(memory_limit), shards)
     if shards is not None:
         raise ValueError(
             f"shards={shards!r} cuts X over the workers of a Dask cluster; pass client= too"
         )
-    return ColumnBlocks(open_source(source), _bytes_of(memory_limit))
-
-
-def _bytes_of(limit):
-    """Bytes from a number or a text with a unit."""
-    match = (
-        re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", limit.lower())
-        if isinstance(limit, str)
-        else None
-    )
-    if isinstance(limit, (int, float, np.integer, np.floating)) and not isinstance(limit, bool):
-        size = float(limit)
-    elif match and match[2] in UNITS and match[1].count(".") < 2 and match[1] != ".":
-        size = float(match[1]) * UNITS[match[2]]
-    else:
-        raise ValueError(
-            f"memory_limit={limit!r} must be a number of bytes, or a text such as '500MB' or '2GiB'"
-        )
-    if not LEAST <= size < np.inf:
-        raise ValueError(f"memory_limit={limit!r} must be at least 10 MB")
-    return int(size)
+    return ColumnBlocks(open_source(source), bytes_of(memory_limit))
 
 
 class ColumnBlocks:

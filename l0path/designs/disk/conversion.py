@@ -26,18 +26,34 @@ def convert(
     progress: bool = False,
     memory_limit: int | str = "256MB",
 ) -> Path:
-    """Write X as a column-major .npy file, block by block, and return its path:
-    `blocks(convert("X.csv", "X.npy"))`.
+    """Write X as a column-major .npy file, block by block: `blocks(convert("X.csv", "X.npy"))`.
 
-    source : what `blocks` takes, an array, or a path to a .csv / .csv.gz file (UTF-8) with one line
-        of column names, all columns numbers (an empty field becomes NaN; empty lines are skipped,
+    Parameters
+    ----------
+    source : memmap, str, path or array
+        What `blocks` takes, an array, or a path to a .csv / .csv.gz file (UTF-8) with one line of
+        column names, all columns numbers (an empty field becomes NaN; empty lines are skipped,
         unless there is one column only).
-    file : path of the .npy file, replaced only once it is complete. Column names of a CSV, Parquet
-        or BED file go to FILE.names.txt beside it, one a line: `blocks` reads them.
-    dtype : "float32" (default: half the size and time, 7 digits; sums are float64) or "float64", or
-        any NumPy real dtype. ValueError where a value does not fit in it.
-    progress : a bar on stderr (default: none). memory_limit : as in `blocks`; more makes fewer,
-        longer writes.
+    file : str or path
+        The .npy file, replaced only once it is complete. Column names of a CSV, Parquet or BED file
+        go to FILE.names.txt beside it, one a line: `blocks` reads them.
+    dtype : dtype, default "float32"
+        "float32" (half the size and time, 7 digits; sums are float64), "float64", or any NumPy real
+        dtype.
+    progress : bool, default False
+        Whether to show a bar on stderr.
+    memory_limit : int or str, default "256MB"
+        Bytes, as in `blocks`; more makes fewer, longer writes.
+
+    Returns
+    -------
+    Path
+        The path of the file.
+
+    Raises
+    ------
+    ValueError
+        If a value does not fit in the dtype.
 
     Examples
     --------
@@ -47,9 +63,9 @@ def convert(
     >>> np.load(file).dtype, np.load(file).flags.f_contiguous
     (dtype('float32'), True)
     """
-    from l0path.designs.disk.column_blocks import _bytes_of
+    from l0path.designs.disk.memory_limit import bytes_of
 
-    dtype, file, room = np.dtype(dtype), Path(file), max(_bytes_of(memory_limit) // 4, 1)
+    dtype, file, room = np.dtype(dtype), Path(file), max(bytes_of(memory_limit) // 4, 1)
     if dtype.kind not in "fiub":
         raise TypeError(f"dtype={dtype} must be a real number type, such as 'float32'")
     if file.suffix != ".npy" or file.is_dir():
