@@ -7,7 +7,16 @@ import numpy as np
 from ..problem.problem import EPS
 
 ALIKE = 1e-11  # how far fingerprints of proportional columns may be apart
+ABOUT = 1e-7  # the same of products with y, which rounding of columns far from the origin reaches
 ROUNDING = 64.0 * EPS  # of the largest entry: by which proportional columns may differ
+
+
+def _runs(at, mark, W, apart=ALIKE):
+    """The working positions `at` whose marks lie together, an array each where there are two."""
+    order = np.lexsort((W[at], mark))
+    ends = np.flatnonzero(np.append(np.diff(mark[order]) > apart, True)) + 1
+    pieces = np.split(at[order], ends[:-1]) if at.size else []
+    return [piece for piece in pieces if piece.size > 1]
 
 
 class Twins:
@@ -42,18 +51,17 @@ class Twins:
         """Find the columns of a kind among the working columns, by products with one vector."""
         model, p = self.model, self.model.problem
         self.width, self.of = model.width, {}
-        W, Z = model.W, model.Z[: model.width]
-        probe = np.cos(np.arange(p.X.n, dtype=np.float64) ** 2)
-        length = np.sqrt(np.einsum("ij,ij->i", Z, Z))
-        free = p.usable[W] & ~np.isin(W, p.forced) & (length > 0)
-        at = np.flatnonzero(free)
-        mark = np.abs(Z[at] @ probe) / (length[at] * np.linalg.norm(probe))
-        order = np.lexsort((W[at], mark))
-        at, mark = at[order], mark[order]
-        ends = np.flatnonzero(np.append(np.diff(mark) > ALIKE, True)) + 1
-        for first, last in zip(np.append(0, ends[:-1]), ends, strict=True):
-            if last - first > 1:
-                self._kinds(at[first:last][np.argsort(W[at[first:last]])])
+        W, size = model.W, np.sqrt(p.square[model.W])
+        at = np.flatnonzero(p.usable[W] & ~np.isin(W, p.forced) & (size > 0))
+        if p.quadratic and model.half_square > 0:
+            # the products with y are known: columns are looked at where these agree
+            length = np.sqrt(2.0 * model.half_square)
+            runs = _runs(at, np.abs(model.q[at]) / (size[at] * length), W, ABOUT)
+            at = np.concatenate([np.empty(0, dtype=np.int64), *runs])
+        probe, Z = np.cos(np.arange(p.X.n, dtype=np.float64) ** 2), model.Z[at]
+        length = np.sqrt(np.einsum("ij,ij->i", Z, Z)) * np.linalg.norm(probe)
+        for run in _runs(at, np.abs(Z @ probe) / np.where(length > 0, length, np.inf), W):
+            self._kinds(run[np.argsort(W[run])])
 
     def _kinds(self, at):
         """Note which of the working positions `at`, ascending by column, are of a kind."""
