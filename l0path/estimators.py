@@ -573,8 +573,10 @@ class L0Regressor(_Regressor, _OneModel):
         As in `l0path.fit`.
     fit_intercept, standardize : bool, default True
         As in `l0path.fit`.
-    lower, upper : float, array-like of shape (p,) or dict
-        Bounds of the coefficients in units of y and X, as in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients in units of y and X, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds, likewise.
     always_include, exclude : array-like of str, int, or bool, optional
         Columns in every model, or in none, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
@@ -676,9 +678,16 @@ class L0Classifier(_Classifier, _OneModel):
 
     Parameters
     ----------
-    k, lambda0, lambda1, max_k, memory : as in L0Regressor
-        The size (10), or the cost of a column (None); the weight of ||b||_1 (0.0); the largest size
-        of the path (None); where paths are kept (None).
+    k : int, default 10
+        The size of the model, as in `L0Regressor`.
+    lambda0 : float, optional
+        The cost of a column, which is used instead of k if it is given.
+    lambda1 : float, default 0.0
+        The weight >= 0 of ||b||_1.
+    max_k : int, optional
+        The largest size of the path, as in `L0Regressor`.
+    memory : str or joblib.Memory, optional
+        Where paths are kept, as in `L0Regressor`.
     lambda2 : float, default 1e-3
         The weight >= 0 of ||b||_2^2. It is not 0, because without shrinkage the logistic loss has
         no minimum where the columns separate the classes.
@@ -694,14 +703,23 @@ class L0Classifier(_Classifier, _OneModel):
         `predict_proba` keep the order of scikit-learn whatever it is.
     gamma : float, default 0.25
         The width > 0 of the smoothed hinge.
-    algorithm, fit_intercept, standardize, lower, upper : as in L0Regressor
-        The search ("swap"), intercept (True), standardisation (True), and bounds of coefficients.
+    algorithm : str or settings record, default "swap"
+        The search, as in `l0path.fit`.
+    fit_intercept, standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds of the coefficients, as in `l0path.fit`.
     always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
         Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
         (all None).
-    tol, max_iter, time_limit, n_jobs, random_state : as in L0Regressor
-        The accuracy (1e-8), steps of one solve (1000), seconds (None), threads (None) and seed
-        (None).
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit, n_jobs, random_state : as in L0Regressor
+        Seconds, the number of threads and the seed.
 
     Attributes
     ----------
@@ -791,15 +809,27 @@ class L0RegressorCV(_Regressor, _BestModel):
         The number of values of a default grid of lambda1 or lambda2.
     grid : str, default "support"
         "support" for every size, or "lambda0".
-    loss, delta : as in L0Regressor
-        The loss ("squared"), and the threshold of the Huber loss (None).
-    algorithm, fit_intercept, standardize, lower, upper : as in L0Regressor
-        The search ("swap"), intercept (True), standardisation (True), and bounds of coefficients.
+    loss : str, default "squared"
+        "squared", "huber" (threshold `delta`) or "poisson".
+    delta : float, optional
+        The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
+    algorithm : str or settings record, default "swap"
+        The search, as in `l0path.fit`.
+    fit_intercept, standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds of the coefficients, as in `l0path.fit`.
     always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
         Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
         (all None).
-    tol, max_iter, time_limit : as in L0Regressor
-        The accuracy (1e-8), the steps of one solve (1000), and seconds for all fits (None).
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit : float, optional
+        Seconds for all fits. None means no limit.
     n_jobs : int, optional
         The number of processes for the folds. None means one process with all threads.
     random_state : int, Generator, or None
@@ -865,9 +895,20 @@ class L0ClassifierCV(_Classifier, _BestModel):
 
     Parameters
     ----------
-    max_k, cv, which, n_repeats, penalty, n_shrink, grid : as in L0RegressorCV
-        The largest size (None), the folds (5), the choice ("min"), repeats (1), the terms with a
-        grid ("L0"), its values (10), and the grid ("support").
+    max_k : int, optional
+        The largest size tried, as in `L0RegressorCV`.
+    cv : int, splitter, iterable, or array-like, default 5
+        The folds, stratified by class, in the forms that `L0RegressorCV` takes.
+    which : str or callable, default "min"
+        "min", "1se", or a criterion, as in `L0RegressorCV`.
+    n_repeats : int, default 1
+        Repeats of an integer cv.
+    penalty : str, default "L0"
+        The terms that get a grid of `n_shrink` values where lambda1 or lambda2 is None.
+    n_shrink : int, default 10
+        The number of values of a default grid of lambda1 or lambda2.
+    grid : str, default "support"
+        "support" for every size, or "lambda0".
     scoring : str, scorer, or callable, optional
         "deviance", "auc", "misclassification", "brier" (logistic only), a name or scorer of
         scikit-learn, or a function. None means "deviance", twice the mean negative log-likelihood
@@ -876,17 +917,29 @@ class L0ClassifierCV(_Classifier, _BestModel):
         Weights of ||b||_1. None means the grid that `penalty` names, else 0.
     lambda2 : float, sequence of float or None, default 1e-3
         Weights of ||b||_2^2. None means the grid that `penalty` names, else 0.
-    loss, class_weight, pos_label, gamma : as in L0Classifier
-        The loss ("logistic"), class weights (None), which are those of each training set, the
-        positive label (None), and the width of the smoothed hinge (0.25).
-    algorithm, fit_intercept, standardize, lower, upper : as in L0Regressor
-        The search ("swap"), intercept (True), standardisation (True), and bounds of coefficients.
+    loss : str, default "logistic"
+        The loss, as in `L0Classifier`.
+    class_weight, pos_label : as in L0Classifier
+        Class weights, which are those of each training set, and the positive label.
+    gamma : float, default 0.25
+        The width > 0 of the smoothed hinge.
+    algorithm : str or settings record, default "swap"
+        The search, as in `l0path.fit`.
+    fit_intercept, standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds of the coefficients, as in `l0path.fit`.
     always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
         Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
         (all None).
-    tol, max_iter, time_limit, n_jobs, random_state : as in L0RegressorCV
-        The accuracy (1e-8), steps of one solve (1000), seconds (None), processes (None) and seed
-        (None).
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit, n_jobs, random_state : as in L0RegressorCV
+        Seconds for all fits, the number of processes and the seed.
 
     Attributes
     ----------

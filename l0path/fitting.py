@@ -147,9 +147,11 @@ def fit(
     offset : array-like of shape (n,) or str, optional
         Numbers o_i that are added to the linear predictor, or the name of a column of the DataFrame
         X, which then is no feature and is found by its name in new rows. None means 0.
-    lower, upper : float, array-like of shape (p,) or dict
-        Bounds of the coefficients in the units of y and X: one number, one per column, or {name:
-        bound}. They must contain 0, except for forced columns.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients in the units of y and X: one number, one per column, or
+        {name: bound}. They are at most 0, except for forced columns.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds, likewise; at least 0, except for forced columns.
     always_include, exclude : array-like of str, int, or bool, optional
         Columns that are in every model, or in none, by names, indices or a mask. With groups also
         labels of groups, if they are text (a number is a column). A column that is included brings

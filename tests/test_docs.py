@@ -125,6 +125,19 @@ def test_every_parameter_is_documented_once(name):
     assert sorted(documented(text)) == sorted(names)
 
 
+@pytest.mark.parametrize("name", with_parameters())
+def test_parameters_share_an_entry_only_with_the_same_default(name):
+    """The page shows the default of the first one for all of them."""
+    text, _ = with_parameters()[name]
+    defaults = {
+        key: repr(parameter.default)
+        for key, parameter in inspect.signature(CALLABLES[name]).parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    }
+    for shared in re.findall(r"^(\w+(?:, \w+)+) : ", text, re.MULTILINE):
+        assert len({defaults[key] for key in shared.split(", ") if key in defaults}) <= 1, shared
+
+
 def test_the_parser_sees_parameters_that_are_missing_or_said_twice():
     text = "One.\n\nParameters\n----------\na, b : int\n    Two.\nb : int\n    Again.\n"
     assert documented(text) == ["a", "b", "b"]

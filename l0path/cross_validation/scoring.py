@@ -1,20 +1,19 @@
 """What a prediction is worth: metrics of held-out rows, by our names, scikit-learn's names, or a
 function.
 
-name                what is averaged over rows, weighted by sample_weight
-losses                  best
-deviance            2 (loss(y, eta) - loss of a perfect prediction); hinges: the loss itself
-all                     smallest
-                    squared: (y - mu)^2;  logistic: 2 log(1 + exp(-y eta));  poisson: 2 (y log(y /
-                        mu) - y + mu);  huber: 2 loss
-mse, mae            (y - mu)^2, |y - mu|
-squared huber poisson   smallest
-brier               (P(positive) - [y positive])^2
-logistic                smallest
-misclassification   [predicted class is wrong]
-classes                 smallest
-r2, auc             not means over rows: scikit-learn's r2_score and roc_auc_score (of the linear
-predictor)     real y; classes         largest
+    name                what is averaged over rows, weighted by sample_weight
+    deviance            2 (loss(y, eta) - loss of a perfect prediction); hinges: the loss itself
+        squared         (y - mu)^2
+        logistic        2 log(1 + exp(-y eta))
+        poisson         2 (y log(y / mu) - y + mu)
+        huber           2 loss
+    mse, mae            (y - mu)^2, |y - mu|                             squared, huber, poisson
+    brier               (P(positive) - [y positive])^2                   logistic
+    misclassification   [predicted class is wrong]                       classes
+    r2, auc             not means over rows: scikit-learn's r2_score (real y) and roc_auc_score
+                        (classes, of the linear predictor)
+
+The best r2 and auc are the largest; of all others the smallest is the best.
 """
 
 import inspect

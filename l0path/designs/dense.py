@@ -177,8 +177,10 @@ class Dense:
         ----------
         R : ndarray of shape (n, m) or (n,)
             The vectors.
-        start, stop : int, default 0 and p
-            The range of the columns.
+        start : int, default 0
+            The first column.
+        stop : int, optional
+            The end of the range of columns. None means p.
 
         Returns
         -------

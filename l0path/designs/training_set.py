@@ -87,11 +87,27 @@ class GramRows:
 
 
 class AllRows:
-    """What a fit on all rows knows of its design: X (Standardized), weights, square (p,) mean
-    squares, and with a squared loss y and products (p,) = Z'(w y).
+    """What a fit on all rows knows of its design.
 
-    members, rows: Gram rows that the fit made. Sent to another process, the Gram rows gathered
-        there last from one fold to the next.
+    Parameters
+    ----------
+    X : Standardized
+        The design.
+    weights : ndarray of shape (n,)
+        Weights that sum to one.
+    square : ndarray of shape (p,)
+        Mean squares of the columns.
+    intercept : bool
+        Whether the fit has an intercept.
+    y : ndarray of shape (n,), optional
+        The response of a squared loss.
+    products : ndarray of shape (p,), optional
+        Z'(w y) of a squared loss.
+    members, rows : ndarray, optional
+        Gram rows that the fit made, and their columns. Sent to another process, the Gram rows
+        gathered there last from one fold to the next.
+    jobs : int, default 1
+        The number of threads.
     """
 
     def __init__(

@@ -192,9 +192,12 @@ def select(
         of the path, as in `Path.index`.
     rows : sequence of int, optional
         Indices to choose among. None means all.
-    p_total, sigma2, ebic_gamma, separated : as in Path.score_table
-        The number of columns at the beginning (None), the noise variance (None), the parameter of
-        ebic (1.0), and whether separated rows take part (False).
+    p_total, sigma2 : as in Path.score_table
+        The number of columns at the beginning, and the noise variance.
+    ebic_gamma : float, default 1.0
+        The parameter of ebic, from 0 to 1.
+    separated : bool, default False
+        Whether rows whose columns separate the classes take part.
 
     Returns
     -------

@@ -104,10 +104,12 @@ def linear(
     ----------
     n, p, k : int
         Rows, columns, and nonzero coefficients, 0 <= k <= p.
-    rho, correlation : float and str, default 0.0 and "ar1"
+    rho : float, default 0.0
+        The correlation of the columns.
+    correlation : str, default "ar1"
         "ar1": correlation rho^|i-j|, -1 < rho < 1. "constant": rho between all pairs. "block": rho
         within consecutive blocks of `block_size` columns, 0 between blocks (both 0 <= rho < 1).
-        "iid": none.
+        "iid": none, where rho must be 0.
     snr : float, default 5.0
         Var(x'beta) / sigma^2, with the population variance beta'Sigma beta, so that sigma does not
         depend on the draw; inf: no noise. If all coefficients are 0, sigma is 1 (0 with snr=inf).
@@ -116,8 +118,10 @@ def linear(
         order of the support, or all p numbers (their nonzeros then are the support).
     support : str or array-like of int, default "equispaced"
         "equispaced" (gaps of p // k), "random", or k distinct column indices.
-    block_size, intercept : int and float, default 10 and 0.0
-        Columns of a block, and what is added to every row.
+    block_size : int, default 10
+        The number of columns of a block.
+    intercept : float, default 0.0
+        The number added to every row.
     random_state : int, Generator, or None
         The seed.
 
@@ -173,8 +177,22 @@ def logistic(
 
     Parameters
     ----------
-    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state : as in linear
-        The rows, columns, their correlation, the truth and the seed.
+    n, p, k : int
+        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+    rho : float, default 0.0
+        The correlation of the columns, as in `linear`.
+    correlation : str, default "ar1"
+        "ar1", "constant", "block" or "iid", as in `linear`.
+    beta : None, str, or array-like
+        The coefficients, as in `linear`. There is no `snr`.
+    support : str or array-like of int, default "equispaced"
+        "equispaced", "random", or k distinct column indices.
+    block_size : int, default 10
+        The number of columns of a block.
+    intercept : float, default 0.0
+        The number added to every row.
+    random_state : int, Generator, or None
+        The seed.
     scale : float, default 1.0
         A positive factor of the coefficients, which `beta` then contains. The larger, the closer
         the classes are to separable.
@@ -217,8 +235,22 @@ def poisson(
 
     Parameters
     ----------
-    n, p, k, rho, correlation, beta, support, block_size, intercept, random_state : as in linear
-        The rows, columns, their correlation, the truth and the seed.
+    n, p, k : int
+        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+    rho : float, default 0.0
+        The correlation of the columns, as in `linear`.
+    correlation : str, default "ar1"
+        "ar1", "constant", "block" or "iid", as in `linear`.
+    beta : None, str, or array-like
+        The coefficients, as in `linear`. There is no `snr`.
+    support : str or array-like of int, default "equispaced"
+        "equispaced", "random", or k distinct column indices.
+    block_size : int, default 10
+        The number of columns of a block.
+    intercept : float, default 0.0
+        The number added to every row.
+    random_state : int, Generator, or None
+        The seed.
     scale : float, default 1.0
         A positive factor of the coefficients, which `beta` then contains. Take 1 / sqrt(k) for
         moderate counts: by default x_i'beta has standard deviation near scale * sqrt(k).

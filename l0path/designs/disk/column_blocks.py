@@ -102,11 +102,14 @@ def blocks(
 
 
 class ColumnBlocks:
-    """Design over a source (see `sources`): the verbs of `Dense`, with at most `memory_limit` bytes
-    of X in memory. Made by `blocks`.
+    """Design over a source (see `sources`), with at most `memory_limit` bytes of X in memory.
 
-    passes: how often all of X was read so far, in units of X (a part of its columns counts as that
-        part).
+    Its methods are those of `Dense`. It is made by `blocks`.
+
+    Attributes
+    ----------
+    passes : float
+        How often all of X was read so far (a part of its columns counts as that part).
     """
 
     direct = True  # correlate_into writes where it is told

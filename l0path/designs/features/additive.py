@@ -40,8 +40,18 @@ STEPS = 1 << 16  # of a column at most
 
 
 class Levels(Derived):
-    """Names of piecewise-linear features: x[1], x[2], ... for the steps of column x. offsets (p0 +
-    1,): column j has the features offsets[j] to offsets[j + 1] - 1, from low (p,) to high (p,).
+    """Names of piecewise-linear features: x[1], x[2], ... for the steps of column x.
+
+    Parameters
+    ----------
+    base : list of str
+        The p0 names.
+    offsets : ndarray of shape (p0 + 1,)
+        Column j has the features offsets[j] to offsets[j + 1] - 1.
+    low, high : ndarray of shape (p,)
+        The knots on both sides of each feature's step.
+    by_name : bool, default False
+        Whether X was a DataFrame.
     """
 
     stored = ("offsets", "low", "high")

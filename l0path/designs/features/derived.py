@@ -14,9 +14,21 @@ MOST = 2 * 10**8  # features beyond which the vectors of length p alone would ta
 
 
 class Derived(Sequence):
-    """Features of p0 columns; as a sequence: their names, made when asked for. base: p0 names,
-    by_name: X was a DataFrame, `stored`: the arrays that make it again with these two, `what`: what
-    two of them can differ in.
+    """Features of p0 columns; as a sequence: their names, made when asked for.
+
+    Parameters
+    ----------
+    base : list of str
+        The p0 names.
+    by_name : bool
+        Whether X was a DataFrame.
+
+    Attributes
+    ----------
+    stored : tuple
+        Names of the arrays that make it again, with the two parameters.
+    what : str
+        What two of them can differ in.
     """
 
     stored: tuple[str, ...] = ()

@@ -13,11 +13,22 @@ from l0path.designs.features.derived import Derived
 
 
 class Pairs(Derived):
-    """The features x_j of p0 columns, then products (x_j - c_j)(x_k - c_k), k >= j, ordered by j,
-    then k. As a sequence: their names, made when asked for.
+    """The features x_j of p0 columns, then products (x_j - c_j)(x_k - c_k), k >= j.
 
-    base: p0 names. center (p0,): c. offsets (p0 + 1,): the products of column j are number
-        offsets[j] to offsets[j + 1] - 1; partner: their k. by_name: X was a DataFrame.
+    The products are ordered by j, then k. As a sequence: their names, made when asked for.
+
+    Parameters
+    ----------
+    base : list of str
+        The p0 names.
+    center : ndarray of shape (p0,)
+        The numbers c.
+    offsets : ndarray of shape (p0 + 1,)
+        The products of column j are number offsets[j] to offsets[j + 1] - 1.
+    partner : ndarray of int
+        The k of the products.
+    by_name : bool, default False
+        Whether X was a DataFrame.
     """
 
     stored = ("center", "offsets", "partner")
