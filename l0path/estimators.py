@@ -577,8 +577,10 @@ class L0Regressor(_Regressor, _OneModel):
         Lower bounds of the coefficients in units of y and X, as in `l0path.fit`.
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds, likewise.
-    always_include, exclude : array-like of str, int, or bool, optional
-        Columns in every model, or in none, as in `l0path.fit`.
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors of lambda0, as in `l0path.fit`.
     groups : sequence or dict, optional
@@ -711,15 +713,26 @@ class L0Classifier(_Classifier, _OneModel):
         Lower bounds of the coefficients, as in `l0path.fit`.
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds of the coefficients, as in `l0path.fit`.
-    always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
-        Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
-        (all None).
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `L0Regressor`.
+    offset : str or int, optional
+        A column of X that is added to the linear predictor, as in `L0Regressor`.
     tol : float, default 1e-8
         The relative accuracy, as in `l0path.fit`.
     max_iter : int, default 1000
         The largest number of Newton steps or sweeps of one solve.
-    time_limit, n_jobs, random_state : as in L0Regressor
-        Seconds, the number of threads and the seed.
+    time_limit : float, optional
+        Seconds after which the largest model solved, up to k, is taken. None means no limit.
+    n_jobs : int, optional
+        The number of threads. None takes all.
+    random_state : int, Generator, or None
+        The seed of effort="high".
 
     Attributes
     ----------
@@ -821,9 +834,16 @@ class L0RegressorCV(_Regressor, _BestModel):
         Lower bounds of the coefficients, as in `l0path.fit`.
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds of the coefficients, as in `l0path.fit`.
-    always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
-        Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
-        (all None).
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `L0Regressor`.
+    offset : str or int, optional
+        A column of X that is added to the linear predictor, as in `L0Regressor`.
     tol : float, default 1e-8
         The relative accuracy, as in `l0path.fit`.
     max_iter : int, default 1000
@@ -919,8 +939,10 @@ class L0ClassifierCV(_Classifier, _BestModel):
         Weights of ||b||_2^2. None means the grid that `penalty` names, else 0.
     loss : str, default "logistic"
         The loss, as in `L0Classifier`.
-    class_weight, pos_label : as in L0Classifier
-        Class weights, which are those of each training set, and the positive label.
+    class_weight : dict or str, optional
+        Class weights, as in `L0Classifier`; "balanced" weights are those of each training set.
+    pos_label : object, optional
+        The label that `path_` and `model_` speak for, as in `L0Classifier`.
     gamma : float, default 0.25
         The width > 0 of the smoothed hinge.
     algorithm : str or settings record, default "swap"
@@ -931,15 +953,26 @@ class L0ClassifierCV(_Classifier, _BestModel):
         Lower bounds of the coefficients, as in `l0path.fit`.
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds of the coefficients, as in `l0path.fit`.
-    always_include, exclude, penalty_factor, groups, offset : as in L0Regressor
-        Forced and excluded columns, factors of lambda0, groups, and the column that is an offset
-        (all None).
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `L0Regressor`.
+    offset : str or int, optional
+        A column of X that is added to the linear predictor, as in `L0Regressor`.
     tol : float, default 1e-8
         The relative accuracy, as in `l0path.fit`.
     max_iter : int, default 1000
         The largest number of Newton steps or sweeps of one solve.
-    time_limit, n_jobs, random_state : as in L0RegressorCV
-        Seconds for all fits, the number of processes and the seed.
+    time_limit : float, optional
+        Seconds for all fits. None means no limit.
+    n_jobs : int, optional
+        The number of processes for the folds. None means one process with all threads.
+    random_state : int, Generator, or None
+        The seed of the folds. None draws a new one for each fit (`cv_.random_state`).
 
     Attributes
     ----------

@@ -1,22 +1,24 @@
-"""Information criteria over a path: `score_table`, and `select`, bound to `Path` in
-`l0path/__init__`.
+"""Information criteria over a path: `Path.score_table` and `Path.select`.
 
 All criteria are in log-likelihood form, so that they agree with statsmodels where it has them. With
 n = n_eff (the sum of whole-number weights, else the rows of positive weight), L = mean loss of the
 table, d = nonzero coefficients + intercept, s = nonzero coefficients that were chosen (not forced),
 q = p or `p_total`, less the forced columns:
 
-    loglik   squared   -n/2 (log(2 pi RSS/n) + 1), RSS = 2 n L: the Gaussian profile likelihood, sigma^2 = RSS/n
+    loglik   squared   -n/2 (log(2 pi RSS/n) + 1), RSS = 2 n L
              logistic  -n L;    poisson   -n (L + mean log y!)
-    aic      -2 loglik + 2 d                                            Akaike (1974)
-    aicc     aic + 2 m (m + 1) / (n - m - 1), inf for n <= m + 1        Hurvich & Tsai (1989); m = d, plus one for sigma under the squared loss
-    bic      -2 loglik + d log n                                        Schwarz (1978)
-    ebic     bic + 2 gamma log C(q, s)                                  Chen & Chen (2008), eq. (2); gamma = 1
-    gic      -2 loglik + d log(log n) log q                             Fan & Tang (2013), section 3
-    mbic     bic + 2 s log(q/4 - 1), the log at least 0                 Bogdan, Ghosh & Doerge (2004), with 4 expected true columns
-             with groups= s and q count groups in ebic, gic and mbic (the number of models of a size
-             is C(q, s)); d counts coefficients
-    cp       RSS / sigma2 - n + 2 d                                     Mallows (1973)
+    aic      -2 loglik + 2 d                                     Akaike (1974)
+    aicc     aic + 2 m (m + 1) / (n - m - 1), inf for n <= m + 1 Hurvich & Tsai (1989)
+    bic      -2 loglik + d log n                                 Schwarz (1978)
+    ebic     bic + 2 gamma log C(q, s)                           Chen & Chen (2008), eq. (2)
+    gic      -2 loglik + d log(log n) log q                      Fan & Tang (2013), section 3
+    mbic     bic + 2 s log(q/4 - 1), the log at least 0          Bogdan, Ghosh & Doerge (2004)
+    cp       RSS / sigma2 - n + 2 d                              Mallows (1973)
+
+The loglik of the squared loss is the Gaussian profile likelihood with sigma^2 = RSS/n. In aicc m is
+d, plus one for sigma under the squared loss. In ebic gamma is 1 unless told, and mbic expects 4
+true columns. With groups= s and q count groups in ebic, gic and mbic (the number of models of a
+size is C(q, s)), while d counts coefficients.
 
 They treat the support as fixed before the data were seen. The count d is right for unpenalised
 coefficients. With lambda1 or lambda2 > 0 a model has fewer effective degrees of freedom than d, so
