@@ -82,7 +82,8 @@ def fit(
     """Fit a whole path of best-subset models: the best model found of every size, or lambda0.
 
     The model of every size k = 0..max_k, or of every value of lambda0, minimises the penalised mean
-    loss as far as the search can tell. It is compared with all its exchanges over all columns.
+    loss as far as the search can tell, and is checked over all columns. `path.table.optimality`
+    says what was verified.
 
         minimise  (1 / sum w) sum_i w_i loss(y_i, o_i + beta0 + x_i'beta)
                   + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2,
@@ -178,8 +179,8 @@ def fit(
         lambda2 in the scale of L0Learn.
     tol : float, default 1e-8
         The relative accuracy. Exchanges that lower the objective by less than tol / 100, relative,
-        are not taken by "swap" and "CDPSI". The records of the other algorithms have a `tol` and a
-        `max_iter` of their own.
+        are not taken by "swap" and "CDPSI"; for "cd" it is the accuracy of its sweeps. The records
+        of the other algorithms have a `tol` and a `max_iter` of their own.
     max_iter : int, default 1000
         The largest number of Newton steps or sweeps of one solve.
     time_limit : float, optional
@@ -193,7 +194,7 @@ def fit(
         bounds are NaN, and `path.notes` says why (docs/bounds.md). `Path.certify` searches for the
         proof of one solution.
     n_jobs : int, optional
-        The number of threads. None or -1 takes all that are there.
+        The number of threads. None or -1 takes all.
     random_state : int, Generator, or None
         The seed of the random perturbations of effort="high". None means the seed 0.
     progress : bool, default False
