@@ -23,6 +23,7 @@ from scipy.linalg import qr
 from ..core.threads import one_blas_thread
 from ..designs.disk.column_blocks import ColumnBlocks
 from ..problem.problem import EPS
+from ..working_set.columns import CLAIMED
 from .tree import Contest
 
 PAIR_OPERATIONS = 1e11  # n p^2 / 2 (one column: n p) up to which all models are computed
@@ -64,6 +65,12 @@ def candidates(problem):
     return np.flatnonzero(free)
 
 
+def _unclear(square, rough):
+    """Whether lengths are more than rounding, but too little for any claim."""
+    length = np.sqrt(square)
+    return (length > 64.0 * EPS * rough) & (length * CLAIMED <= rough)
+
+
 class PairScan(Contest):
     """One search. problem, size (1 or 2 columns besides forced ones), lambda2; refit(support) ->
     (value, what is kept of it); n_best: how many of the best supports are wanted.
@@ -80,6 +87,7 @@ class PairScan(Contest):
         self.best, self.seen, self.nodes, self.close = [], set(), 0, None
         self.J, self.lower, self.basis, self.blocks = candidates(problem), -math.inf, None, {}
         self.found = []  # (gain, i, j), positions in J, the best first
+        self.unclear = None  # columns whose condition is beyond what anything is claimed of
         starts = range(0, self.J.size, PAIR_BLOCK)
         pairs = [(a, b) for a in starts for b in starts if a <= b]
         self.todo = ([(a, a) for a in starts] if size == 1 else pairs)[::-1]
@@ -133,6 +141,9 @@ class PairScan(Contest):
         A = self._rest(np.vstack([Z, np.zeros((self.problem.forced.size, J.size))]))
         square = (A**2).sum(axis=0)
         some = np.sqrt(square) > ROUNDED * rough
+        unclear = _unclear(square + 2.0 * self.lambda2, rough)
+        if unclear.any():
+            self.unclear = np.append(self.problem.forced, J[unclear.argmax()])
         unit = np.where(some, 1.0 / np.sqrt(np.where(some, square + 2.0 * self.lambda2, 1.0)), 0.0)
         U = A * unit
         out = U, self.y @ U, 2.0 * self.lambda2 * unit**2, rough * unit
@@ -175,6 +186,10 @@ class PairScan(Contest):
         d = U[:, i] - sign * V[:, j]
         square = (d**2).sum(axis=0) + share[i] + other[j]
         same = np.sqrt(square) <= ROUNDED * (rough[i] + uneven[j])
+        unclear = _unclear(square, rough[i] + uneven[j])
+        if unclear.any():
+            at = unclear.argmax()
+            self.unclear = self.J[[left + i[at], right + j[at]]]
         both = 2.0 - 0.5 * square  # 1 + |r|
         slope = (self.y @ d) ** 2 / np.where(same, 1.0, square)
         pair = (slope + sign * t[i] * u[j]) / both
@@ -217,5 +232,6 @@ class PairScan(Contest):
             for scanned, value, support in offers
             if abs(value - scanned) > AGREEMENT * abs(value) + slack and min(scanned, value) <= last
         ]
-        self.close = off[0][1] if off else None
-        self.lower = min([self.best[0][0], *(scanned for scanned, _ in off)])
+        self.close = off[0][1] if off else self.unclear
+        if self.unclear is None:
+            self.lower = min([self.best[0][0], *(scanned for scanned, _ in off)])

@@ -404,3 +404,18 @@ def test_an_interrupt_keeps_what_an_enumeration_has_found(monkeypatch):
     c = path.certify(time_limit=None, k=3)
     assert c.status == "interrupted" and c.nodes == 3 and not c.proven
     assert 0 < c.lower_bound <= c.incumbent  # the fit on all groups bounds every other
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("eps", [3e-13, 1e-13])
+def test_scans_prove_nothing_beyond_the_condition_of_1e12(k, eps):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((30, 6))
+    X[:, 3] = X[:, 2] + eps * rng.standard_normal(30)
+    d = X[:, 3] - X[:, 2]
+    y = X[:, 0] + 5 * d / np.linalg.norm(d) + 0.1 * rng.standard_normal(30)
+    path = l0path.fit(X, y, max_k=3, always_include=[2] if k == 1 else None)
+    certificate = path.certify(k=k)
+    assert not certificate.proven and "x3" in repr(certificate)
+    clear = l0path.fit(X[:, [0, 1, 2, 4, 5]], y, max_k=3, always_include=[2] if k == 1 else None)
+    assert clear.certify(k=k).proven
