@@ -4,6 +4,7 @@ the tests' own, a screenless plot backend, few threads.
 
 import getpass
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -32,6 +33,9 @@ def set_environment():
         "MKL_NUM_THREADS",
     ):  # these overrule OMP_NUM_THREADS, so they must agree with it
         os.environ.setdefault(name, threads)
+    # a shell that starts a command in the background lets it ignore Ctrl-C, which tests send
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 set_environment()
