@@ -107,6 +107,8 @@ class Solution(NamedTuple):
 
     def in_texts(self):
         """With states as plain texts: members of enumerations show their class to users."""
+        if {type(text) for text in (self.status, self.optimality, *self.flags)} == {str}:
+            return self
         return self._replace(
             status=str(self.status),
             optimality=str(self.optimality),

@@ -234,7 +234,8 @@ def _split(frame, x):
 
 def _coef(path, ax, frame, x, title, new, standardized, labels):
     frame, values = _split(frame, x)
-    weight = path.coef(standardized=True).iloc[1:].T.loc[frame.index, values.columns].abs()
+    every = path.coef(standardized=True).set_axis(path.table.index, axis=1)
+    weight = every.iloc[1:].T.loc[frame.index, values.columns].abs()
     family = numbers.families(path, values.columns)
     last = weight.iloc[-1]
     order = [

@@ -106,7 +106,8 @@ def data(
             )
             frame[name] = value - value.min()
     else:
-        coef = path.coef(standardized=standardized).iloc[1:].T.loc[frame.index]
+        every = path.coef(standardized=standardized).set_axis(path.table.index, axis=1)
+        coef = every.iloc[1:].T.loc[frame.index]
         coef = coef.loc[:, (coef.loc[shown] != 0).any()]
         frame = pd.concat(
             [
