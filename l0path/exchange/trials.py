@@ -193,8 +193,6 @@ def _least_change(rows, table, exchange, step, level, work):
         for m in range(n):
             dual[m] += scale * curvatures[m] * ahead[m]
             w = weights[m]
-            if w == 0.0:
-                continue
             inverse = 1.0 / w
             gap = fenchel_gap(loss, y[m], eta[m], slopes[m] * inverse, dual[m] * inverse)
             if gap < np.inf:
