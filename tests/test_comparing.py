@@ -4,15 +4,18 @@ nested cross-validation, and the interval of an area.
 
 import zipfile
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import mean_absolute_error, roc_auc_score
-from sklearn.model_selection import GroupKFold
+from lazy import lazy
 
 import l0path
 from l0path import plots
+
+plt = lazy("matplotlib.pyplot")
+mean_absolute_error = lazy("sklearn.metrics", "mean_absolute_error")
+roc_auc_score = lazy("sklearn.metrics", "roc_auc_score")
+GroupKFold = lazy("sklearn.model_selection", "GroupKFold")
 
 
 @pytest.fixture(autouse=True)

@@ -7,18 +7,21 @@ import threading
 import time
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn import metrics, model_selection
+from lazy import lazy
 
 import l0path
 from l0path.core.warnings import recorded
 from l0path.cross_validation import run, scoring, splits
 from l0path.errors import SeparationWarning
 from l0path.problem.losses import NAMES, value
+
+joblib = lazy("joblib")
+metrics = lazy("sklearn.metrics")
+model_selection = lazy("sklearn.model_selection")
 
 
 def sample(kind="real", n=60, p=7, seed=0):

@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn import metrics, model_selection
+from lazy import lazy
 
 import l0path
 from l0path.cross_validation import nested
 from l0path.designs import as_design
 from l0path.errors import SeparationWarning
+
+metrics = lazy("sklearn.metrics")
+model_selection = lazy("sklearn.model_selection")
 
 
 def sample(kind="real", n=90, p=7, seed=0):

@@ -8,9 +8,9 @@ import os
 import pickle
 import signal
 
-import joblib
 import numpy as np
 import pytest
+from lazy import lazy
 from test_blocks import assert_same_path, genotypes, parquet_of, problem, saved, write_bed
 from test_designs import assert_verbs, numbers
 
@@ -18,6 +18,8 @@ import l0path
 from l0path.designs import Standardized, blocks
 from l0path.designs.cluster import shards as sharded
 from l0path.designs.cluster.shards import Sharded, _cuts
+
+joblib = lazy("joblib")
 
 distributed = pytest.importorskip("distributed")
 slow = pytest.mark.slow

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn import model_selection
+from lazy import lazy
 from threadpoolctl import threadpool_info
 
 import l0path
@@ -20,6 +20,8 @@ from l0path.cross_validation import run, together
 from l0path.designs import Standardized, TrainingSet, training_set
 from l0path.errors import SeparationWarning
 from l0path.problem.problem import known_of, pose
+
+model_selection = lazy("sklearn.model_selection")
 
 N, P = 120, 300
 

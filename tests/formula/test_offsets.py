@@ -9,14 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import statsmodels.api as sm
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from lazy import lazy
 
 import l0path
+
+sm = lazy("statsmodels.api")
+clone = lazy("sklearn.base", "clone")
+ColumnTransformer = lazy("sklearn.compose", "ColumnTransformer")
+GridSearchCV = lazy("sklearn.model_selection", "GridSearchCV")
+KFold = lazy("sklearn.model_selection", "KFold")
+cross_val_predict = lazy("sklearn.model_selection", "cross_val_predict")
+make_pipeline = lazy("sklearn.pipeline", "make_pipeline")
+StandardScaler = lazy("sklearn.preprocessing", "StandardScaler")
 
 RNG = np.random.default_rng(5)
 N = 90

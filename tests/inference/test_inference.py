@@ -7,13 +7,11 @@ import itertools
 import math
 import signal
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import statsmodels.api as sm
-from scipy import linalg, optimize, stats
+from lazy import lazy
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -22,6 +20,12 @@ from l0path.inference.error_bounds import largest_tail, r_concave, unimodal, wor
 from l0path.inference.gaussian_knockoffs import distances, fixed_knockoffs, model_knockoffs
 from l0path.inference.rows import draw, resolve
 from l0path.inference.splitting import Split, combine, identified
+
+linalg = lazy("scipy.linalg")
+optimize = lazy("scipy.optimize")
+plt = lazy("matplotlib.pyplot")
+sm = lazy("statsmodels.api")
+stats = lazy("scipy.stats")
 
 NO_SELECTION = {"n_jobs": 1, "random_state": 0}
 

@@ -8,12 +8,14 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-import statsmodels.api as sm
-from sklearn import metrics
+from lazy import lazy
 
 import l0path
 from l0path.errors import SeparationWarning
 from l0path.inspection import neighbours, summaries
+
+metrics = lazy("sklearn.metrics")
+sm = lazy("statsmodels.api")
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")
 

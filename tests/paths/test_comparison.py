@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import statsmodels.api as sm
+from lazy import lazy
 
 import l0path
+
+sm = lazy("statsmodels.api")
 
 RNG = np.random.default_rng(11)
 NAMES = ["a", "b", "c_1", "d|e", "n"]

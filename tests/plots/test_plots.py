@@ -11,14 +11,16 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from lazy import lazy
 
 import l0path
 from l0path import plots, report
 from l0path.plots import numbers, style
+
+plt = lazy("matplotlib.pyplot")
 
 KINDS = numbers.KINDS
 
