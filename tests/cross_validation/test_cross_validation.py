@@ -555,7 +555,6 @@ def test_time_limits_callbacks_and_progress(capsys, monkeypatch):
         ({"cv": [(np.arange(5), np.array([60]))]}, "rows 0..59"),
         ({"cv": [(np.arange(5), np.array([], dtype=int))]}, "non-empty"),
         ({"n_repeats": 0}, "n_repeats"),
-        ({"cv": model_selection.KFold(3), "n_repeats": 2}, "RepeatedKFold"),
         ({"cv": [([0, 1], [2])], "groups_cv": np.arange(60)}, "groups_cv"),
         ({"groups_cv": np.arange(5)}, "60 rows"),
         ({"groups_cv": np.arange(60) % 2}, "at least as many groups"),
@@ -574,6 +573,12 @@ def test_errors_name_the_argument_and_the_remedy(change, match):
     X, y = sample()
     with pytest.raises((ValueError, TypeError), match=match):
         l0path.cv_fit(X, y, **{"cv": 3, "max_k": 1} | change)
+
+
+def test_repeats_of_a_splitter_are_its_own_business():
+    X, y = sample()
+    with pytest.raises(ValueError, match="RepeatedKFold"):
+        l0path.cv_fit(X, y, cv=model_selection.KFold(3), n_repeats=2, max_k=1)
 
 
 def test_folds_that_cannot_be_fitted_or_scored_say_so():
