@@ -9,7 +9,7 @@ import numpy as np
 
 from ..cross_validation import CVPath
 from . import style
-from .draw import _axis, _shrinkage, _xlabel
+from .drawing import axis, shrinkage, xlabel
 from .numbers import sizes
 
 if TYPE_CHECKING:
@@ -100,12 +100,12 @@ def plot_cv(
         _band(ax, cv, table, chosen.get("min", _index(cv, "min")))
     _main(ax, drawn, x)
     _limits(ax, drawn, log)
-    _axis(ax, x)
+    axis(ax, x)
     many = len(set(number.tolist())) > 1
     shown = path.solutions[np.flatnonzero(number == slice)[0]]
     title = (
         f"slice {slice} of {len(set(number.tolist()))} with bars: "
-        f"{_shrinkage(shown.lambda1, shown.lambda2)}; others grey"
+        f"{shrinkage(shown.lambda1, shown.lambda2)}; others grey"
         if many
         else None
     )
@@ -113,7 +113,7 @@ def plot_cv(
     squared = scoring == "deviance" and getattr(getattr(cv, "path", None), "loss", "") == "squared"
     style.tidy(
         ax,
-        _xlabel(path, x),
+        xlabel(path, x),
         "held-out mean squared error" if squared else f"held-out {scoring}",
         title,
     )
