@@ -14,13 +14,14 @@ import time
 import numpy as np
 
 from ..core import threads
-from ..core.status import End, FitStatus, Optimality
+from ..core.status import FitStatus
 from ..exchange import local_search
 from ..exchange.gram_neighbourhood import ExactMover
 from ..exchange.local_search import LocalSearch, Store
 from ..exchange.refit_neighbourhood import ConfirmedMover
 from ..working_set.columns import READ
 from ..working_set.starts import scale_of, seed_at
+from .sizes import SizeEngine
 
 ROUNDS = 30  # reads of X after which what still changes is left unverified
 
@@ -82,56 +83,32 @@ def solve_size(model, k, *, lambda1, lambda2, settings, start=None, poll=lambda:
     return outcome if solver.everywhere else outcome._replace(iterations=steps)
 
 
-class SparsePath:
+class SparsePath(SizeEngine):
     """Every size 0..max_k at one (lambda1, lambda2), for a settings record that has `check` and
-    `solver`; `run` fills `store`, `outcomes` and `rounds`, and what is there when it is interrupted
-    stays.
-
-    A size is verified when no column outside W would change what its solver asserts. on_verified(k,
-    fit) hears of each once; supports: sets of columns that compete for their sizes.
+    `solver`. A size is verified when no column outside W would change what its solver asserts.
     """
 
-    def __init__(
-        self,
-        model,
-        *,
-        lambda1,
-        lambda2,
-        max_k,
-        settings,
-        clock,
-        on_verified=None,
-        rng=None,
-        supports=(),
-    ):
-        self.model, self.lambda1, self.lambda2, self.settings, self.clock = (
-            model,
-            float(lambda1),
-            float(lambda2),
-            settings,
-            clock,
-        )
-        self.on_verified, self.supports = on_verified or (lambda k, fit: None), supports
-        problem = model.problem
+    def __init__(self, model, part, settings, session):
+        self.settings, problem = settings, model.problem
         model.grow(problem.forced)
-        null = model.null(self.lambda1, self.lambda2)
+        null = model.null(float(part.lambda1), float(part.lambda2))
         self.scale = scale_of(model, null)
-        self.solver = settings.solver(model, lambda1, lambda2, self.scale)
+        self.solver = settings.solver(model, part.lambda1, part.lambda2, self.scale)
         free = int(problem.usable.sum()) - problem.forced.size
-        self.store = Store(
-            null, problem.forced.size, min(max_k, free), self.scale, perfect=problem.perfect
-        )
-        self.outcomes, self.verified, self.rounds = {}, {0: null.support.tobytes()}, []
+        largest = min(part.max_k, free)
+        store = Store(null, problem.forced.size, largest, self.scale, perfect=problem.perfect)
+        super().__init__(model, store, part, session)
+        self.outcomes = {}
         search = LocalSearch()
         self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
         self._near = 0  # how many columns of near combinations are known
         self.mover = (
-            ExactMover(model, lambda2, max_k, self.scale, search)
+            ExactMover(model, self.lambda2, part.max_k, self.scale, search)
             if self.exact
-            else ConfirmedMover(model, lambda1, lambda2, self.scale, search)
+            else ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, search)
         )
 
-    def run(self):
+    def search(self):
         """Rounds of solving on W and checking over all columns."""
         with (
             threads.one_blas_thread()
@@ -140,22 +117,14 @@ class SparsePath:
 
     def _run(self):
         store, null = self.store, self.store.fits[0]
-        self.on_verified(0, null)
-        if (
-            FitStatus.SEPARATED in null.flags
-            or store.last == 0
-            or store.perfect(null.value, self.scale)
-        ):
-            store.finish(
-                0, FitStatus.SEPARATED if FitStatus.SEPARATED in null.flags else End.SATURATED
-            )
+        if not self.begin():
             return
         if (
             not self.solver.everywhere
             and self.model.width <= self.model.problem.forced.size + store.last
         ):
             seed_at(self.model, null, max(100, 4 * store.last))
-        for support in self.supports:
+        for support in self.session.supports:
             self.offer_support(support)
         stale = set(range(1, store.last + 1))
         for _ in range(ROUNDS):
@@ -205,10 +174,7 @@ class SparsePath:
             return
         self.exact, self._near = False, model.near.size
         self.mover = ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, LocalSearch())
-        for k, fit in list(self.store.fits.items()):
-            new = model.refit(fit.support, self.lambda1, self.lambda2)
-            if new.value < fit.value:
-                self.store.fits[k] = new
+        self.refit_all(lambda new, old: new.value < old.value)
 
     def sweep(self, sizes, side):
         """Solve sizes in turn: from their own fit first where they have one, and from the fit one
@@ -380,22 +346,11 @@ class SparsePath:
         """
         if self.outcomes[k].status == "max_iter" and self.outcomes[k].alpha is None:
             return
-        key = self.store.fits[k].support.tobytes()
-        if self.verified.get(k) != key:
-            self.verified[k] = key
-            self.on_verified(k, self.store.fits[k])
+        self.mark_verified(k)
 
-    def optimality(self, k):
-        """ "global" where the gap is closed, "stationary": coefficients are the best on the
-        support, which a solver's map over all columns keeps; else "unverified".
-        """
-        if self.solver.closed(k, self.store.fits[k]):
-            return Optimality.GLOBAL
-        return (
-            Optimality.STATIONARY
-            if self.verified.get(k) == self.store.fits[k].support.tobytes()
-            else Optimality.UNVERIFIED
-        )
+    def closed(self, k):
+        """Whether the gap of size k is closed."""
+        return self.solver.closed(k, self.store.fits[k])
 
     def bound(self, k):
         """What no fit of size k falls below, NaN where the solver has no dual or all columns were
@@ -403,10 +358,8 @@ class SparsePath:
         """
         return self.solver.bounds.get(k, float("nan"))
 
-    def dual_slopes(self):
-        """(n, m): the dual points of the sizes, weights included; m = 0 where the solver has
-        none.
-        """
+    def dual_points(self):
+        """Dual points of the sizes (n, m), weights included."""
         found = [
             outcome.alpha
             for _, outcome in sorted(self.outcomes.items())
@@ -425,14 +378,3 @@ class SparsePath:
         seed_at(self.model, self.store.fits[self.store.last], 20)
         new = self.mover.forward(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
-
-    def supports_found(self):
-        """Supports worth offering to another slice."""
-        return [fit.support for k, fit in self.store.fits.items() if k]
-
-    def offer_support(self, support):
-        """Let a support from elsewhere compete for its size."""
-        k = support.size - self.model.problem.forced.size
-        if 0 < k <= self.store.last:
-            self.model.grow(support)
-            self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
