@@ -180,6 +180,7 @@ def pose(data, keep=None, known=None):
     usable = (second > 0) & ~data.excluded & ~data.spare
     if data.intercept and isinstance(data.names, Derived):
         usable[data.names.repeated(second)] = False
+    _check_forced(data, usable)
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
@@ -209,6 +210,21 @@ def pose(data, keep=None, known=None):
         floor=floor,
         noise=noise,
     )
+
+
+def _check_forced(data, usable):
+    """Refuse a forced column whose coefficient is 0 for want of variation, where that is outside
+    its bounds.
+    """
+    dropped = data.forced[~usable[data.forced]]
+    dropped = dropped[(data.lower[dropped] > 0) | (data.upper[dropped] < 0)]
+    if dropped.size:
+        j = dropped[0]
+        raise ValueError(
+            f"{data.names[j]} is in always_include with bounds [{data.lower[j]:g}, "
+            f"{data.upper[j]:g}] that leave out 0, but it is constant in the rows of this fit, so "
+            "its coefficient is 0; take it out of always_include, or widen its bounds"
+        )
 
 
 def _foresee(data, rows, weights, y, first):
