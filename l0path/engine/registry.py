@@ -18,18 +18,18 @@ from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
 from ..problem.losses import EXACT
 from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
-from .filled_sizes import FilledSizes
-from .generated_groups import GeneratedGroups
-from .group_path import GroupPath
 from .lambda0_path import Lambda0Path
 from .protocols import Engine, Session, Slice, SparseSettings
 from .size_path import SupportPath
-from .sparse_path import SparsePath
+from .sizes import FilledSizes
+from .strategies.generating import GeneratedGroups
+from .strategies.groups import GroupPath
+from .strategies.sparse import SparsePath
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
 EVERY_LOSS = frozenset(SMOOTH)
 BOUNDED_CURVATURE = EVERY_LOSS - {"poisson"}
-COLUMNS, COLUMNS_AND_GROUPS = frozenset({"columns"}), frozenset({"columns", "groups"})
+ONLY_COLUMNS, COLUMNS_AND_GROUPS = frozenset({"columns"}), frozenset({"columns", "groups"})
 
 
 # -------------------- engines of a slice
@@ -127,7 +127,7 @@ class Algorithm(NamedTuple):
     engine: Callable[..., Engine] | None
     check: Callable[..., None] = _accept
     losses: frozenset = EVERY_LOSS
-    units: frozenset = COLUMNS
+    units: frozenset = ONLY_COLUMNS
     ridge: bool = False
     boxes: bool = True
     proves: bool = False
@@ -151,7 +151,7 @@ SWAP = Algorithm(
     LocalSearch.check,
     units=COLUMNS_AND_GROUPS,
 )
-LARGER_SWAPS = SWAP._replace(name="", units=COLUMNS)
+LARGER_SWAPS = SWAP._replace(name="", units=ONLY_COLUMNS)
 PARTIAL_SWAPS = Algorithm(
     "CDPSI", LocalSearch, lambda tol: LocalSearch(tol=tol, refit=False), _lambda0_values
 )
@@ -187,7 +187,7 @@ ALGORITHMS = (
     _proving("exact", BranchAndBound)._replace(units=COLUMNS_AND_GROUPS),
     _proving("", IntegralityGeneration),
 )
-OWN = Algorithm(
+OWN_RECORD = Algorithm(
     "",
     SparseSettings,
     lambda tol: None,
@@ -209,7 +209,7 @@ def algorithm_of(settings) -> Algorithm:
         if not settings.refit:
             return PARTIAL_SWAPS
         return SWAP if settings.swap_size == 1 else LARGER_SWAPS
-    return next((row for row in ALGORITHMS if isinstance(settings, row.record)), OWN)
+    return next((row for row in ALGORITHMS if isinstance(settings, row.record)), OWN_RECORD)
 
 
 def settings_of(algorithm, tol):

@@ -16,8 +16,8 @@ from ..designs import Dense
 from ..designs.copies import without_copies
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..exact.search import Proof
-from ..exchange.group_neighbourhood import groups_tried
 from ..exchange.local_search import LocalSearch, pairs_tried
+from ..exchange.neighbourhoods.groups import groups_tried
 from ..formula import marginality_notes
 from ..paths import Model, Path
 from ..paths.past_separation import REMEDY, PastSeparation, apart, consequence, marked
@@ -32,12 +32,12 @@ from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
 from ..working_set.ties import Twins
 from . import inputs
-from .generated_groups import relaxation_bounds
 from .lambda0_path import Lambda0Path
 from .plan import PENALTIES, default_max_k
 from .protocols import Session, Slice
 from .registry import algorithm_of, make_engine, search_settings
 from .slices import huber_threshold, hull, hull_grid, shrink_grid
+from .strategies.generating import relaxation_bounds
 
 GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.sparse_path import solve_size
 from ..errors import check_tol
 from ..problem.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
 from ..problem.losses import Squared, derivatives, name_of
 from .coordinate_descent import entry_gains
+from .one_size import solve_size
 from .operators import Outcome, largest, top_eigenvalue, working_columns
 
 EXAMINED = 10  # steps between refits of the support at hand

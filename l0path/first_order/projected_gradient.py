@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from ..core.status import FitStatus, Optimality
-from ..engine.sparse_path import solve_size
 from ..errors import check_tol
 from ..problem.losses import smoothness
 from ..working_set.starts import slopes_at
 from . import extrapolation
+from .one_size import solve_size
 from .operators import Outcome, all_columns, working_columns
 
 VARIANTS = ("pg", "apg", "pg+", "apg+", "pg_ll", "htp")

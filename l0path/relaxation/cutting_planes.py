@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.sparse_path import solve_size
 from ..first_order.dual_iht import DualProblem, DualSolver
+from ..first_order.one_size import solve_size
 from ..first_order.operators import Outcome, working_columns
 from ..problem.losses import name_of
 from .generation import NONE, GroupPool, Pool, generate, ranked_units

@@ -434,9 +434,8 @@ def test_an_interrupt_leaves_what_was_solved(polls):
 def test_the_listener_hears_each_verified_point_once():
     heard = []
     path = path_of(wide_instance(), max_k=20, listener=heard.append)
-    assert tuple(heard) == path.result.points and all(
-        point.verified and point.optimality == "cd" for point in heard
-    )
+    assert tuple(heard) == path.result.points
+    assert all(point.optimality == "cd" for point in heard)
     assert path.rounds[-1]["verified"] == len(path.points)
 
 

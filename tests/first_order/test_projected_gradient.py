@@ -15,7 +15,7 @@ from l0path.core.control import Clock, Stop
 from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SupportPath
-from l0path.engine.sparse_path import SparsePath
+from l0path.engine.strategies.sparse import SparsePath
 from l0path.first_order import extrapolation
 from l0path.first_order.operators import (
     all_columns,
@@ -518,7 +518,7 @@ def test_polish_leaves_no_swap_among_all_columns():
     assert values[1].sum() < 0.99 * values[0].sum()
     for k in range(1, 13):
         fit = polished.store.fits[k]
-        assert polished.mover.polish(fit).value >= fit.value * (1 - 1e-9)
+        assert polished.mover.swap(fit).value >= fit.value * (1 - 1e-9)
         assert not polished.model.violators(
             [fit], [1e300], lambda1=0.0, lambda2=0.0, ceilings=[-1e-8 * fit.value], keep=[5]
         )[0]

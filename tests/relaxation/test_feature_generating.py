@@ -535,7 +535,7 @@ def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
     """From few working groups: the paper's form, which reads all groups for every block, finds no
     better and bounds no higher; bounds hold over all groups.
     """
-    monkeypatch.setattr("l0path.engine.generated_groups.COLUMNS", 1)
+    monkeypatch.setattr("l0path.engine.strategies.generating.COLUMNS", 1)
     rng = np.random.default_rng(11)
     n, ridge = 80, 0.1
     X = rng.normal(size=(n, 300)) + 0.7 * rng.normal(size=(n, 1))

@@ -13,74 +13,15 @@ import time
 
 import numpy as np
 
-from ..core import threads
-from ..core.status import FitStatus
-from ..exchange import local_search
-from ..exchange.gram_neighbourhood import ExactMover
-from ..exchange.local_search import LocalSearch, Store
-from ..exchange.refit_neighbourhood import ConfirmedMover
-from ..working_set.columns import READ
-from ..working_set.starts import scale_of, seed_at
-from .sizes import SizeEngine
-
-ROUNDS = 30  # reads of X after which what still changes is left unverified
-
-
-def outside(model, solver, outcomes):
-    """For each outcome its best columns (solver.taken) outside W that pass the solver's threshold,
-    and their scores, descending: one read of X for all of them.
-    """
-    p = model.problem
-    R = np.column_stack([solver.right_side(outcome) for outcome in outcomes])
-    edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
-    least = (
-        np.array([solver.reach(edge) for edge in edges])
-        if hasattr(solver, "reach") and hasattr(p.X, "correlate_above")
-        else None
-    )
-    found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
-    step = max(256, READ // R.shape[1])
-    for left in range(0, p.X.p, step):
-        block = slice(left, min(left + step, p.X.p))
-        pulls = -(
-            p.X.correlate(R, block.start, block.stop)
-            if least is None
-            else p.X.correlate_above(R, least, block.start, block.stop)
-        ).T
-        out = p.usable[block] & (model.where[block] < 0)
-        for i, outcome in enumerate(outcomes):
-            score = np.where(out, solver.scores(outcome, pulls[i], block), -1.0)
-            over = np.flatnonzero(score > edges[i])
-            score, J = (
-                np.concatenate([found[i][0], score[over]]),
-                np.concatenate([found[i][1], left + over]),
-            )
-            best = np.lexsort((J, -score))[: max(solver.taken, outcome.fit.support.size)]
-            found[i] = score[best], J[best]
-    model.reads += 1
-    return found
-
-
-def solve_size(model, k, *, lambda1, lambda2, settings, start=None, poll=lambda: None, watch=None):
-    """Outcome of one size over all p columns, from a Fit (default: forced columns only): rounds of
-    solving on W and checking.
-    """
-    model.grow(model.problem.forced)
-    null = model.null(lambda1, lambda2)
-    solver = settings.solver(model, lambda1, lambda2, scale_of(model, null))
-    if not solver.everywhere and model.width <= model.problem.forced.size + k:
-        seed_at(model, null, max(100, 4 * k))
-    if start is not None:
-        model.grow(start.support)
-    outcome, steps = solver.solve(k, null if start is None else start, poll, watch), 0
-    for _ in range(0 if solver.everywhere else ROUNDS):
-        steps += outcome.iterations
-        ((score, J),) = outside(model, solver, [outcome])
-        outcome = solver.judge(outcome, score)
-        if outcome.proven or not model.grow(J[: solver.taken]):
-            break
-        outcome = solver.solve(k, outcome.fit, poll, watch)
-    return outcome if solver.everywhere else outcome._replace(iterations=steps)
+from ...core import threads
+from ...core.status import FitStatus
+from ...exchange import local_search
+from ...exchange.local_search import LocalSearch, Store
+from ...exchange.neighbourhoods.gram import GramNeighbourhood
+from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...first_order.one_size import ROUNDS, outside
+from ...working_set.starts import scale_of, seed_at
+from ..sizes import SizeEngine
 
 
 class SparsePath(SizeEngine):
@@ -99,13 +40,13 @@ class SparsePath(SizeEngine):
         store = Store(null, problem.forced.size, largest, self.scale, perfect=problem.perfect)
         super().__init__(model, store, part, session)
         self.outcomes = {}
-        search = LocalSearch()
+        search = LocalSearch(effort="fast")
         self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
         self._near = 0  # how many columns of near combinations are known
         self.mover = (
-            ExactMover(model, self.lambda2, part.max_k, self.scale, search)
+            GramNeighbourhood(model, self.lambda2, part.max_k, self.scale, search)
             if self.exact
-            else ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, search)
+            else RefitNeighbourhood(model, self.lambda1, self.lambda2, self.scale, search)
         )
 
     def search(self):
@@ -173,7 +114,9 @@ class SparsePath(SizeEngine):
         if not found or model.near.size == known:
             return
         self.exact, self._near = False, model.near.size
-        self.mover = ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, LocalSearch())
+        self.mover = RefitNeighbourhood(
+            model, self.lambda1, self.lambda2, self.scale, self.mover.settings
+        )
         self.refit_all(lambda new, old: new.value < old.value)
 
     def sweep(self, sizes, side):
@@ -207,7 +150,7 @@ class SparsePath(SizeEngine):
             or FitStatus.SEPARATED in below.flags
         ):
             return
-        new = self.mover.forward(below, polish=False)
+        new = self.mover.add(below, polish=False)
         if new is not None:
             self.keep(k, self.solver.solve(k, new, self.clock.poll))
 
@@ -216,8 +159,8 @@ class SparsePath(SizeEngine):
         sizes beside it.
         """
         for step, sizes, side in (
-            (self.mover.backward, range(self.store.last, 1, -1), -1),
-            (self.mover.forward, range(1, self.store.last), 1),
+            (self.mover.drop, range(self.store.last, 1, -1), -1),
+            (self.mover.add, range(1, self.store.last), 1),
         ):
             for k in sizes:
                 fit = self.store.fits.get(k)
@@ -254,9 +197,7 @@ class SparsePath(SizeEngine):
         """One local search over the sizes (swaps with refit, on W), then the solver from what it
         found.
         """
-        local_search.search(
-            self.store, self.mover, LocalSearch(effort="fast"), set(), self.clock.poll
-        )
+        local_search.search(self.store, self.mover, set(), self.clock.poll)
         for k in range(1, self.store.last + 1):
             fit = self.store.fits.get(k)
             if (
@@ -330,13 +271,7 @@ class SparsePath(SizeEngine):
         better = set()
         for k, fit, candidates in zip(sizes, fits, found, strict=True):
             self.clock.poll()
-            if (
-                candidates
-                and k in store.fits
-                and store.offer(
-                    self.mover.polish(fit) if self.exact else self.mover.polish(fit, thorough=True)
-                )
-            ):
+            if candidates and k in store.fits and store.offer(self.mover.swap(fit, thorough=True)):
                 better.add(k)
         return better
 
@@ -376,5 +311,5 @@ class SparsePath(SizeEngine):
         of largest slope there join first; None when there is none.
         """
         seed_at(self.model, self.store.fits[self.store.last], 20)
-        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
+        new = self.mover.add(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value

@@ -6,12 +6,12 @@ import time
 
 import numpy as np
 
-from ..core import threads
-from ..core.status import FitStatus, Optimality
-from ..exchange.local_search import LocalSearch
-from ..first_order.operators import Outcome
-from ..relaxation.cutting_planes import FeatureGenerating, GroupGeneratingSolver
-from .group_path import GroupPath
+from ...core import threads
+from ...core.status import FitStatus, Optimality
+from ...exchange.local_search import LocalSearch
+from ...first_order.operators import Outcome
+from ...relaxation.cutting_planes import FeatureGenerating, GroupGeneratingSolver
+from .groups import GroupPath
 
 TAKEN, COLUMNS = (
     60,
@@ -97,15 +97,15 @@ class GeneratedGroups(GroupPath):
         """
         store = self.store
         for step, sizes in (
-            (self.mover.backward, range(store.last, 1, -1)),
-            (self.mover.forward, range(1, store.last)),
+            (self.mover.drop, range(store.last, 1, -1)),
+            (self.mover.add, range(1, store.last)),
         ):
             for k in sizes:
                 fit = store.fits.get(k)
                 if (
                     fit is not None
                     and FitStatus.SEPARATED not in fit.flags
-                    and (step == self.mover.backward or not self.groups.tall(fit.support.size))
+                    and (step == self.mover.drop or not self.groups.tall(fit.support.size))
                 ):
                     self.clock.poll()
                     new = step(fit, polish=False)
