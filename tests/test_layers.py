@@ -39,9 +39,7 @@ LAYERS = [
 # imports that still point up, (package, package): lines; each number may only fall
 KNOTS = {
     ("exact", "paths"): 1,
-    ("first_order", "engine"): 2,
     ("paths", "engine"): 1,
-    ("relaxation", "engine"): 1,
     ("working_set", "exchange"): 14,
 }
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
