@@ -16,7 +16,7 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 72,
+    "lines over 100 columns": 71,
     "functions over 60 lines": 35,
     "files over 450 lines": 18,
     "kernels over 8 positional arguments": 43,
@@ -26,7 +26,7 @@ CEILINGS = {
     "calls of hasattr": 47,
     "attributes set from outside": 9,
     "states as string literals": 22,
-    "texts read as data": 15,
+    "texts read as data": 1,
     "outer loops over sizes": 5,
     "functions that perturb": 8,
     "constants in two files": 56,
