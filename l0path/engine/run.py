@@ -17,8 +17,8 @@ from ..designs import Dense
 from ..designs.copies import without_copies
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..exact.search import Proof
-from ..exchange.group_neighbourhood import groups_tried
 from ..exchange.local_search import LocalSearch, pairs_tried
+from ..exchange.neighbourhoods.groups import groups_tried
 from ..formula import marginality_notes
 from ..paths import Model, Path
 from ..paths.past_separation import REMEDY, PastSeparation, apart, consequence, marked
