@@ -132,7 +132,7 @@ def polished(path, support):
     model.grow(support)
     fit = model.refit(support, 0.0, path.lambda2)
     while True:
-        fit = mover.polish(fit) if path.exact else mover.polish(fit, thorough=True)
+        fit = mover.swap(fit, thorough=True)
         ceiling, keep = (
             (-path.store.tolerance(fit.value), 10)
             if path.exact

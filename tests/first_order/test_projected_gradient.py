@@ -528,7 +528,7 @@ def test_polish_leaves_no_swap_among_all_columns():
     assert values[1].sum() < 0.99 * values[0].sum()
     for k in range(1, 13):
         fit = polished.store.fits[k]
-        assert polished.mover.polish(fit).value >= fit.value * (1 - 1e-9)
+        assert polished.mover.swap(fit).value >= fit.value * (1 - 1e-9)
         assert not polished.model.violators(
             [fit], [1e300], lambda1=0.0, lambda2=0.0, ceilings=[-1e-8 * fit.value], keep=[5]
         )[0]
