@@ -80,6 +80,7 @@ def rescore(
         fits=self._fits,
         random_state=self.random_state,
         status=self.status,
+        end=self.end,
         notes=self._notes,
     )
 

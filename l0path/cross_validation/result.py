@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
 from ..engine.plan import default_max_k
 from ..paths import Model, Path
@@ -51,6 +52,8 @@ class CVPath:
         The seed that drew the folds.
     status, notes : str, list of str
         How the cross-validation ended, and what was noticed.
+    end : End
+        The same as a value: complete, time_limit or interrupted.
 
     Notes
     -----
@@ -87,6 +90,7 @@ class CVPath:
         fits: list | None = None,
         random_state: int | None = None,
         status: str = "",
+        end: End = End.COMPLETE,
         notes: Sequence[str] = (),
         over_rows: tuple | None = None,
     ) -> None:
@@ -97,12 +101,8 @@ class CVPath:
             scoring,
             greater_is_better,
         )
-        self.splits, self.random_state, self.status, self.notes = (
-            splits,
-            random_state,
-            status,
-            list(notes),
-        )
+        self.splits, self.random_state = splits, random_state
+        self.status, self.end, self.notes = status, End(end), list(notes)
         self.repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
         self._fits, self._spread = fits, over_rows
         self._notes = list(notes)  # without those about the choice, which depend on the metric

@@ -14,10 +14,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from ..core.status import End
 from ..paths import Path
 from ..paths import load as load_path
 from ..paths import save as save_path
 from ..paths.archive import file_name, write_whole
+from ..paths.storage import end_of_text
 from .nested import NestedCV
 from .result import CVPath
 
@@ -64,6 +66,7 @@ def save_cv(self: CVPath, file: str | PathLike) -> None:
         "greater_is_better": bool(self.greater_is_better),
         "random_state": self.random_state,
         "status": self.status,
+        "end": str(self.end),
         "notes": self._notes,
         "split": self.splits is not None,
         "over_rows": self._spread is not None,
@@ -240,6 +243,7 @@ def _cv(header, arrays, path, fits):
         fits=[[fits.solutions[i] for i in row] for row in places] if splits else None,
         random_state=header["random_state"],
         status=header["status"],
+        end=End(header.get("end") or end_of_text(header["status"])),
         notes=header["notes"],
         over_rows=tuple(arrays["spread"]) if header["over_rows"] else None,
     )

@@ -12,7 +12,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.control import Clock, deferred_interrupts
+from ..core.control import Clock, Control, deferred_interrupts
 from ..core.progress import Bar
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
@@ -255,6 +255,7 @@ def certify(
             "leave algorithm=None"
         )
     index, clock = self.index(rule, **selector), Clock(time_limit)
+    control = Control(clock)
     with deferred_interrupts(clock):
         data = fit_data(self, X, y)
         if data.groups is not None:
@@ -272,10 +273,9 @@ def certify(
                 n_best=int(n_best),
                 bar=bar,
             )
-            try:
+            with control.stage():
                 proof.run()
-            except KeyboardInterrupt:
-                clock.pressed = True
+            clock.pressed = clock.pressed or control.torn
     return _certificate(proof, self, index, time.perf_counter() - began)
 
 
@@ -304,6 +304,7 @@ def _certificate(proof, path, index, seconds):
             notes,
             rounds,
             path._source,
+            end=path.end,
         ),
         index,
     )

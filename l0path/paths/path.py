@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..designs.names import INTERCEPT, column_names
@@ -53,6 +54,10 @@ class Path:
     ----------
     status : str
         How the path ended: "complete: ...", or what stopped it.
+    end : End
+        The same as a value: complete, separated (larger sizes separate the classes), time_limit,
+        stopped (by on_solution) or interrupted (Ctrl-C). `end.finished` says whether nothing cut
+        the path short.
     notes : list of str
         What was noticed.
     rounds : DataFrame
@@ -83,9 +88,11 @@ class Path:
         notes: Sequence[str] = (),
         rounds: Sequence[dict] = (),
         source: Source | None = None,
+        *,
+        end: End = End.COMPLETE,
     ) -> None:
         self.meta, self.solutions = meta, [s.in_texts() for s in solutions]
-        self.status, self.notes = status, list(notes)
+        self.status, self.end, self.notes = status, End(end), list(notes)
         self.rounds = pd.DataFrame(list(rounds))
         self._source = source or Source()
         self._table = None
@@ -352,7 +359,8 @@ class Path:
                 if abs(self.solutions[i].lambda0 - value) <= 1e-8 * max(abs(value), 1e-300)
             ]
             grid = np.array([self.solutions[i].lambda0 for i in rows])
-            remedy = f"the nearest on the grid are {_neighbours(grid, value)}; fit with lambda0={value:.6g}"
+            near = _neighbours(grid, value)
+            remedy = f"the nearest on the grid are {near}; fit with lambda0={value:.6g}"
         else:
             hit = [
                 i
@@ -898,6 +906,7 @@ class Path:
             self.notes,
             self.rounds.to_dict("records"),
             self._source,
+            end=self.end,
         )
 
 

@@ -2,7 +2,7 @@
 small examples of Alcantara & Lee; the path of all sizes that every k-sparse solver shares.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SupportPath
 from l0path.engine.strategies.sparse import SparsePath
 from l0path.first_order import extrapolation
+from l0path.first_order.one_size import solve_size
 from l0path.first_order.operators import (
     all_columns,
     largest,
@@ -24,11 +25,13 @@ from l0path.first_order.operators import (
     working_columns,
     working_rows,
 )
-from l0path.first_order.projected_gradient import STEPS, VARIANTS, solve_k
+from l0path.first_order.projected_gradient import STEPS, VARIANTS
 from l0path.problem.losses import derivatives, mean_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import LocalSearch, ProjectedGradient
 from l0path.working_set.hinge import make_model
+
+solve_k = partial(solve_size, settings=ProjectedGradient())
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")
 SETTINGS = [ProjectedGradient(variant=variant) for variant in VARIANTS]
