@@ -16,9 +16,9 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 71,
+    "lines over 100 columns": 69,
     "functions over 60 lines": 33,
-    "files over 450 lines": 18,
+    "files over 450 lines": 17,
     "kernels over 8 positional arguments": 43,
     "functions over 6 positional arguments": 36,
     "files in the fullest folder": 12,
