@@ -156,7 +156,8 @@ def fit(
     always_include, exclude : array-like of str, int, or bool, optional
         Columns that are in every model, or in none, by names, indices or a mask. With groups also
         labels of groups, if they are text (a number is a column). A column that is included brings
-        in its groups.
+        in its groups. A constant column has coefficient 0, so it cannot be included with bounds
+        that leave out 0.
     penalty_factor : array-like of shape (p,) or dict, optional
         Factors f_j >= 0 of lambda0, or {name: f_j} with 1 for all others. With groups one factor
         per group, {label: factor}, or p factors that are equal within each group. None means 1.

@@ -88,3 +88,27 @@ def test_supports_of_a_shrunk_slice_do_not_carry_another_past_full_rank(loss):
         path = l0path.fit(A, y, loss=loss, lambda2=[0.2, 0])
         sizes = path.table.groupby("slice").k.max().tolist()
         assert sizes == [A.shape[1], rank]
+
+
+@pytest.mark.parametrize(
+    "ratio, words",
+    [(-1.0, {"lambda2": 1e-3}), (1.0, {"lambda2": 1e-3}), (-3.0, {"standardize": False})],
+)
+def test_a_proof_shows_the_smaller_index(ratio, words):
+    """Searches for a proof replace what local search has found."""
+    for seed in (10, 11, 12):
+        rng, p = np.random.default_rng(seed), 6
+        X = rng.standard_normal((12, p))
+        for j in range(1, p):
+            X[:, j] = 0.95 * X[:, j - 1] + np.sqrt(1 - 0.95**2) * X[:, j]
+        y = X @ rng.choice([-1.0, 1.0], p) + 0.3 * rng.standard_normal(12)
+        path = l0path.fit(np.hstack([X, ratio * X]), y, algorithm="exact", max_k=2, **words)
+        own = {"standardize": words.get("standardize", True), "lambda2": words.get("lambda2", 0.0)}
+        for s in path.solutions:
+            chosen = set(s.support.tolist())
+            assert all(j < p or j - p in chosen for j in chosen)
+            beta = np.zeros(2 * p)
+            beta[s.support] = s.beta
+            Z = np.hstack([X, ratio * X])
+            value = oracles.objective(Z, y, beta, s.intercept, loss="squared", **own)
+            assert value == pytest.approx(s.objective, rel=1e-9)

@@ -30,6 +30,7 @@ from ..relaxation.path_bounds import (
 )
 from ..relaxation.safe_rules import fix_cardinality, fix_penalised
 from ..working_set.hinge import make_model
+from ..working_set.ties import first_of_their_kind
 from .group_enumeration import GroupEnumeration
 from .hinge_tree import HingeTree
 from .integrality_generation import IntegralityGeneration, generate
@@ -557,6 +558,8 @@ class Proof:
                 model = make_model(self.whole)
                 model.grow(fit.support)
                 fit = model.refit(fit.support, self.solution.lambda1, self.solution.lambda2)
+            shrunk = bool(self.solution.lambda1 or self.solution.lambda2)
+            fit = first_of_their_kind(self.whole, fit, shrunk)
             s = self.in_units(fit, self.size(fit))
             if s.objective < self.solution.objective:
                 self.solution = s._replace(lambda0_low=math.nan, lambda0_high=math.nan)

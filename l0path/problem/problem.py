@@ -176,10 +176,8 @@ def pose(data, keep=None, known=None):
             f"X has entries too large to be squared in {wild.size} columns, the first "
             f"{data.names[wild[0]]}; rescale them"
         )
+    usable = _usable(data, second)
     # without an intercept columns keep their origin, and the scale is their root mean square
-    usable = (second > 0) & ~data.excluded & ~data.spare
-    if data.intercept and isinstance(data.names, Derived):
-        usable[data.names.repeated(second)] = False
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
@@ -209,6 +207,25 @@ def pose(data, keep=None, known=None):
         floor=floor,
         noise=noise,
     )
+
+
+def _usable(data, second):
+    """Columns (p,) that vary and are not excluded. A forced column that does not vary has
+    coefficient 0: it is refused where that is outside its bounds.
+    """
+    usable = (second > 0) & ~data.excluded & ~data.spare
+    if data.intercept and isinstance(data.names, Derived):
+        usable[data.names.repeated(second)] = False
+    dropped = data.forced[~usable[data.forced]]
+    dropped = dropped[(data.lower[dropped] > 0) | (data.upper[dropped] < 0)]
+    if dropped.size:
+        j = dropped[0]
+        raise ValueError(
+            f"{data.names[j]} is in always_include with bounds [{data.lower[j]:g}, "
+            f"{data.upper[j]:g}] that leave out 0, but it is constant in the rows of this fit, so "
+            "its coefficient is 0; take it out of always_include, or widen its bounds"
+        )
+    return usable
 
 
 def _foresee(data, rows, weights, y, first):

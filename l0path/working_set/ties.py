@@ -5,6 +5,7 @@ standardisation), of which models hold the one of smallest index.
 import numpy as np
 
 from ..problem.problem import EPS
+from .hinge import make_model
 
 ALIKE = 1e-11  # how far fingerprints of proportional columns may be apart
 ABOUT = 1e-7  # the same of products with y, which rounding of columns far from the origin reaches
@@ -95,3 +96,26 @@ class Twins:
         ends = (p.lower[i], p.upper[i]) if r > 0 else (-p.upper[i], -p.lower[i])
         same = p.factor[i] == p.factor[j] and ends == (p.lower[j], p.upper[j])
         return r if same else 0.0
+
+
+def first_of_their_kind(problem, fit, shrunk):
+    """The fit with columns of smallest index, of all p, in place of those that say the same: one
+    read of X. shrunk: whether there is lambda1 or lambda2.
+    """
+    if problem.groups is not None or not fit.support.size:
+        return fit
+    probe, size = np.cos(np.arange(problem.X.n, dtype=np.float64) ** 2), np.sqrt(problem.square)
+    at = np.flatnonzero(problem.usable & (size > 0))
+    mark = np.full(problem.X.p, np.inf)
+    length = np.sqrt(float(problem.weights @ probe**2))
+    mark[at] = np.abs(problem.X.correlate(problem.weights * probe)[at]) / (size[at] * length)
+    ranked = np.sort(mark[fit.support])
+    near = np.searchsorted(ranked, mark[at] - ABOUT)
+    alike = at[
+        (near < ranked.size) & (ranked[np.minimum(near, ranked.size - 1)] <= mark[at] + ABOUT)
+    ]
+    if alike.size <= fit.support.size:
+        return fit
+    model = make_model(problem)
+    model.grow(np.union1d(alike, fit.support))
+    return Twins(model, not shrunk).smallest(fit)

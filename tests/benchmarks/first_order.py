@@ -13,9 +13,11 @@ from common import INSTANCES, agreement, arguments, instance, smaller
 import l0path
 from l0path.core.control import Clock
 from l0path.engine.inputs import parse
+from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SupportPath
 from l0path.exchange.local_search import pairs_tried
-from l0path.first_order import operators, projected_gradient
+from l0path.first_order import operators
+from l0path.first_order.one_size import solve_size
 from l0path.problem.problem import pose
 from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient
 from l0path.working_set.hinge import make_model
@@ -81,7 +83,7 @@ def gradients(X, y, loss, k):
         settings = ProjectedGradient(variant=variant, paper_defaults=True, tol=1e-6, max_iter=MAPS)
         began = time.perf_counter()
         with Counter() as counter:
-            found = projected_gradient.solve_k(
+            found = solve_size(
                 make_model(problem),
                 k,
                 lambda2=0.0 if loss == "squared" else 1e-10,
@@ -131,7 +133,7 @@ def polished(path, support):
     model.grow(support)
     fit = model.refit(support, 0.0, path.lambda2)
     while True:
-        fit = mover.polish(fit) if path.exact else mover.polish(fit, thorough=True)
+        fit = mover.swap(fit, thorough=True)
         ceiling, keep = (
             (-path.store.tolerance(fit.value), 10)
             if path.exact
@@ -155,30 +157,15 @@ def supports_of(problem, path, ridge, K):
     """
     model = make_model(problem)
     supports = {s.k: s.support for s in path.solutions if s.k}
-    engine = SupportPath(
-        model,
-        lambda1=0.0,
-        lambda2=ridge,
-        max_k=K,
-        settings=LocalSearch(),
-        clock=Clock(),
-        supports=list(supports.values()),
-    )
+    part, starting = Slice(0.0, ridge, K), Session(Clock(), supports=tuple(supports.values()))
+    engine = SupportPath(model, part, LocalSearch(), starting)
     seed(model, engine.store.fits[0], K, 0.0)
     alone = {k: polished(engine, support) for k, support in supports.items()}
     swept, joined = (
-        SupportPath(
-            make_model(problem),
-            lambda1=0.0,
-            lambda2=ridge,
-            max_k=K,
-            settings=LocalSearch(),
-            clock=Clock(),
-        )
-        for _ in range(2)
+        SupportPath(make_model(problem), part, LocalSearch(), Session(Clock())) for _ in range(2)
     )
     joined.run()
-    swept.supports = joined.supports = list(supports.values())
+    swept.session = joined.session = starting
     swept.run()
     joined.run()
     return alone, values_of(swept.store.fits), values_of(joined.store.fits)

@@ -418,5 +418,9 @@ def _allowed(options, record, units):
     if algorithm == "feature_generating" and boxed:
         algorithm = "swap"
     options["algorithm"] = algorithm
+    columns = record["X"] if record["weights"] is None else record["X"][record["weights"] > 0]
+    for j in np.flatnonzero(np.ptp(columns, axis=0) == 0):  # a constant column has coefficient 0
+        if record["lower"][j] > 0 or record["upper"][j] < 0:
+            record["lower"][j], record["upper"][j] = -np.inf, np.inf
     if "k" in options and "max_k" in options:
         del options["max_k"]

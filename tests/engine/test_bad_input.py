@@ -245,6 +245,11 @@ WRONG = {
         r"box of x1 is \[0.5, inf\].*always_include",
     ),
     "box below zero": (dict(upper=-1.0), ValueError, "box of x0.*leaves out 0"),
+    "a forced constant column with a box without zero": (
+        dict(X=np.column_stack([np.ones(N), X[:, 1:]]), lower={"x0": 0.1}, always_include=["x0"]),
+        ValueError,
+        r"x0 is in always_include with bounds \[0.1, inf\].*constant.*take it out",
+    ),
     "nan bound": (dict(lower=np.nan), ValueError, "lower contains NaN"),
     "infinite box": (dict(lower=np.inf, always_include=list(range(P))), ValueError, "lower.*x0"),
     "bound for no column": (dict(upper={"x9": 1.0}), ValueError, "upper: there is no column 'x9'"),
