@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["support_recovery"]
 
-COLUMNS = [
+RECOVERY_COLUMNS = [
     "k",
     "true_positives",
     "false_positives",
@@ -90,7 +90,7 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
         if true is None:
             true, beta = _truth(truth, b.size)
         rows.append(_row(b, true, beta, sizes[i] if sizes is not None else np.count_nonzero(b)))
-    return pd.DataFrame(rows, columns=COLUMNS, index=labels).astype(TYPES)
+    return pd.DataFrame(rows, columns=RECOVERY_COLUMNS, index=labels).astype(TYPES)
 
 
 def _row(b, true, beta, k):

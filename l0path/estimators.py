@@ -61,7 +61,7 @@ PASSED = (
     "groups",
 )  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
-SPARSE = ("csc", "csr")  # formats taken as they are
+SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
 
 
 class Unfinished(Exception):
@@ -124,7 +124,7 @@ def _checked(estimator, X, *y, **options):
             "to "
             "l0path.fit or l0path.cv_fit"
         )
-    return validate_data(estimator, X, *y, accept_sparse=SPARSE, **options)
+    return validate_data(estimator, X, *y, accept_sparse=SPARSE_FORMATS, **options)
 
 
 class _Selected(SelectorMixin, BaseEstimator):

@@ -28,8 +28,8 @@ from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
 from .showing import ShowingCompetition
 
-KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
-LARGEST = (
+KNOCKOFF_KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
+MOST_ENTRIES = (
     1 << 28
 )  # entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
 
@@ -218,7 +218,7 @@ def knockoff_filter(
     rng = np.random.default_rng(seed)
     fdr = share(fdr, "fdr", 0.0, 1.0)
     for name, value, known in (
-        ("kind", kind, KINDS),
+        ("kind", kind, KNOCKOFF_KINDS),
         ("statistic", statistic, STATISTICS),
         *((("s", s, METHODS),) if isinstance(s, str) else ()),
     ):
@@ -233,7 +233,7 @@ def knockoff_filter(
             "(with a formula, pass groups=False, which counts columns), or use stability_selection"
         )
     rows, usable = np.flatnonzero(data.weights > 0), _competing(data)
-    if max(2 * rows.size * data.design.p, usable.size**2) > LARGEST:
+    if max(2 * rows.size * data.design.p, usable.size**2) > MOST_ENTRIES:
         what = "knockoffs need a dense array of twice the columns, and their covariance"
         raise ValueError(
             f"X has {rows.size} rows and {data.design.p} columns: {what}; screen the columns "

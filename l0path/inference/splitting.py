@@ -18,13 +18,13 @@ from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..cross_validation.run import draw_seed, warn_once
 from ..errors import SeparationWarning
-from ..inspection.refits import Rows, refit_rows
+from ..inspection.refits import RefitRows, refit_rows
 from ..paths.criteria import LIKELIHOOD
 from ..problem.losses import CLASSIFICATION, Poisson, name_of
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
 from .stability import stop
 
-LEAST = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
+LEAST_SHARE = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
 
 
 class Split(NamedTuple):
@@ -202,7 +202,7 @@ def split_inference(
     table.attrs = {
         "method": "single split (Wasserman & Roeder 2009)"
         if len(splits) == 1
-        else f"multi-split, adaptive quantile, gamma_min = {LEAST} (Meinshausen, Meier & Buhlmann "
+        else f"multi-split, adaptive quantile, gamma_min = {LEAST_SHARE} (Meinshausen, Meier & Buhlmann "
         "2009)",
         "n_splits": len(splits),
         "level": level,
@@ -261,7 +261,9 @@ def one_split(data, plan, child, fraction, k, rule, most, deadline):
     if not s.support.size or (isinstance(data.loss, Poisson) and not held @ data.y > 0):
         return nothing
     with recorded() as caught:
-        results = refit_rows(path, s, Rows(data.design, data.y, held, data.offset, None, False))
+        results = refit_rows(
+            path, s, RefitRows(data.design, data.y, held, data.offset, None, False)
+        )
     separated = any(w.category is SeparationWarning for w in caught)
     if separated or results.df_resid <= 0:
         return nothing._replace(separated=separated)
@@ -296,7 +298,7 @@ def identified(A):
     return (np.abs(null).max(axis=1, initial=0.0) < 1e-6) & (size > 0)
 
 
-def aggregate_p_values(p, gamma_min=LEAST):
+def aggregate_p_values(p, gamma_min=LEAST_SHARE):
     """One p-value for each column from those of B splits, p (B, m), already adjusted: min(1, (1 -
     log gamma_min) inf over gamma in [gamma_min, 1] of q_gamma(p) / gamma), q_gamma the ceil(gamma
     B)-th smallest.
@@ -344,11 +346,11 @@ def combine(splits, names, level):
     freedom = np.array([one.freedom for one in splits])
     low, high, p_value = np.full(p, -np.inf), np.full(p, np.inf), np.ones(p)
     p_value[ever] = aggregate_p_values(adjusted)
-    least = 1 if B == 1 else _first(B, LEAST)
+    least = 1 if B == 1 else _first(B, LEAST_SHARE)
     for m in range(
         least, B + 1
     ):  # b is rejected where at least m of the B tests reject it at this level
-        alpha = (1.0 - level) * m / (B * (1.0 if B == 1 else 1.0 - math.log(LEAST)))
+        alpha = (1.0 - level) * m / (B * (1.0 if B == 1 else 1.0 - math.log(LEAST_SHARE)))
         half = stats.t.isf(alpha / 2.0, freedom)[:, None] * error
         high[ever] = np.minimum(high[ever], np.sort(estimate + half, axis=0)[m - 1])
         low[ever] = np.maximum(low[ever], -np.sort(half - estimate, axis=0)[m - 1])

@@ -28,8 +28,8 @@ REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights ar
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
 
 
-class Rows(NamedTuple):
-    """Rows to refit on: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None, index
+class RefitRows(NamedTuple):
+    """RefitRows to refit on: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None, index
     of the frame or None; same: they are the rows of the fit.
     """
 
@@ -78,7 +78,7 @@ def refit(
 
 
 def new_rows(path, X, y, sample_weight, offset):
-    """Rows of X and y given anew, checked as `fit` checks them."""
+    """RefitRows of X and y given anew, checked as `fit` checks them."""
     same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
     X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset)
     if X is None or y is None:
@@ -93,7 +93,7 @@ def new_rows(path, X, y, sample_weight, offset):
         and design.n == path.n
         and checksum(SimpleNamespace(design=design, y=target)) == path.meta.checksum
     )
-    return Rows(design, target, weights, shift, index, same)
+    return RefitRows(design, target, weights, shift, index, same)
 
 
 def _rows(path, X, y, sample_weight, offset):
@@ -103,7 +103,7 @@ def _rows(path, X, y, sample_weight, offset):
         if sample_weight is not None or offset is not None:
             raise ValueError("sample_weight= and offset= go with new rows: pass X= and y= too")
         data = path.data()
-        return Rows(
+        return RefitRows(
             data.design,
             data.y,
             row_weights(data) if data.class_weight is not None else data.weights,
@@ -247,7 +247,7 @@ def _checked(loss, how, path, rows, at):
 
 
 def _rows_before(formula):
-    """Rows of a formula's data before incomplete ones were dropped; -1 after loading."""
+    """RefitRows of a formula's data before incomplete ones were dropped; -1 after loading."""
     return -1 if formula.kept is None else formula.kept.size
 
 

@@ -16,9 +16,9 @@ from ..core.status import FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Path
 from .group_neighbours import GroupNeighbours
-from .neighbours import Neighbours, Pairs
+from .neighbours import ExchangePairs, Neighbours
 
-FEW = 20  # exchanges of a feature that refits decide where the table only ranks
+N_REFITTED = 20  # exchanges of a feature that refits decide where the table only ranks
 SPARE = 100  # exchanges refitted beyond those asked for, likewise
 EVERY, COST = (
     20_000,
@@ -255,9 +255,9 @@ def _best_exchanges(near):
     exchange, change = [], []
     if _all_refitted(near):
         pairs = near.every()
-        each = [Pairs(*(part[pairs.out == j] for part in pairs)) for j in near.units]
+        each = [ExchangePairs(*(part[pairs.out == j] for part in pairs)) for j in near.units]
     else:
-        each = near.ranked_each(1 if near.exact else FEW) if near.units.size else []
+        each = near.ranked_each(1 if near.exact else N_REFITTED) if near.units.size else []
     for pairs in each:
         best, into = np.inf, -1
         for out, j, foretold in zip(*pairs, strict=True):

@@ -39,7 +39,7 @@ def coef(plot):
         *top[::-1],
     ]:
         at, b = curve(frame, x, values[name].to_numpy())
-        color, dash = look.get(name, (style.FAINT, "-"))
+        color, dash = look.get(name, (style.PALE, "-"))
         ax.plot(
             at,
             entered(b),
@@ -113,7 +113,7 @@ def support(plot):
             transform=ax.transAxes,
             ha="left",
             va="bottom",
-            fontsize=style.SMALL,
+            fontsize=style.FONT_SIZE,
             color=style.GREY,
         )
     bar = ax.get_figure().colorbar(
@@ -122,5 +122,5 @@ def support(plot):
     bar.ax.set_yticklabels(["−", "0", "+"] if signed else ["0", "1"])
     if not signed:
         bar.ax.set_ylim(0, 1)
-    bar.set_label("relative to the\nmodel's largest", fontsize=style.SMALL)
+    bar.set_label("relative to the\nmodel's largest", fontsize=style.FONT_SIZE)
     bar.outline.set_visible(False)

@@ -5,7 +5,10 @@ import numpy as np
 from . import numbers, style
 from .drawing import X_LABELS, axis, curve, position, shades, shrinkage_of, spaced, xlabel
 
-SHOWN = {name: name.upper() for name in numbers.CRITERIA} | {"aicc": "AICc", "mbic": "mBIC"}
+CRITERION_LABELS = {name: name.upper() for name in numbers.CRITERIA} | {
+    "aicc": "AICc",
+    "mbic": "mBIC",
+}
 
 
 def loss(plot):
@@ -34,7 +37,7 @@ def deviance_axis(ax, floor, null):
         functions=(lambda v: 1.0 - (v - floor) / null, lambda v: (1.0 - v) * null + floor),
     )
     right.set_ylabel("deviance ratio")
-    right.tick_params(width=0.8, length=3.5, color=style.GREY, labelsize=style.SMALL)
+    right.tick_params(width=0.8, length=3.5, color=style.GREY, labelsize=style.FONT_SIZE)
     right.spines["right"].set(linewidth=0.8, color=style.GREY)
 
 
@@ -64,7 +67,7 @@ def criteria(plot):
         for name in names
     }
     texts = [
-        SHOWN[name] if k is None else f"{SHOWN[name]}, least at k = {k}"
+        CRITERION_LABELS[name] if k is None else f"{CRITERION_LABELS[name]}, least at k = {k}"
         for name, k in least.items()
     ]  # None: least at a size that is not drawn
     plot.end_labels(
@@ -78,7 +81,7 @@ def lambda0(plot):
     k, color = frame["k"].to_numpy(), style.PALETTE[0]
     if "low" in frame:
         at, size = np.column_stack([frame["high"], frame["low"]]).ravel(), np.repeat(k, 2)
-        ax.plot(at, size, color=style.FAINT, linewidth=0.9, zorder=1)
+        ax.plot(at, size, color=style.PALE, linewidth=0.9, zorder=1)
         ax.hlines(k, frame["low"], frame["high"], color=color, linewidth=2.4, zorder=2)
         number = path.solutions[frame.index[0]].slice
         sizes = sorted(
@@ -95,7 +98,7 @@ def lambda0(plot):
                 transform=ax.transAxes,
                 ha="left",
                 va="top",
-                fontsize=style.SMALL,
+                fontsize=style.FONT_SIZE,
                 color=style.GREY,
             )
     else:

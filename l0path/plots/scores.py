@@ -16,7 +16,7 @@ from .numbers import sizes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAMES = {"min": "best score", "1se": "one standard error"}
+SCORE_LABELS = {"min": "best score", "1se": "one standard error"}
 
 
 @described_by(CVPath.plot, cv="CVPath")
@@ -53,7 +53,7 @@ def plot_cv(
         )
     for other in sorted(set(number.tolist()) - {slice}):
         part = table[(number == other) & inside]
-        ax.plot(part[x], part["cv_mean"], color=style.FAINT, linewidth=0.9, zorder=1)
+        ax.plot(part[x], part["cv_mean"], color=style.PALE, linewidth=0.9, zorder=1)
     if "1se" in chosen:
         _band(ax, cv, table, chosen.get("min", _index(cv, "min")))
     _main(ax, drawn, x)
@@ -151,7 +151,10 @@ def _choices(ax, table, chosen, x):
     for index, names in groups.items():
         row = table.loc[index]
         color = style.PALETTE[1] if "min" in names else style.PALETTE[2]
-        text = " = ".join(NAMES.get(name, str(name)) for name in names) + f": k = {int(row['k'])}"
+        text = (
+            " = ".join(SCORE_LABELS.get(name, str(name)) for name in names)
+            + f": k = {int(row['k'])}"
+        )
         marks.append((row[x], text, color))
         ax.plot(
             row[x],

@@ -24,7 +24,7 @@ from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
 from ..paths.archive import file_name
 
-CRITERIA = ("bic", "ebic", "aic")
+MARKED_CRITERIA = ("bic", "ebic", "aic")
 FOOT = (
     "k counts chosen columns, or groups. A deviance ratio is 1 - loss / loss of the empty model; "
     'gap = (objective - lower bound) / |objective|; "checked" is the optimality of path.table. '
@@ -291,7 +291,7 @@ def _choices(path, cv):
             for which, name in (("min", "best held-out score"), ("1se", "one standard error"))
             if cv is not None
         ),
-        *((path, rule, rule.upper()) for rule in CRITERIA),
+        *((path, rule, rule.upper()) for rule in MARKED_CRITERIA),
     ]
     for source, rule, name in rules:
         try:

@@ -22,7 +22,7 @@ from l0path.plots import numbers, style
 
 plt = lazy("matplotlib.pyplot")
 
-KINDS = numbers.KINDS
+KINDS = numbers.PATH_PLOTS
 
 
 @pytest.fixture(autouse=True)
@@ -274,7 +274,7 @@ def test_short_names_are_told_apart():
     assert style.short(["a", "b"]) == ["a", "b"]
     long = [f"concentration_of_substance_{j}_at_the_first_visit" for j in (1, 2, 12)]
     assert style.short(long) == ["…1…", "…2…", "…12…"]
-    assert len(style.short(["x" * 80])[0]) == style.LONGEST
+    assert len(style.short(["x" * 80])[0]) == style.LABEL_LENGTH
     twins = ["a" * 20 + "left" + "b" * 20 + "!", "a" * 20 + "right" + "b" * 20 + "?", "other"]
     assert len(set(style.short(twins))) == 3
     assert (
