@@ -97,15 +97,15 @@ class GeneratedGroups(GroupPath):
         """
         store = self.store
         for step, sizes in (
-            (self.mover.backward, range(store.last, 1, -1)),
-            (self.mover.forward, range(1, store.last)),
+            (self.mover.drop, range(store.last, 1, -1)),
+            (self.mover.add, range(1, store.last)),
         ):
             for k in sizes:
                 fit = store.fits.get(k)
                 if (
                     fit is not None
                     and FitStatus.SEPARATED not in fit.flags
-                    and (step == self.mover.backward or not self.model.tall(fit.support.size))
+                    and (step == self.mover.drop or not self.model.tall(fit.support.size))
                 ):
                     self.clock.poll()
                     new = step(fit, polish=False)

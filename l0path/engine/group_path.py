@@ -15,9 +15,9 @@ import numpy as np
 
 from ..core import threads
 from ..core.status import End, FitStatus, Optimality
-from ..exchange import local_search
-from ..exchange.group_neighbourhood import GroupMover
+from ..exchange import local_search, perturbation
 from ..exchange.local_search import Store
+from ..exchange.neighbourhoods.groups import GroupNeighbourhood
 from ..working_set.groups import GroupModel
 
 SMALL, ENTRIES = (
@@ -25,7 +25,6 @@ SMALL, ENTRIES = (
     1 << 25,
 )  # up to so many columns, and entries of theirs, all groups are working groups from the start
 SEED = 50  # groups of best score that the working groups start from
-FURTHER = 0.2  # share of the sizes by which an overshoot goes beyond the last
 
 
 class GroupStore(Store):
@@ -57,7 +56,7 @@ class GroupPath:
             settings.tol,
             problem.perfect,
         )
-        self.mover = GroupMover(self.model, self.scale, settings)
+        self.mover = GroupNeighbourhood(self.model, self.scale, settings)
         self.tried = self.mover.tried
         self.verified, self.screened, self.rounds = {0: null.key}, set(), []
         self.most, self.apart = self.store.last, False
@@ -91,7 +90,7 @@ class GroupPath:
             started, done = time.perf_counter(), set()
             self._search(done)
             if extras == 1:
-                self._overshoot()
+                perturbation.oscillate(self.store, self.mover, self.clock.poll)
                 self._search(done)
                 extras = 2 if self.settings.effort == "high" else 0
             searched, todo = time.perf_counter(), self._open()
@@ -115,7 +114,7 @@ class GroupPath:
             if extras != 2:
                 return
             extras = 0
-            self._kick(10)
+            perturbation.perturb(self.store, self.mover, self.rng, 10, set(), self.clock.poll)
 
     def _open(self):
         """Sizes whose fit is not verified."""
@@ -133,7 +132,7 @@ class GroupPath:
         if not found or model.near.size == known:
             return
         self.apart, own.exact, self.verified = True, False, {}
-        self.mover = GroupMover(own, self.scale, self.settings)
+        self.mover = GroupNeighbourhood(own, self.scale, self.settings)
         if store.end == End.SATURATED:
             store.last, store.end = self.most, ""
         for k, fit in list(store.fits.items()):
@@ -141,7 +140,7 @@ class GroupPath:
         self.verified[0] = store.fits[0].key
 
     def _search(self, done):
-        local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+        local_search.search(self.store, self.mover, done, self.clock.poll)
 
     def _seed(self):
         """All groups where they are few, else those of best score at the null fit."""
@@ -234,10 +233,10 @@ class GroupPath:
         fit = self.store.fits.get(k)
         if fit is None:
             return
-        better = self.mover.polish(fit, thorough=True)
+        better = self.mover.swap(fit, thorough=True)
         improved = better is not fit and self.store.offer(better)
         if k + 1 in self.store.fits:
-            larger = self.mover.forward(fit, polish=False)
+            larger = self.mover.add(fit, polish=False)
             improved |= larger is not None and self.store.offer(larger)
         if not improved and self.store.fits.get(k) is fit:
             self._settle(k)
@@ -247,60 +246,6 @@ class GroupPath:
         if self.verified.get(k) != self.store.fits[k].key:
             self.verified[k] = self.store.fits[k].key
             self.on_verified(k, self.store.fits[k])
-
-    def _overshoot(self):
-        """Add groups beyond the last size, then remove the cheapest down to the first: groups that
-        only pay together come in and stay.
-        """
-        fit = self.store.fits.get(self.store.last)
-        if fit is None or self.store.end:
-            return
-        for _ in range(max(2, int(FURTHER * self.store.last))):
-            self.clock.poll()
-            new = self.mover.forward(fit, polish=False)
-            if (
-                new is None
-                or FitStatus.SEPARATED in new.flags
-                or new.support.size > 0.5 * self.problem.n_eff
-            ):
-                break
-            fit = new
-        while fit is not None and self.store.size(fit) > 1:
-            self.clock.poll()
-            fit = self.mover.backward(fit, polish=False)
-            held = None if fit is None else self.store.fits.get(self.store.size(fit))
-            if held is not None and held.key == fit.key:  # sweeps have gone on from here
-                return
-            if fit is not None:
-                self.store.offer(fit)
-
-    def _kick(self, rounds):
-        """Escape, effort "high": from every size drop a few groups at random, small ones rather,
-        add the best ones instead, polish; what improves spreads by sweeps.
-        """
-        for _ in range(rounds):
-            improved = False
-            for k in range(2, self.store.last + 1):
-                fit = self.store.fits.get(k)
-                if fit is None or FitStatus.SEPARATED in fit.flags:
-                    continue
-                self.clock.poll()
-                drops = self.mover.drops(fit)
-                luck = np.argsort(
-                    np.array([x for x, _ in drops]) * np.exp(self.rng.standard_normal(len(drops))),
-                    kind="stable",
-                )
-                count = min(len(drops), 2 + int(self.rng.integers(max(1, min(k // 3, 6)))))
-                fit = self.mover.drop_some(fit, [drops[i][1] for i in luck[:count]])
-                for step in range(count):
-                    fit = (
-                        self.mover.forward(fit, polish=step == count - 1)
-                        if fit is not None
-                        else None
-                    )
-                    improved |= fit is not None and self.store.offer(fit)
-            if improved:
-                self._search(set())
 
     def optimality(self, k):
         """The class that was checked for the best model of size k."""
@@ -326,7 +271,7 @@ class GroupPath:
             if self.model.exact:
                 additions = self.mover.table(fit).additions
                 return fit.value + additions[0][0] if additions else None
-            new = self.mover.forward(fit, polish=False)
+            new = self.mover.add(fit, polish=False)
         return None if new is None else new.value
 
     def supports_found(self):

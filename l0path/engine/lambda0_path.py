@@ -16,9 +16,9 @@ import numpy as np
 
 from ..core import threads
 from ..core.status import FitStatus, Optimality
-from ..exchange.gram_neighbourhood import ExactMover
 from ..exchange.local_search import LocalSearch
-from ..exchange.refit_neighbourhood import ConfirmedMover
+from ..exchange.neighbourhoods.gram import GramNeighbourhood
+from ..exchange.neighbourhoods.refit import RefitNeighbourhood
 from ..first_order.coordinate_descent import CoordinateDescent, entry_gains, make_descent
 from ..first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ..problem.problem import Fit
@@ -653,11 +653,11 @@ class PenalisedPath:
             min(max_k, int(self.descent.open.sum())),
         )
         if self.exact:
-            mover = ExactMover(
+            mover = GramNeighbourhood(
                 self.model, self.lambda2, max(top, *best) + 1, self.scale, self._search()
             )
         else:
-            mover = ConfirmedMover(
+            mover = RefitNeighbourhood(
                 self.model, self.lambda1, self.lambda2, self.scale, self._search()
             )
         for ahead in (True, False):
@@ -666,7 +666,7 @@ class PenalisedPath:
                 if near is None or FitStatus.SEPARATED in near.flags:
                     continue
                 self.clock.poll()
-                new = mover.forward(near, polish) if ahead else mover.backward(near, polish)
+                new = mover.add(near, polish) if ahead else mover.drop(near, polish)
                 if new is not None and (k not in best or new.value < best[k].value):
                     best[k] = new
         return {k: best[k] for k in sorted(best) if k <= max_k}

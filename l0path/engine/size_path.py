@@ -21,11 +21,11 @@ from ..core import threads
 from ..core.control import Stop
 from ..core.status import End, FitStatus, Optimality
 from ..exact.exact_swaps import exact_swaps
-from ..exchange import local_search
-from ..exchange.chord_neighbourhood import ChordMover
-from ..exchange.gram_neighbourhood import ExactMover
+from ..exchange import local_search, perturbation
 from ..exchange.local_search import LocalSearch, Store
-from ..exchange.refit_neighbourhood import ConfirmedMover
+from ..exchange.neighbourhoods.chord import ChordNeighbourhood
+from ..exchange.neighbourhoods.gram import GramNeighbourhood
+from ..exchange.neighbourhoods.refit import RefitNeighbourhood
 from ..working_set.starts import seed
 
 # columns from which on a read of X costs more than working columns: more of them are taken in at
@@ -44,8 +44,8 @@ def make_mover(model, lambda1, lambda2, max_k, scale, settings):
     """
     free = not lambda1 and not model.problem.boxed
     if free and model.problem.quadratic:
-        return ExactMover(model, lambda2, max_k, scale, settings)
-    return (ChordMover if free and model.smooth else ConfirmedMover)(
+        return GramNeighbourhood(model, lambda2, max_k, scale, settings)
+    return (ChordNeighbourhood if free and model.smooth else RefitNeighbourhood)(
         model, lambda1, lambda2, scale, settings
     )
 
@@ -143,7 +143,7 @@ class SupportPath:
             self._search(done)
             if overshoots == 2:
                 overshoots -= 1
-                if self.mover.overshoot(self.store, self.clock.poll):
+                if perturbation.oscillate(self.store, self.mover, self.clock.poll):
                     self._search(done)
             searched = time.perf_counter()
             todo = [
@@ -175,18 +175,17 @@ class SupportPath:
                 continue
             if overshoots:
                 overshoots -= 1
-                self.mover.overshoot(self.store, self.clock.poll)
-                if self.exact:
-                    self.mover.kick(
-                        self.store, np.random.default_rng(0), 4, self.clock.poll
-                    )  # the default path depends on the data only
+                perturbation.oscillate(self.store, self.mover, self.clock.poll)
+                if self.exact:  # with a fixed seed: the default path depends on the data only
+                    rng = np.random.default_rng(0)
+                    perturbation.perturb(self.store, self.mover, rng, 4, done, self.clock.poll)
             elif escapes:
                 escapes -= 1
                 self.escape(done)
             elif (
                 self.settings.swap_size == 2
                 and self.settings.effort != "high"
-                and local_search.double_swaps(self.store, self.mover, 4, self.clock.poll)
+                and perturbation.double_swaps(self.store, self.mover, 4, self.clock.poll)
             ):
                 done.clear()
             elif self.settings.swap_size > 2 and exact_swaps(
@@ -214,7 +213,9 @@ class SupportPath:
         model.near, model.unclear = gram.near, gram.unclear
         self.claim = Optimality.REFIT_SWAP_M
         self.apart, self.exact, self.verified = True, False, {}
-        self.mover = ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, self.settings)
+        self.mover = RefitNeighbourhood(
+            model, self.lambda1, self.lambda2, self.scale, self.settings
+        )
         if store.end == End.SATURATED:
             store.last, store.end = self.most, ""
         for k, fit in list(store.fits.items()):
@@ -231,7 +232,7 @@ class SupportPath:
         usable = int(problem.usable.sum())
         if model.width >= usable:
             return
-        self.mover.search(self.store, self.clock.poll)
+        self._search(set())
         sizes = sorted(
             {int(k) for k in np.linspace(2, max(self.store.fits), LOOKED)} & set(self.store.fits)
         )
@@ -247,11 +248,8 @@ class SupportPath:
         model.grow(np.unique(np.concatenate(top)))
 
     def _search(self, done):
-        """Sweeps over the sizes until nothing improves; the exact table runs them in kernels."""
-        if self.exact:
-            self.mover.search(self.store, self.clock.poll)
-        else:
-            local_search.search(self.store, self.mover, self.settings, done, self.clock.poll)
+        """Sweeps over the sizes until nothing improves."""
+        local_search.search(self.store, self.mover, done, self.clock.poll)
 
     def scout(self):
         """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next
@@ -292,7 +290,7 @@ class SupportPath:
         """Value of one more column than the last size, by its best addition; None when there is
         none.
         """
-        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
+        new = self.mover.add(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
 
     def supports_found(self):
@@ -300,18 +298,14 @@ class SupportPath:
         return [fit.support for k, fit in self.store.fits.items() if k]
 
     def escape(self, done):
-        """Effort "high": supports of other algorithms, kicks and double swaps from every size."""
+        """Effort "high": supports of other algorithms, random restarts and double swaps from every size."""
         for support in self.harvest():
             self.offer_support(support)
         self.harvest = tuple
         self._search(done)
-        if self.exact:
-            self.mover.kick(self.store, self.rng, 30, self.clock.poll)
-        else:
-            local_search.kick(
-                self.store, self.mover, self.rng, 10, self.clock.poll, done, self.settings
-            )
-        if local_search.double_swaps(self.store, self.mover, 5, self.clock.poll):
+        rounds = 30 if self.exact else 10
+        perturbation.perturb(self.store, self.mover, self.rng, rounds, done, self.clock.poll)
+        if perturbation.double_swaps(self.store, self.mover, 5, self.clock.poll):
             self._search(done)
 
     def offer_support(self, support):
@@ -439,7 +433,7 @@ class SupportPath:
                 if new is not None and self.store.offer(new):
                     improved = True
                 break
-        better = self.mover.polish(fit, thorough=True)
+        better = self.mover.swap(fit, thorough=True)
         if better is not fit and self.store.offer(better):
             improved = True
         if not improved and self.store.fits.get(k) is fit:

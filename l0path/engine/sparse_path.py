@@ -16,9 +16,9 @@ import numpy as np
 from ..core import threads
 from ..core.status import End, FitStatus, Optimality
 from ..exchange import local_search
-from ..exchange.gram_neighbourhood import ExactMover
 from ..exchange.local_search import LocalSearch, Store
-from ..exchange.refit_neighbourhood import ConfirmedMover
+from ..exchange.neighbourhoods.gram import GramNeighbourhood
+from ..exchange.neighbourhoods.refit import RefitNeighbourhood
 from ..working_set.columns import READ
 from ..working_set.starts import scale_of, seed_at
 
@@ -60,9 +60,12 @@ def outside(model, solver, outcomes):
     return found
 
 
-def solve_size(model, k, *, lambda1, lambda2, settings, start=None, poll=lambda: None, watch=None):
-    """Outcome of one size over all p columns, from a Fit (default: forced columns only): rounds of
-    solving on W and checking.
+def solve_size(
+    model, k, *, settings, lambda1=0.0, lambda2=0.0, start=None, poll=lambda: None, watch=None
+):
+    """Outcome of k unforced columns over all p columns, from a Fit (default: forced columns only):
+    rounds of solving on W and checking. watch(name, value) hears of what the solver meets on the
+    way.
     """
     model.grow(model.problem.forced)
     null = model.null(lambda1, lambda2)
@@ -122,13 +125,13 @@ class SparsePath:
             null, problem.forced.size, min(max_k, free), self.scale, perfect=problem.perfect
         )
         self.outcomes, self.verified, self.rounds = {}, {0: null.support.tobytes()}, []
-        search = LocalSearch()
+        search = LocalSearch(effort="fast")
         self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
         self._near = 0  # how many columns of near combinations are known
         self.mover = (
-            ExactMover(model, lambda2, max_k, self.scale, search)
+            GramNeighbourhood(model, lambda2, max_k, self.scale, search)
             if self.exact
-            else ConfirmedMover(model, lambda1, lambda2, self.scale, search)
+            else RefitNeighbourhood(model, lambda1, lambda2, self.scale, search)
         )
 
     def run(self):
@@ -204,7 +207,9 @@ class SparsePath:
         if not found or model.near.size == known:
             return
         self.exact, self._near = False, model.near.size
-        self.mover = ConfirmedMover(model, self.lambda1, self.lambda2, self.scale, LocalSearch())
+        self.mover = RefitNeighbourhood(
+            model, self.lambda1, self.lambda2, self.scale, self.mover.settings
+        )
         for k, fit in list(self.store.fits.items()):
             new = model.refit(fit.support, self.lambda1, self.lambda2)
             if new.value < fit.value:
@@ -241,7 +246,7 @@ class SparsePath:
             or FitStatus.SEPARATED in below.flags
         ):
             return
-        new = self.mover.forward(below, polish=False)
+        new = self.mover.add(below, polish=False)
         if new is not None:
             self.keep(k, self.solver.solve(k, new, self.clock.poll))
 
@@ -250,8 +255,8 @@ class SparsePath:
         sizes beside it.
         """
         for step, sizes, side in (
-            (self.mover.backward, range(self.store.last, 1, -1), -1),
-            (self.mover.forward, range(1, self.store.last), 1),
+            (self.mover.drop, range(self.store.last, 1, -1), -1),
+            (self.mover.add, range(1, self.store.last), 1),
         ):
             for k in sizes:
                 fit = self.store.fits.get(k)
@@ -288,9 +293,7 @@ class SparsePath:
         """One local search over the sizes (swaps with refit, on W), then the solver from what it
         found.
         """
-        local_search.search(
-            self.store, self.mover, LocalSearch(effort="fast"), set(), self.clock.poll
-        )
+        local_search.search(self.store, self.mover, set(), self.clock.poll)
         for k in range(1, self.store.last + 1):
             fit = self.store.fits.get(k)
             if (
@@ -364,13 +367,7 @@ class SparsePath:
         better = set()
         for k, fit, candidates in zip(sizes, fits, found, strict=True):
             self.clock.poll()
-            if (
-                candidates
-                and k in store.fits
-                and store.offer(
-                    self.mover.polish(fit) if self.exact else self.mover.polish(fit, thorough=True)
-                )
-            ):
+            if candidates and k in store.fits and store.offer(self.mover.swap(fit, thorough=True)):
                 better.add(k)
         return better
 
@@ -423,7 +420,7 @@ class SparsePath:
         of largest slope there join first; None when there is none.
         """
         seed_at(self.model, self.store.fits[self.store.last], 20)
-        new = self.mover.forward(self.store.fits[self.store.last], polish=False)
+        new = self.mover.add(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
 
     def supports_found(self):

@@ -1,8 +1,8 @@
 """Local search over supports: add, drop and swap with everything re-optimised, in sweeps over the
-sizes, and kicks out of poor local optima.
+sizes.
 
-A *mover* (`exact_mover`, `confirmed_mover`) takes a fit one size up or down and polishes it by
-swaps until none improves.
+A neighbourhood (`neighbourhoods.protocol.Neighbourhood`) takes a fit one size up or down and
+polishes it by swaps until none improves.
 Sources: Hazimeh & Mazumder (Oper. Res. 68(5), 2020), section 3 (partial swap inescapable minima,
     coefficients of the rest frozen); here the rest is refitted.
 """
@@ -17,6 +17,7 @@ import numpy as np
 from ..core.status import End, FitStatus, Optimality
 from ..errors import check_tol
 from ..problem.losses import Squared
+from . import table_sweeps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,8 @@ class LocalSearch:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_diabetes(expansion=True)
-    >>> l0path.fit(data.X, data.y, algorithm=l0path.solvers.LocalSearch(effort="fast"), max_k=4).support(k=3)
+    >>> fast = l0path.solvers.LocalSearch(effort="fast")
+    >>> l0path.fit(data.X, data.y, algorithm=fast, max_k=4).support(k=3)
     array([2, 3, 8])
     """
 
@@ -159,92 +161,39 @@ class Store:
                 del self.fits[other]
 
 
-def sweep(store, mover, forward, done, poll, polish=True):
-    """One pass over the sizes, up or down; True if any size improved. `done` holds the (size,
+def sweep(pool, neighbourhood, up, done, poll):
+    """One pass over the sizes, up or down; True if any size improved. `done` holds the (direction,
     support) pairs whose step was taken already.
     """
+    if neighbourhood.compiled:
+        start = 0 if up else pool.last
+        return neighbourhood.walk(pool, poll, table_sweeps.sweep, up, at=start)
     improved = False
-    sizes = range(0, store.last) if forward else range(store.last, 1, -1)
-    for k in sizes:
-        fit = store.fits.get(k)
-        if fit is None or (forward and k >= store.last):
+    for k in range(0, pool.last) if up else range(pool.last, 1, -1):
+        fit = pool.fits.get(k)
+        if fit is None or (up and k >= pool.last):
             continue
-        key = (forward, store.key(fit))
+        key = (up, pool.key(fit))
         if key in done:
             continue
         poll()
-        new = mover.forward(fit, polish) if forward else mover.backward(fit, polish)
+        new = neighbourhood.add(fit) if up else neighbourhood.drop(fit)
         done.add(key)
         if new is None:
-            if forward and k + 1 not in store.fits:
-                store.finish(k, End.SATURATED)
+            if up and k + 1 not in pool.fits:
+                pool.finish(k, End.SATURATED)
                 break
             continue
-        improved |= store.offer(new)
+        improved |= pool.offer(new)
     return improved
 
 
-def search(store, mover, settings, done, poll):
-    """Sweeps up and down the sizes until nothing improves (once each with effort "fast")."""
+def search(pool, neighbourhood, done, poll):
+    """Sweeps up and down the sizes until nothing improves (once each with effort "fast"). `done` is
+    a set that is filled.
+    """
     while True:
-        improved = sweep(store, mover, True, done, poll)
-        improved |= sweep(store, mover, False, done, poll)
-        if not improved or settings.effort == "fast":
+        improved = sweep(pool, neighbourhood, True, done, poll)
+        improved |= sweep(pool, neighbourhood, False, done, poll)
+        if not improved or neighbourhood.settings.effort == "fast":
             return
-
-
-def beyond(max_k):
-    """How far past max_k an overshoot goes."""
-    return max_k + 20
-
-
-def kick(store, mover, rng, rounds, poll, done, settings):
-    """Escape: from the best fit of a size drop a few members, add the best ones instead, polish;
-    sweeps spread what improves. Every visited size is offered.
-    """
-    for _ in range(rounds):
-        improved = False
-        for k in range(2, store.last + 1):
-            fit = store.fits.get(k)
-            if fit is None:
-                continue
-            poll()
-            forced = np.isin(fit.support, mover.model.problem.forced)
-            free = np.flatnonzero(~forced)
-            count = int(min(free.size, 2 + rng.integers(max(1, min(k // 3, 6)))))
-            free = free[
-                np.argsort(np.abs(fit.b[free]), kind="stable")
-            ]  # chance falls on ranks, not on column numbers: renumbering columns changes nothing
-            cost = np.abs(fit.b[free]) * np.exp(
-                0.7 * rng.standard_normal(free.size)
-            )  # small coefficients go first, with luck
-            fit = mover.drop_some(fit, free[np.argsort(cost, kind="stable")[:count]])
-            for step in range(count):
-                fit = mover.forward(fit, polish=step == count - 1)
-                if fit is None:
-                    break
-                improved |= store.offer(fit)
-        if improved:
-            search(store, mover, settings, done, poll)
-
-
-def double_swaps(store, mover, width, poll):
-    """Exchanges of size two: each pair of the `width` cheapest members is dropped, the best two
-    columns are added one after the other and polished. True if any size improved.
-    """
-    improved = False
-    for k in range(2, store.last + 1):
-        fit = store.fits.get(k)
-        if fit is None:
-            continue
-        free = np.flatnonzero(~np.isin(fit.support, mover.model.problem.forced))
-        cheap = free[np.argsort(np.abs(fit.b[free]), kind="stable")[:width]]
-        for a in range(cheap.size):
-            for c in range(a):
-                poll()
-                trial = mover.drop_some(fit, [cheap[a], cheap[c]])
-                for step in range(2):
-                    trial = mover.forward(trial, polish=step == 1) if trial is not None else None
-                if trial is not None:
-                    improved |= store.offer(trial)
-    return improved

@@ -2,7 +2,7 @@
 small examples of Alcantara & Lee; the path of all sizes that every k-sparse solver shares.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import l0path
 from l0path.core.control import Clock, Stop
 from l0path.designs import as_design
 from l0path.engine.size_path import SupportPath
-from l0path.engine.sparse_path import SparsePath
+from l0path.engine.sparse_path import SparsePath, solve_size
 from l0path.first_order import extrapolation
 from l0path.first_order.operators import (
     all_columns,
@@ -23,11 +23,13 @@ from l0path.first_order.operators import (
     working_columns,
     working_rows,
 )
-from l0path.first_order.projected_gradient import STEPS, VARIANTS, solve_k
+from l0path.first_order.projected_gradient import STEPS, VARIANTS
 from l0path.problem.losses import derivatives, mean_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import LocalSearch, ProjectedGradient
 from l0path.working_set.hinge import make_model
+
+solve_k = partial(solve_size, settings=ProjectedGradient())
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")
 SETTINGS = [ProjectedGradient(variant=variant) for variant in VARIANTS]
@@ -526,7 +528,7 @@ def test_polish_leaves_no_swap_among_all_columns():
     assert values[1].sum() < 0.99 * values[0].sum()
     for k in range(1, 13):
         fit = polished.store.fits[k]
-        assert polished.mover.polish(fit).value >= fit.value * (1 - 1e-9)
+        assert polished.mover.swap(fit).value >= fit.value * (1 - 1e-9)
         assert not polished.model.violators(
             [fit], [1e300], lambda1=0.0, lambda2=0.0, ceilings=[-1e-8 * fit.value], keep=[5]
         )[0]

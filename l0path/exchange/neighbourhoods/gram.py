@@ -2,16 +2,24 @@
 
 import numpy as np
 
-from ..core.status import End
-from ..problem.problem import Fit
-from . import table, table_sweeps
-from .local_search import beyond, flat
+from ...core.status import End
+from ...problem.problem import Fit
+from .. import table, table_sweeps
+from ..local_search import flat
+from .protocol import Reach, columns_by_size
 
 
-class ExactMover:
+def beyond(last):
+    """How many columns beyond the last size an oscillation goes."""
+    return last + 20
+
+
+class GramNeighbourhood:
     """Moves on the Gram matrix; one `exchange.State` follows the sweep by rank-one changes, and
-    whole sweeps run in kernels (`sweeps`).
+    whole sweeps run in kernels (`table_sweeps`).
     """
+
+    compiled = True
 
     def __init__(self, model, lambda2, max_k, scale, settings):
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings
@@ -82,7 +90,7 @@ class ExactMover:
         self.model.tables += 1
         return self._fit()
 
-    def forward(self, fit, polish=True):
+    def add(self, fit, polish=True):
         """One size up: the best addition, then swaps. None when no column is independent of the
         support.
         """
@@ -91,7 +99,7 @@ class ExactMover:
             return None
         return self._polish() if polish else self._fit()
 
-    def backward(self, fit, polish=True):
+    def drop(self, fit, polish=True):
         """One size down: the cheapest removal, then swaps. None when only forced columns are
         left.
         """
@@ -102,8 +110,8 @@ class ExactMover:
         table.drop(self.state, self.columns, i)
         return self._polish() if polish else self._fit()
 
-    def polish(self, fit):
-        """Swaps until none improves."""
+    def swap(self, fit, thorough=False):
+        """Swaps until none improves: the table is exact, so all are always tried."""
         self._load(fit)
         return self._polish()
 
@@ -111,14 +119,25 @@ class ExactMover:
         """The fit as it is: rank-one steps are renewed often enough."""
         return fit
 
-    def drop_some(self, fit, positions):
-        """The fit of the support without some of its members (positions in the sorted support)."""
-        return self.model.refit(np.delete(fit.support, positions), 0.0, self.lambda2)
+    def without(self, fit, units):
+        """The fit without some of its columns."""
+        support = np.setdiff1d(fit.support, units, assume_unique=True)
+        return self.model.refit(support, 0.0, self.lambda2)
+
+    def removable(self, fit):
+        """|b| of the unforced columns, ascending, and the columns."""
+        return columns_by_size(fit, self.model.problem.forced)
+
+    def reach(self, last):
+        """Far, because steps cost next to nothing: more than twice the last size."""
+        return Reach(beyond(last), int(0.9 * self.model.problem.n_eff) - 1, True)
 
     # -------------------- whole sweeps
 
-    def _pull(self, store):
-        """Show the kernels what the store holds that they did not make."""
+    def show(self, store):
+        """Give the kernels the fits of the pool that they did not make; returns how many sizes they
+        hold, size 0 included.
+        """
         self._widen()
         if self.held is None:
             self.held = table_sweeps.new_held(store.last, store.last + self.forced)
@@ -134,6 +153,7 @@ class ExactMover:
                     (True, True, False),
                 )
                 self.known[k] = fit
+        return held.value.size
 
     def _push(self, store):
         """Bring what the kernels improved into the store; True if there was anything."""
@@ -158,59 +178,15 @@ class ExactMover:
         held.note[table_sweeps.TABLES] = 0
         return bool(held.note[table_sweeps.IMPROVED])
 
-    def search(self, store, poll):
-        """Sweeps up and down the sizes until nothing improves (once each with effort "fast")."""
-        improved = True
-        while improved:
-            improved = False
-            for up in (True, False):
-                self._pull(store)
-                at = 0 if up else store.last
-                while at >= 0:
-                    poll()
-                    at = table_sweeps.sweep(
-                        self.state, self.held, self.columns, self.limits, up, at
-                    )
-                    improved |= self._push(store)
-            improved &= self.settings.effort != "fast"
-
-    def overshoot(self, store, poll):
-        """Add columns far beyond the last size, then remove the cheapest down to it: blocks of
-        columns that only pay together (collinear ones) come in whole and stay. True if any size
-        improved.
+    def walk(self, pool, poll, kernel, *arguments, at, end=-1):
+        """Call a kernel of `table_sweeps` with `arguments` and the place `at` to go on from, again
+        and again until it returns `end`; True if any size improved.
         """
-        if store.last not in store.fits or store.end:
-            return False
-        self._pull(store)
-        top = min(
-            store.last + beyond(store.last),
-            self.width - self.forced,
-            int(0.9 * self.model.problem.n_eff) - self.forced - 1,
-        )
-        stage = 0
+        self.show(pool)
+        improved = False
         while True:
             poll()
-            stage = table_sweeps.overshoot(
-                self.state, self.held, self.columns, self.limits, top, stage
-            )
-            improved = self._push(store)
-            if not stage:
+            at = kernel(self.state, self.held, self.columns, self.limits, *arguments, at)
+            improved |= self._push(pool)
+            if at == end:
                 return improved
-
-    def kick(self, store, rng, rounds, poll):
-        """Escape: from the best fit of each size drop a few members, add the best ones instead,
-        polish; sweeps spread what improves.
-        """
-        for _ in range(rounds):
-            self._pull(store)
-            counts = 2 + rng.integers(np.clip(np.arange(self.held.value.size) // 3, 1, 6))
-            noise = np.exp(0.7 * rng.standard_normal((counts.size, counts.size)))
-            at, improved = 2, False
-            while at >= 0:
-                poll()
-                at = table_sweeps.kick(
-                    self.state, self.held, self.columns, self.limits, counts, noise, at
-                )
-                improved |= self._push(store)
-            if improved:
-                self.search(store, poll)

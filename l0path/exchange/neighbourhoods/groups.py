@@ -4,13 +4,15 @@ decided by the tables of `group_model`.
 
 import numpy as np
 
-from ..core.status import FitStatus
-from .local_search import flat
+from ...core.status import FitStatus
+from ..local_search import flat
+from .protocol import Reach
 
 # groups ranked best at each size that a check takes in, and exchanges that refits refute where a
 # table only ranks
 TRIED = 10
 GLANCE = 5  # exchanges that a ranked search refits at a fit on its way
+FURTHER = 0.2  # share of the sizes by which an oscillation goes beyond the last
 ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
 
 
@@ -19,10 +21,12 @@ def groups_tried(settings):
     return settings.n_best or TRIED
 
 
-class GroupMover:
+class GroupNeighbourhood:
     """Moves of a GroupModel, with the interface of the movers of single columns. Tables are kept by
     sets of groups, and follow the working groups.
     """
+
+    compiled = False
 
     def __init__(self, model, scale, settings):
         self.model, self.scale, self.settings = model, scale, settings
@@ -46,7 +50,7 @@ class GroupMover:
             (x, g) for g, x in (self.model.drops(fit) if known is None else known.drops).items()
         )
 
-    def forward(self, fit, polish=True):
+    def add(self, fit, polish=True):
         """One group more: the best addition, then swaps. None when no group is independent of the
         support.
         """
@@ -58,9 +62,9 @@ class GroupMover:
             ]
             + [(fit.key, 1, g) for g in self._near(fit)],
         )
-        return self.polish(best) if polish and best is not None else best
+        return self.swap(best) if polish and best is not None else best
 
-    def backward(self, fit, polish=True):
+    def drop(self, fit, polish=True):
         """One group less: the cheapest removal, then swaps. None when only forced groups are
         left.
         """
@@ -68,7 +72,7 @@ class GroupMover:
             fit,
             [(fit.key, -1, g) for _, g in self.drops(fit)[: 1 if self.model.exact else REMOVALS]],
         )
-        return self.polish(best) if polish and best is not None else best
+        return self.swap(best) if polish and best is not None else best
 
     def _best(self, fit, moves):
         """The best fit one group away by the moves (key, 1 to add or -1 to drop, group), each of
@@ -94,7 +98,7 @@ class GroupMover:
         near = self.model.near_groups()
         return [g for g in near if g not in fit.groups][: self.tried]
 
-    def polish(self, fit, thorough=False):
+    def swap(self, fit, thorough=False):
         """Swaps until none improves; where a table only ranks, the first GLANCE of it are refitted
         on the way (thorough: all).
         """
@@ -133,6 +137,15 @@ class GroupMover:
         """The fit as it is: refits are run to their end."""
         return fit
 
-    def drop_some(self, fit, groups):
+    def without(self, fit, units):
         """The fit without some of its groups."""
-        return self.model.refit(np.setdiff1d(fit.groups, groups), fit)
+        return self.model.refit(np.setdiff1d(fit.groups, units), fit)
+
+    def removable(self, fit):
+        """The increase of F by the removal of each unforced group, ascending, and the groups."""
+        drops = self.drops(fit)
+        return np.array([x for x, _ in drops]), np.array([g for _, g in drops], dtype=np.int64)
+
+    def reach(self, last):
+        """A fifth of the sizes, at least two groups, as refits of large blocks are dear."""
+        return Reach(max(2, int(FURTHER * last)), 0.5 * self.model.problem.n_eff, False)

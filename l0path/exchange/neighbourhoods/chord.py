@@ -4,13 +4,13 @@
 
 import numpy as np
 
-from ..core.status import FitStatus
-from .local_search import pairs_tried
-from .refit_neighbourhood import ConfirmedMover
+from ...core.status import FitStatus
+from ..local_search import pairs_tried
+from .refit import RefitNeighbourhood
 
 
-class ChordMover(ConfirmedMover):
-    """A ConfirmedMover whose trials take gradients only, and which turns to a refit where chord
+class ChordNeighbourhood(RefitNeighbourhood):
+    """A RefitNeighbourhood whose trials take gradients only, and which turns to a refit where chord
     steps do not settle.
     """
 

@@ -4,9 +4,10 @@ lambda1, boxes.
 
 import numpy as np
 
-from ..core.status import FitStatus
-from . import table
-from .local_search import flat, pairs_tried
+from ...core.status import FitStatus
+from .. import table
+from ..local_search import flat, pairs_tried
+from .protocol import Reach, columns_by_size
 
 
 def exchanged(support, out, into):
@@ -19,10 +20,12 @@ def exchanged(support, out, into):
 GLANCE = 5
 
 
-class ConfirmedMover:
+class RefitNeighbourhood:
     """Moves ranked by the local quadratic, decided by refits; pairs that failed are remembered for
     each support.
     """
+
+    compiled = False
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
         self.model, self.lambda1, self.lambda2, self.scale, self.settings = (
@@ -55,7 +58,7 @@ class ConfirmedMover:
     def _tolerance(self, value):
         return flat(value, self.scale, self.settings.tol)
 
-    def forward(self, fit, polish=True):
+    def add(self, fit, polish=True):
         """One size up: the best of the additions ranked first (three, more where refits are cheap),
         then swaps.
         """
@@ -71,7 +74,7 @@ class ConfirmedMover:
             self.additions[key] = (width, top, best)
         if best is not None and not np.isfinite(best.value):
             return None  # what is left is a combination of the support
-        return self.polish(best) if polish and best is not None else best
+        return self.swap(best) if polish and best is not None else best
 
     def _ranked_additions(self, fit, first, most):
         """The `most` best (-gain, column) among the working columns from position `first` on."""
@@ -92,13 +95,13 @@ class ConfirmedMover:
         best = np.argpartition(-gain, most)[:most] if W.size > most else range(W.size)
         return [(-float(gain[j]), int(W[j])) for j in best]
 
-    def backward(self, fit, polish=True):
+    def drop(self, fit, polish=True):
         """One size down: the best of the three removals ranked first, then swaps."""
         key = fit.support.tobytes()
         if key not in self.removals:
             self.removals[key] = self._remove(fit)
         best = self.removals[key]
-        return self.polish(best) if polish and best is not None else best
+        return self.swap(best) if polish and best is not None else best
 
     def _remove(self, fit):
         """The best of the three removals ranked first; None when only forced columns are left."""
@@ -128,7 +131,7 @@ class ConfirmedMover:
                 best = new
         return best
 
-    def polish(self, fit, thorough=False):
+    def swap(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`,
         GLANCE on the way. A support polished before is tried with the columns that are new since.
         """
@@ -182,37 +185,18 @@ class ConfirmedMover:
             self.last_ranked[key, keep] = min(last, ranked[-1].change)
         return None
 
-    def overshoot(self, store, poll):
-        """Add columns, one at a time, to half as many again as the last size, then remove the
-        cheapest down to one, polished where the path's sizes begin. True if any size improved.
-        """
-        fit, improved = store.fits.get(store.last), False
-        if fit is None or store.end:
-            return False
-        top = min(
-            store.last + store.last // 2,
-            self.model.width - store.n_forced,
-            int(0.9 * self.model.problem.n_eff) - store.n_forced - 1,
-        )
-        while store.size(fit) < top and FitStatus.SEPARATED not in fit.flags:
-            poll()
-            new = self.forward(fit, polish=False)
-            if new is None:
-                break
-            fit = new
-        while store.size(fit) > 1:
-            poll()
-            fit = self.backward(fit, polish=store.size(fit) <= store.last + 1)
-            if fit is None:
-                break
-            if store.size(fit) <= store.last:
-                improved |= store.offer(fit)
-        return improved
+    def removable(self, fit):
+        """|b| of the unforced columns, ascending, and the columns."""
+        return columns_by_size(fit, self.model.problem.forced)
+
+    def reach(self, last):
+        """Half as many columns again as the last size."""
+        return Reach(last // 2, int(0.9 * self.model.problem.n_eff) - 1, True)
 
     def refined(self, fit):
         """The fit at full accuracy: refits are."""
         return fit
 
-    def drop_some(self, fit, positions):
-        """The fit of the support without some of its members."""
-        return self._refit(np.delete(fit.support, positions), fit)
+    def without(self, fit, units):
+        """The fit without some of its columns."""
+        return self._refit(np.setdiff1d(fit.support, units, assume_unique=True), fit)

@@ -1,0 +1,78 @@
+"""What local search asks of a neighbourhood: the steps from a support to those beside it, with all
+coefficients refitted.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ...problem.problem import Fit
+
+
+class Reach(NamedTuple):
+    """How far an oscillation goes.
+
+    Parameters
+    ----------
+    units : int
+        Most units (columns or groups) beyond the last size of the path.
+    columns : float
+        Most columns of a support.
+    polished : bool
+        Whether supports are polished by swaps on the way back, from one unit beyond the last size
+        on.
+    """
+
+    units: int
+    columns: float
+    polished: bool
+
+
+class Neighbourhood(Protocol):
+    """Steps between supports over the working columns. A unit is a column or a group.
+
+    A step may be remembered: it is taken anew only where the working columns have grown since.
+    `settings` is the `LocalSearch` record that says how many exchanges are tried. `compiled` says
+    whether whole sweeps over the sizes run in kernels; then the neighbourhood has `show` and `walk`
+    of `gram.GramNeighbourhood` too.
+    """
+
+    settings: Any
+    compiled: bool
+
+    def add(self, fit: Fit, polish: bool = True) -> Fit | None:
+        """The fit with the best unit added, then polished by swaps; None where every unit outside
+        is a combination of the support.
+        """
+
+    def drop(self, fit: Fit, polish: bool = True) -> Fit | None:
+        """The fit without its cheapest unit, then polished by swaps; None where only forced units
+        are left.
+        """
+
+    def swap(self, fit: Fit, thorough: bool = False) -> Fit:
+        """The fit after swaps, one after the other, until none improves it. Where the table of
+        swaps only ranks, `thorough` refutes as many of them as a verification needs.
+        """
+
+    def without(self, fit: Fit, units: Sequence[int]) -> Fit:
+        """The fit without these units."""
+
+    def refined(self, fit: Fit) -> Fit:
+        """The fit at full accuracy."""
+
+    def removable(self, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+        """What the unforced units of a fit matter, ascending, and the units."""
+
+    def reach(self, last: int) -> Reach:
+        """How far an oscillation from size `last` goes."""
+
+
+def columns_by_size(fit: Fit, forced: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`Neighbourhood.removable` for columns: |b| of those that are not forced, ascending, and the
+    columns.
+    """
+    free = np.flatnonzero(~np.isin(fit.support, forced))
+    free = free[np.argsort(np.abs(fit.b[free]), kind="stable")]
+    return np.abs(fit.b[free]), fit.support[free]

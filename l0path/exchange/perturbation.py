@@ -1,0 +1,107 @@
+"""Ways out of poor local optima: oscillation beyond the last size, random restarts, double swaps.
+
+The squared loss without lambda1 and box walks in kernels (`table_sweeps.overshoot` and `kick`, the
+same two walks on the exact table); every other neighbourhood walks step by step here.
+Sources: strategic oscillation of Glover & Laguna (Tabu Search, 1997, chapter 4); perturbation and
+local search by turns of Lourenco, Martin & Stutzle (Iterated local search, 2003).
+"""
+
+import numpy as np
+
+from ..core.status import FitStatus
+from . import table_sweeps
+from .local_search import search
+
+SPREAD = 0.7  # deviation of the logarithm of a member's luck when some are dropped at random
+
+
+def oscillate(pool, neighbourhood, poll):
+    """Add units beyond the last size, then remove the cheapest down to one: blocks of columns that
+    only pay together (collinear ones) come in whole and stay. True if any size improved.
+    """
+    fit, improved = pool.fits.get(pool.last), False
+    if fit is None or pool.end:
+        return False
+    reach = neighbourhood.reach(pool.last)
+    if neighbourhood.compiled:
+        top = min(
+            pool.last + reach.units,
+            neighbourhood.model.width - pool.n_forced,
+            reach.columns - pool.n_forced,
+        )
+        return neighbourhood.walk(pool, poll, table_sweeps.overshoot, top, at=0, end=0)
+    for _ in range(reach.units):
+        poll()
+        new = neighbourhood.add(fit, polish=False)
+        if new is None or FitStatus.SEPARATED in new.flags or new.support.size > reach.columns:
+            break
+        fit = new
+    while fit is not None and pool.size(fit) > 1:
+        poll()
+        fit = neighbourhood.drop(fit, polish=reach.polished and pool.size(fit) <= pool.last + 1)
+        improved |= fit is not None and pool.offer(fit)
+    return improved
+
+
+def perturb(pool, neighbourhood, rng, rounds, done, poll):
+    """From the best fit of each size drop a few members at random, small ones rather; add the best
+    units instead, and polish. Every visited size is offered, and sweeps spread what improves.
+
+    rng : numpy Generator; rounds : how often; done : steps already taken, see `search`.
+    """
+    for _ in range(rounds):
+        if neighbourhood.compiled:
+            sizes = np.arange(neighbourhood.show(pool))
+            counts = 2 + rng.integers(np.clip(sizes // 3, 1, 6))
+            noise = np.exp(SPREAD * rng.standard_normal((sizes.size, sizes.size)))
+            improved = neighbourhood.walk(pool, poll, table_sweeps.kick, counts, noise, at=2)
+        else:
+            improved = _restarted(pool, neighbourhood, rng, poll)
+        if improved:
+            search(pool, neighbourhood, done, poll)
+
+
+def _restarted(pool, neighbourhood, rng, poll):
+    """One restart from each size, step by step; True if any size improved."""
+    improved = False
+    for k in range(2, pool.last + 1):
+        fit = pool.fits.get(k)
+        if fit is None or FitStatus.SEPARATED in fit.flags:
+            continue
+        poll()
+        # chance falls on ranks, not on column numbers: renumbering columns changes nothing
+        size, units = neighbourhood.removable(fit)
+        count = int(min(units.size, 2 + rng.integers(max(1, min(k // 3, 6)))))
+        luck = np.argsort(size * np.exp(SPREAD * rng.standard_normal(size.size)), kind="stable")
+        improved |= _replaced(pool, neighbourhood, fit, units[luck[:count]])
+    return improved
+
+
+def double_swaps(pool, neighbourhood, width, poll):
+    """Exchanges of size two: each pair of the `width` smallest members is dropped, the best two
+    units are added one after the other and polished. True if any size improved.
+    """
+    improved = False
+    for k in range(2, pool.last + 1):
+        fit = pool.fits.get(k)
+        if fit is None:
+            continue
+        _, units = neighbourhood.removable(fit)
+        for i in range(min(width, units.size)):
+            for j in range(i):
+                poll()
+                improved |= _replaced(pool, neighbourhood, fit, units[[i, j]])
+    return improved
+
+
+def _replaced(pool, neighbourhood, fit, units):
+    """Drop some units of a fit and add as many of the best ones; every size on the way is offered.
+    True if any improved.
+    """
+    fit, improved = neighbourhood.without(fit, units), False
+    for step in range(len(units)):
+        fit = neighbourhood.add(fit, polish=step == len(units) - 1)
+        if fit is None:
+            break
+        improved |= pool.offer(fit)
+    return improved
