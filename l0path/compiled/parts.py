@@ -28,7 +28,7 @@ except ImportError:
 else:
 
     class CalleeLibrary(JITCodeLibrary):
-        """LLVM code to be linked into callers: neither optimised as a whole nor made machine code."""
+        """LLVM code to be linked into callers: not optimised as a whole, never machine code."""
 
         def _optimize_final_module(self):
             pass
