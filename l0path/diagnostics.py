@@ -128,7 +128,7 @@ def _relative_error(b, beta):
 
 def _models(source):
     """Row labels, sizes (or None) and an iterable of coefficient vectors (p,), one at a time."""
-    if hasattr(source, "table") and callable(getattr(source, "coef", None)):
+    if isinstance(source, Path):
         index = source.table.index
         return (
             index,

@@ -31,6 +31,7 @@ from .core.arguments import number
 from .core.status import End
 from .core.types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
+from .designs import is_design
 from .engine.inputs import refuse_shares, sample_weights
 from .engine.plan import _numbers, default_max_k
 from .errors import ConvergenceWarning, refuse_masked
@@ -117,12 +118,11 @@ def _keep(self, parameters):
 
 def _checked(estimator, X, *y, **options):
     """scikit-learn's `validate_data`, which would take a design for a number."""
-    if hasattr(X, "correlate"):
+    if is_design(X):
         raise TypeError(
             f"X is a design ({type(X).__name__}), whose rows scikit-learn cannot take apart; pass "
             f"{type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design "
-            "to "
-            "l0path.fit or l0path.cv_fit"
+            "to l0path.fit or l0path.cv_fit"
         )
     return validate_data(estimator, X, *y, accept_sparse=SPARSE_FORMATS, **options)
 
@@ -176,7 +176,7 @@ class _Selected(SelectorMixin, BaseEstimator):
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
-        return {name: getattr(self, name) for name in names if hasattr(self, name)} | {
+        return {name: value for name, value in vars(self).items() if name in names} | {
             "random_state": seed,
             "feature_names": getattr(self, "feature_names_in_", None),
         }

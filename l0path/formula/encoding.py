@@ -183,7 +183,7 @@ class Formula:
         out = {}
         for name in dict.fromkeys([*plain, *inside]):
             if name in columns or (
-                name not in plain and (name in TRANSFORMS or hasattr(builtins, name))
+                name not in plain and (name in TRANSFORMS or name in vars(builtins))
             ):
                 continue
             if name == "cbind" and self.left.startswith("cbind("):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -154,10 +155,8 @@ def split_inference(
     >>> table.index[table.p_value < 0.05].tolist()
     ['x2', 'x7']
     """
-    seed, deadline = (
-        draw_seed(random_state),
-        None if time_limit is None else time.time() + time_limit,
-    )
+    seed = draw_seed(random_state)
+    deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
     data, plan, empty, competing = resolve(
@@ -165,23 +164,11 @@ def split_inference(
     )
     both_classes(data, fraction)
     _check(data, plan, k, rule, competing)
-    n = np.count_nonzero(data.weights)
-    most = int(min(fraction, 1.0 - fraction) * n) // 2
-    if most < 1 + (data.groups is None) * data.forced.size:
-        raise ValueError(
-            f"fraction={fraction:g} of {n} rows leaves too few rows to choose or to test on; "
-            "choose fraction nearer to 0.5"
-        )
-    if k is not None and k > most:
-        raise ValueError(
-            f"k={k} is more than half of the smaller part of the rows, {most}; lower k, or choose "
-            "fraction nearer to 0.5"
-        )
+    most = _largest_size(data, fraction, k)
     plan = replace(plan, max_k=k if k is not None else plan.max_k, random_state=seed)
-    items = [
-        (data, plan, child, fraction, k, rule, most, deadline)
-        for child in np.random.SeedSequence(seed).spawn(n_splits)
-    ]
+    setting = Setting(fraction, k, rule, most, deadline)
+    children = np.random.SeedSequence(seed).spawn(n_splits)
+    items = [(data, plan, child, setting) for child in children]
     done = run(one_split, items, n_jobs=n_jobs, progress=progress, name="splits")
     if not done.results:
         stop(done.end, "split_inference", f"one of {n_splits} splits")
@@ -198,23 +185,58 @@ def split_inference(
             stacklevel=2,
         )
     table = combine(splits, empty.meta.names, level)
-    finished = len(splits) == n_splits
     table.attrs = {
-        "method": "single split (Wasserman & Roeder 2009)"
-        if len(splits) == 1
-        else f"multi-split, adaptive quantile, gamma_min = {LEAST_SHARE} (Meinshausen, Meier & Buhlmann "
-        "2009)",
+        "method": _method(len(splits)),
         "n_splits": len(splits),
         "level": level,
         "fraction": fraction,
         "random_state": seed,
         "mean_size": float(np.mean([one.support.size for one in splits])),
         "status": f"complete: {n_splits} splits"
-        if finished
+        if len(splits) == n_splits
         else f"{done.end.reason}; {len(splits)} of {n_splits} splits finished, the others are "
         "left out",
     }
     return table
+
+
+class Setting(NamedTuple):
+    """What every split does: the share of the rows that choose, the choice (a size or a rule), the
+    largest size, and the time at which it ends.
+    """
+
+    fraction: float
+    k: int | None
+    rule: str | Callable
+    most: int
+    deadline: float | None
+
+
+def _method(n_splits):
+    """The name of the method, with its source."""
+    if n_splits == 1:
+        return "single split (Wasserman & Roeder 2009)"
+    return (
+        f"multi-split, adaptive quantile, gamma_min = {LEAST_SHARE} (Meinshausen, Meier & Buhlmann "
+        "2009)"
+    )
+
+
+def _largest_size(data, fraction, k):
+    """Half of the smaller part of the rows: no larger model can be chosen and tested."""
+    n = np.count_nonzero(data.weights)
+    most = int(min(fraction, 1.0 - fraction) * n) // 2
+    if most < 1 + (data.groups is None) * data.forced.size:
+        raise ValueError(
+            f"fraction={fraction:g} of {n} rows leaves too few rows to choose or to test on; "
+            "choose fraction nearer to 0.5"
+        )
+    if k is not None and k > most:
+        raise ValueError(
+            f"k={k} is more than half of the smaller part of the rows, {most}; lower k, or choose "
+            "fraction nearer to 0.5"
+        )
+    return most
 
 
 def _check(data, plan, k, rule, competing):
@@ -242,16 +264,17 @@ def _check(data, plan, k, rule, competing):
         raise ValueError(f"rule={rule!r} needs a likelihood, which loss={loss!r} has not; pass k=")
 
 
-def one_split(data, plan, child, fraction, k, rule, most, deadline):
+def one_split(data, plan, child, setting):
     """A `Split`, its rows drawn by a SeedSequence."""
     from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
-    (train,) = draw(data, fraction, np.random.default_rng(child))
-    path = path_on_rows(data, plan, train, deadline, most)
+    k = setting.k
+    (train,) = draw(data, setting.fraction, np.random.default_rng(child))
+    path = path_on_rows(data, plan, train, setting.deadline, setting.most)
     i = (
         min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
         if k is not None
-        else path.index(rule)
+        else path.index(setting.rule)
     )  # a path that ended early has a smaller last size
     s = path.solutions[i]
     held = data.weights.copy()

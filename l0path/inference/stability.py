@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -274,53 +274,28 @@ def stability_selection(
     >>> sorted(result.selected), result.k, round(result.expected_false, 2)
     (['x2', 'x7'], 2, 0.67)
     """
-    seed, deadline = (
-        draw_seed(random_state),
-        None if time_limit is None else time.time() + time_limit,
-    )
+    seed = draw_seed(random_state)
+    deadline = None if time_limit is None else time.time() + time_limit
     threshold = share(threshold, "threshold", 0.5, 1.0, closed=True)
     fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
     paired = not bootstrap and fraction <= PAIRED
-    whole(n_subsamples, "n_subsamples", 2)
-    if paired and n_subsamples % 2:
-        raise ValueError(
-            f"n_subsamples={n_subsamples} must be even: subsamples are drawn in complementary "
-            f"pairs; pass {n_subsamples + 1}"
-        )
+    _check_count(n_subsamples, paired)
     data, plan, empty, competing = resolve(
         X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
     )
-    k = (
-        min(
-            _default_k(data, competing, threshold, fraction),
-            competing if plan.max_k is None else max(plan.max_k, 1),
-        )
-        if k is None
-        else whole(k, "k", 1, competing)
-    )
+    if k is None:
+        most = competing if plan.max_k is None else max(plan.max_k, 1)
+        k = min(_default_k(data, competing, threshold, fraction), most)
+    else:
+        k = whole(k, "k", 1, competing)
     max_k = k if plan.max_k is None else plan.max_k
     if max_k < k:
         raise ValueError(f"max_k={max_k} is below k={k}; leave max_k out, or raise it")
-    if fraction * np.count_nonzero(data.weights) < 2:
-        raise ValueError(
-            f"fraction={fraction:g} leaves {int(fraction * np.count_nonzero(data.weights))} rows "
-            f"of {np.count_nonzero(data.weights)} in a subsample; raise it"
-        )
-    if not bootstrap:  # that draws from each class by itself
-        both_classes(data, fraction)
+    _check_rows(data, fraction, bootstrap)
     children = np.random.SeedSequence(seed).spawn(n_subsamples // 2 if paired else n_subsamples)
-    items = [
-        (
-            data,
-            replace(plan, max_k=max_k, random_state=seed),
-            child,
-            fraction,
-            bootstrap,
-            paired,
-            deadline,
-        )
-        for child in children
-    ]
+    plan = replace(plan, max_k=max_k, random_state=seed)
+    sampling = Sampling(fraction, bootstrap, paired, deadline)
+    items = [(data, plan, child, sampling) for child in children]
     done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples")
     total = len(children)
     if not done.results:
@@ -354,6 +329,35 @@ def stability_selection(
     )
 
 
+class Sampling(NamedTuple):
+    """How rows are drawn, and until when."""
+
+    fraction: float
+    bootstrap: bool
+    paired: bool
+    deadline: float | None
+
+
+def _check_count(n_subsamples, paired):
+    whole(n_subsamples, "n_subsamples", 2)
+    if paired and n_subsamples % 2:
+        raise ValueError(
+            f"n_subsamples={n_subsamples} must be even: subsamples are drawn in complementary "
+            f"pairs; pass {n_subsamples + 1}"
+        )
+
+
+def _check_rows(data, fraction, bootstrap):
+    """Refuse subsamples of fewer than two rows, and, for classes, of one class."""
+    n = np.count_nonzero(data.weights)
+    if fraction * n < 2:
+        raise ValueError(
+            f"fraction={fraction:g} leaves {int(fraction * n)} rows of {n} in a subsample; raise it"
+        )
+    if not bootstrap:  # that draws from each class by itself
+        both_classes(data, fraction)
+
+
 def _default_k(data, competing, threshold, fraction):
     """The largest size whose worst-case bound is at most one false choice, and that paths on a
     share of the rows have by default.
@@ -363,30 +367,25 @@ def _default_k(data, competing, threshold, fraction):
     return max(1, min(size, competing, most))
 
 
-def chosen_sets(data, plan, child, fraction, bootstrap, paired, deadline):
+def chosen_sets(data, plan, child, sampling):
     """[([numbers of the columns (or groups) chosen at size 1, ..., max_k], largest size reached)]
     of a pair of disjoint subsamples, or of one subsample, drawn by a SeedSequence.
     """
     rng = np.random.default_rng(child)
-    if bootstrap:
-        rows = np.flatnonzero(data.weights > 0)
-        strata = (
-            [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
-        )
-        samples = [
-            np.sort(
-                np.concatenate(
-                    [
-                        rng.choice(stratum, max(1, int(fraction * stratum.size + 1e-9)))
-                        for stratum in strata
-                    ]
-                )
-            )
-        ]
+    if sampling.bootstrap:
+        samples = [_bootstrap(data, sampling.fraction, rng)]
     else:
-        samples = draw(data, fraction, rng, 2 if paired else 1)
-    paths = (path_on_rows(data, plan, rows, deadline) for rows in samples)
+        samples = draw(data, sampling.fraction, rng, 2 if sampling.paired else 1)
+    paths = (path_on_rows(data, plan, rows, sampling.deadline) for rows in samples)
     return [(by_size(path, plan.max_k), reach(path)) for path in paths]
+
+
+def _bootstrap(data, fraction, rng):
+    """Rows drawn with replacement, from each class by itself."""
+    rows = np.flatnonzero(data.weights > 0)
+    strata = [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
+    drawn = [rng.choice(part, max(1, int(fraction * part.size + 1e-9))) for part in strata]
+    return np.sort(np.concatenate(drawn))
 
 
 def reach(path):

@@ -144,7 +144,7 @@ def _check(path, cv, alternatives, time_limit):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
     if cv is None:
         return
-    if not (hasattr(cv, "path") and hasattr(cv, "folds")):
+    if not isinstance(cv, CVPath):
         raise TypeError(f"cv must be the CVPath of cv_fit or validate, got {type(cv).__name__}")
     keys = ["k", "slice", "lambda0", "lambda1", "lambda2"]
     if cv.path is not path and not (
