@@ -42,7 +42,6 @@ KNOTS = {
     ("first_order", "engine"): 2,
     ("paths", "engine"): 1,
     ("relaxation", "engine"): 1,
-    ("working_set", "exchange"): 14,
 }
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
 HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "scipy.optimize", "scipy.special")
