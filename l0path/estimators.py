@@ -28,6 +28,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
 from .core.arguments import number
+from .core.status import End
 from .core.types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
 from .engine.inputs import refuse_shares, sample_weights
@@ -74,9 +75,9 @@ class Unfinished(Exception):
 def whole_path(X, y, sample_weight, arguments, n_jobs):
     """The path of `fit`, if nothing cut it short."""
     path = fit(X, y, sample_weight=sample_weight, n_jobs=n_jobs, **arguments)
-    if path.status.startswith("interrupted"):
+    if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"the fit was interrupted ({path.status})")
-    if not path.status.startswith(("complete", "ended at")):
+    if not path.end.finished:
         raise Unfinished(path)
     return path
 

@@ -16,9 +16,9 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 63,
+    "lines over 100 columns": 61,
     "functions over 60 lines": 32,
-    "files over 450 lines": 17,
+    "files over 450 lines": 16,
     "kernels over 8 positional arguments": 43,
     "functions over 6 positional arguments": 29,
     "files in the fullest folder": 12,
@@ -26,7 +26,7 @@ CEILINGS = {
     "calls of hasattr": 47,
     "attributes set from outside": 8,
     "states as string literals": 22,
-    "texts read as data": 15,
+    "texts read as data": 1,
     "outer loops over sizes": 5,
     "functions that perturb": 4,
     "constants in two files": 55,

@@ -37,7 +37,7 @@ from l0path.core import threads
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import ProjectedGradient
-from l0path.first_order.projected_gradient import solve_k
+from l0path.engine.sparse_path import solve_size
 from l0path.working_set.hinge import make_model
 from scipy import sparse
 
@@ -112,7 +112,7 @@ def run(X, y, loss, s, variant, cap=CAP, **changes):
     settings = ProjectedGradient(variant=variant, **({"paper_defaults": True, "max_iter": cap} | changes))
     started = time.perf_counter()
     with threads.one_blas_thread():
-        out = solve_k(model, s, lambda2=0.5e-10 / n, settings=settings, watch=lambda what, value: trace.append((time.perf_counter() - started, value)) if what == "residual" else None)
+        out = solve_size(model, s, lambda2=0.5e-10 / n, settings=settings, watch=lambda what, value: trace.append((time.perf_counter() - started, value)) if what == "residual" else None)
     return {"gradients": out.iterations * (2 if variant == "pg_ll" else 1), "seconds": trace[-1][0], "converged": out.status != "max_iter", "F": out.fit.value, "trace": np.array(trace), "fit": out.fit, "model": model}
 
 

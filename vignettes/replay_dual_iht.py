@@ -34,7 +34,7 @@ from l0path.core import threads
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import DualIHT, ProjectedGradient
-from l0path.first_order import dual_iht, projected_gradient
+from l0path.engine.sparse_path import solve_size
 from l0path.working_set.hinge import make_model
 from scipy import sparse
 
@@ -81,8 +81,7 @@ def copy(n, d, kbar, seed):
 
 def score(model, truth, kbar, lam, settings):
     """(relative error, whole support found)."""
-    solve_k = dual_iht.solve_k if isinstance(settings, DualIHT) else projected_gradient.solve_k
-    fit = solve_k(model, kbar, lambda1=0.0, lambda2=lam / 2.0, settings=settings).fit
+    fit = solve_size(model, kbar, lambda1=0.0, lambda2=lam / 2.0, settings=settings).fit
     found = np.zeros(truth.size)
     found[fit.support] = fit.b
     return np.linalg.norm(found - truth) / np.linalg.norm(truth), np.array_equal(np.flatnonzero(found), np.flatnonzero(truth))
@@ -174,9 +173,8 @@ def trace(model, k, lam, settings):
             bound = value
         out.append((time.perf_counter() - started, best, bound))
 
-    solve_k = dual_iht.solve_k if isinstance(settings, DualIHT) else projected_gradient.solve_k
     try:
-        solve_k(model, k, lambda1=0.0, lambda2=lam / 2.0, settings=settings, watch=watch)
+        solve_size(model, k, lambda1=0.0, lambda2=lam / 2.0, settings=settings, watch=watch)
     except Enough:
         pass
     return np.array(out)

@@ -39,7 +39,7 @@ from l0path.core import threads
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import DualIHT, PrimalDual
-from l0path.first_order.dual_iht import solve_k
+from l0path.engine.sparse_path import solve_size
 from l0path.first_order.primal_dual import solve_lambda0
 from l0path.working_set.hinge import make_model
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -90,7 +90,7 @@ def solve(method, X, y, lambdas, size):
         return time.perf_counter() - started, n * last.objective, np.nan, np.flatnonzero(b), b[b != 0]
     with threads.one_blas_thread():
         if method == "D-IHT":
-            out = solve_k(model_of(X, y), size, lambda1=0.0, lambda2=l2, settings=DualIHT(tol=1e-6))
+            out = solve_size(model_of(X, y), size, lambda1=0.0, lambda2=l2, settings=DualIHT(tol=1e-6))
             seconds, fit, bound = time.perf_counter() - started, out.fit, n * (out.bound + l0 * size)
             residual = y - X[:, fit.support] @ fit.b  # it solves another problem, without lambda1; its gap is of that one
             value = 0.5 * residual @ residual + lambdas[0] * fit.support.size + lambdas[2] * fit.b @ fit.b

@@ -6,9 +6,23 @@ import threading
 import time
 from contextlib import contextmanager
 
+from .status import End
+
 
 class Stop(Exception):
-    """The path ends here; the message is the reason that `path.status` shows."""
+    """The path ends here.
+
+    Parameters
+    ----------
+    reason : str
+        The text that `path.status` shows.
+    end : End
+        The same as a value.
+    """
+
+    def __init__(self, reason, end=End.STOPPED):
+        super().__init__(reason)
+        self.end = end
 
 
 class Clock:
@@ -23,7 +37,7 @@ class Clock:
         if self.pressed:
             raise KeyboardInterrupt
         if self.limit is not None and time.perf_counter() - self.started > self.limit:
-            raise Stop(f"time_limit of {self.limit:g} s reached")
+            raise Stop(f"time_limit of {self.limit:g} s reached", End.TIME_LIMIT)
 
     def over(self):
         """Whether `poll` would end the run."""
@@ -52,6 +66,51 @@ class _Part(Clock):
     @property
     def pressed(self):
         return self.whole.pressed
+
+
+class Control:
+    """What ends a run, and what ended it: solutions found before are kept.
+
+    Parameters
+    ----------
+    clock : Clock
+        The time limit and Ctrl-C.
+
+    Attributes
+    ----------
+    end : End or None
+        What ended the run early. None while nothing has.
+    reason : str
+        The same as a text for people.
+    torn : bool
+        Whether an interrupt came from elsewhere than the clock. It may have fallen where working
+        columns are half updated, so no kernel may run on them any more.
+    """
+
+    def __init__(self, clock):
+        self.clock, self.end, self.reason, self.torn = clock, None, "", False
+
+    @contextmanager
+    def stage(self, during=""):
+        """A stage of the run. The first `Stop` or KeyboardInterrupt that ends one is remembered,
+        with the text `during` behind its reason, and the run goes on with what it has.
+        """
+        try:
+            yield
+        except Stop as stop:
+            self._ended(stop.end, f"{stop}{during}")
+        except KeyboardInterrupt:
+            self.torn = True
+            self._ended(End.INTERRUPTED, f"{End.INTERRUPTED.reason}{during}")
+
+    def finish(self):
+        """Say of a Ctrl-C that came too late to leave anything out that it came."""
+        if self.clock.pressed:
+            self._ended(End.INTERRUPTED, End.INTERRUPTED.reason)
+
+    def _ended(self, end, reason):
+        if self.end is None:
+            self.end, self.reason = end, reason
 
 
 @contextmanager

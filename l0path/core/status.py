@@ -25,7 +25,24 @@ class Optimality(StrEnum):
 
 
 class End(StrEnum):
-    """Why a path has no larger size."""
+    """Why a search, or a whole path, has no further models."""
 
+    COMPLETE = "complete"
     SEPARATED = "separated"
     SATURATED = "saturated"
+    TIME_LIMIT = "time_limit"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+    RUNNING = "running"
+
+    @property
+    def reason(self):
+        """The text for people of an end that cuts work short; "" for others."""
+        return {End.TIME_LIMIT: "time_limit reached", End.INTERRUPTED: "interrupted (Ctrl-C)"}.get(
+            self, ""
+        )
+
+    @property
+    def finished(self):
+        """Whether nothing cut the work short."""
+        return self in (End.COMPLETE, End.SEPARATED, End.SATURATED)

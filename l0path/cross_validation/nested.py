@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .. import formula
 from ..core.arguments import finite, same_index, vector
 from ..core.progress import Bar
+from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..engine.inputs import parse
@@ -24,12 +25,13 @@ from ..problem.losses import canonical_name
 from .result import linear_predictor
 from .run import cv_fit, draw_seed, warn_once
 from .scoring import Held, metric_of, score
+from .showing import ShowingOuterScores
 from .splits import _labels, check_arguments, make_splits, repeats_of, spread, whole
 
 CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 
 
-class NestedCV:
+class NestedCV(ShowingOuterScores):
     """What `nested_cv` returns: the scores of a choice of model on rows that it has not seen.
 
     Attributes
@@ -263,21 +265,17 @@ def nested_cv(
                         **arguments,
                     )
             except (KeyboardInterrupt, TimeoutError) as stopped:
-                end = (
-                    "interrupted (Ctrl-C)"
-                    if isinstance(stopped, KeyboardInterrupt)
-                    else "time_limit reached"
-                )
+                interrupted = isinstance(stopped, KeyboardInterrupt)
+                end = (End.INTERRUPTED if interrupted else End.TIME_LIMIT).reason
                 if not models:
                     raise
                 break
-            if inner.status.startswith(
-                "interrupted"
-            ):  # some of its inner folds finished: not the choice that was asked for
-                end = "interrupted (Ctrl-C)"
+            if inner.end == End.INTERRUPTED:
+                # some of its inner folds finished: not the choice that was asked for
+                end = inner.end.reason
                 break
             told.append([(w.category, str(w.message)) for w in caught])
-            short += not inner.status.startswith("complete")
+            short += inner.end != End.COMPLETE
             i = inner.index(which)
             row, path = inner.table.iloc[i], inner.path
             eta = linear_predictor(

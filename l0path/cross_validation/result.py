@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
 from ..engine.plan import default_max_k
 from ..paths import Model, Path
 from ..paths.criteria import RULES as CRITERIA
+from .showing import ShowingScores
 from .splits import spread
 
 RULES = ("min", "1se")
@@ -33,7 +35,7 @@ SAME = (
 )
 
 
-class CVPath:
+class CVPath(ShowingScores):
     """A path with held-out scores, as `cv_fit` and `Path.validate` return it.
 
     Attributes
@@ -51,6 +53,8 @@ class CVPath:
         The seed that drew the folds.
     status, notes : str, list of str
         How the cross-validation ended, and what was noticed.
+    end : End
+        The same as a value: complete, time_limit or interrupted.
 
     Notes
     -----
@@ -65,15 +69,6 @@ class CVPath:
     estimate exists (Bengio & Grandvalet, Journal of Machine Learning Research 5, 2004).
     """
 
-    # bound in `l0path/__init__`, the first three in this folder's
-    difference: Callable[..., pd.Series]
-    metrics: Callable[..., pd.DataFrame]
-    rescore: Callable[..., CVPath]
-    explore: Callable[..., Any]
-    plot: Callable[..., Any]
-    plot_calibration: Callable[..., Any]
-    plot_roc: Callable[..., Any]
-
     def __init__(
         self,
         path: Path,
@@ -87,6 +82,7 @@ class CVPath:
         fits: list | None = None,
         random_state: int | None = None,
         status: str = "",
+        end: End = End.COMPLETE,
         notes: Sequence[str] = (),
         over_rows: tuple | None = None,
     ) -> None:
@@ -97,12 +93,8 @@ class CVPath:
             scoring,
             greater_is_better,
         )
-        self.splits, self.random_state, self.status, self.notes = (
-            splits,
-            random_state,
-            status,
-            list(notes),
-        )
+        self.splits, self.random_state = splits, random_state
+        self.status, self.end, self.notes = status, End(end), list(notes)
         self.repeats = np.zeros(folds.shape[1], dtype=np.int64) if repeats is None else repeats
         self._fits, self._spread = fits, over_rows
         self._notes = list(notes)  # without those about the choice, which depend on the metric

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from .. import formula
 from ..core import threads
 from ..core.arguments import same_index
-from ..core.control import Clock
+from ..core.control import Clock, Control
 from ..core.progress import Bar
+from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..engine.plan import default_max_k
@@ -38,7 +39,6 @@ from .together import groups_of, run_together
 # whether folds take their products from those of all rows (`designs.shared`); off only to measure
 # what that saves
 SHARE = True
-FINISHED = ("complete", "ended at")  # how the status of a path begins that nothing interrupted
 
 
 class Task(NamedTuple):
@@ -53,13 +53,13 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A fold's solutions; `end` says what interrupted it, "" if nothing did; warnings as (category,
+    """A fold's solutions; `end` says what cut it short, None if nothing did; warnings as (category,
     text).
     """
 
     number: int
     solutions: list
-    end: str
+    end: End | None
     warnings: list
 
 
@@ -193,8 +193,8 @@ def cv_fit(
         )
     models = [path._source.extra.pop("model")]
     if not len(path) and time_limit is not None:
-        _too_few(path, "", 0, "all", time_limit)
-    if path.status.startswith("interrupted"):
+        _too_few(path, None, 0, "all", time_limit)
+    if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     data = path._source.data
     splits = make_splits(
@@ -289,12 +289,12 @@ def fit_fold(number, data, todo, train, deadline, single):
 
 
 def _solve(data, todo, train, deadline, clock=None):
-    """(solutions of all tasks, what ended them early or "")."""
+    """(solutions of all tasks, the `End` that cut them short or None)."""
     keep, solutions = np.bincount(train, minlength=data.y.size).astype(np.float64), []
     for task in todo:
         left = None if deadline is None else deadline - time.time()
         if left is not None and left <= 0:
-            return solutions, "time_limit reached"
+            return solutions, End.TIME_LIMIT
         path = solve(
             data,
             replace(task.plan, time_limit=left),
@@ -304,13 +304,11 @@ def _solve(data, todo, train, deadline, clock=None):
             clock=clock,
         )
         solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
-        if not path.status.startswith(FINISHED) or (
-            deadline is not None and time.time() >= deadline
-        ):
-            return solutions, path.status.split(";")[0] if path.status.startswith(
-                "interrupted"
-            ) else "time_limit reached"
-    return solutions, ""
+        late = deadline is not None and time.time() >= deadline
+        if late or not path.end.finished:
+            interrupted = path.end == End.INTERRUPTED
+            return solutions, End.INTERRUPTED if interrupted else End.TIME_LIMIT
+    return solutions, None
 
 
 def fit_group(numbers, data, todo, trains, deadline, single):
@@ -333,20 +331,22 @@ def fit_group(numbers, data, todo, trains, deadline, single):
     if clock.pressed and not any(
         outcome.end for outcome in outcomes
     ):  # too late for any of them, not for what follows
-        outcomes[-1] = outcomes[-1]._replace(end="interrupted (Ctrl-C)")
-    return sorted(outcomes, key=lambda outcome: outcome.end != "")
+        outcomes[-1] = outcomes[-1]._replace(end=End.INTERRUPTED)
+    return sorted(outcomes, key=lambda outcome: outcome.end is not None)
 
 
 def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
-    """(finished Outcomes by fold number, what ended the run early or ""). models: a list of the one
-    that was fitted to all rows, which is taken from it: with the last reference its memory goes.
+    """(finished Outcomes by fold number, the `End` that cut the run short or None).
+
+    models: a list of the one that was fitted to all rows, which is taken from it: with the last
+    reference its memory goes.
     """
     import joblib
 
     single = n_jobs is not None
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
-    outcomes, end = [], ""
+    outcomes, end, control = [], None, Control(Clock())
     known, tight, solved = (
         known_of(models[0], jobs) if SHARE else None,
         hasattr(data.design, "memory_limit"),
@@ -367,23 +367,19 @@ def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
         (group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1)
         for group in groups
     )
-    try:
-        with Bar(progress, "l0path folds", len(splits), "fold") as bar:
-            for outcome in chain.from_iterable(
-                (solved(*a) for a in arguments)
-                if jobs == 1
-                else in_processes(jobs, fit_group, arguments)
-            ):
-                if outcome.end:
-                    end = outcome.end
-                    if end.startswith("interrupted"):
-                        break
-                    continue
+    with control.stage(), Bar(progress, "l0path folds", len(splits), "fold") as bar:
+        for outcome in chain.from_iterable(
+            (solved(*a) for a in arguments)
+            if jobs == 1
+            else in_processes(jobs, fit_group, arguments)
+        ):
+            end = outcome.end or end
+            if outcome.end == End.INTERRUPTED:
+                break
+            if outcome.end is None:
                 outcomes.append(outcome)
                 bar.update()
-    except KeyboardInterrupt:
-        end = "interrupted (Ctrl-C)"
-    return sorted(outcomes, key=lambda outcome: outcome.number), end
+    return sorted(outcomes, key=lambda outcome: outcome.number), control.end or end
 
 
 def _in_worker(call, *arguments):
@@ -413,7 +409,7 @@ def in_processes(jobs, call, arguments):
 
 def _too_few(path, end, done, total, time_limit):
     """Nothing to average: say why."""
-    if end.startswith("interrupted"):
+    if end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted after {done} of {total} folds")
     error = TimeoutError(
         f"time_limit={time_limit:g} s was over after {done} of {total} folds; raise time_limit, or "
@@ -447,10 +443,12 @@ def assemble(path, data, splits, outcomes, metric, seed, end):
             f"{len(overlap)} folds (first: fold {overlap[0]}) are scored on rows they were trained "
             "on; their scores are too good"
         )
+    whole = len(outcomes) == len(splits)
     status = (
         f"complete: {len(outcomes)} folds"
-        if len(outcomes) == len(splits)
-        else f"{end}; {len(outcomes)} of {len(splits)} folds finished, the others are left out"
+        if whole
+        else f"{end.reason}; {len(outcomes)} of {len(splits)} folds finished, the others are left "
+        "out"
     )
     columns = pd.Index(numbers, name="fold")
     return CVPath(
@@ -464,6 +462,7 @@ def assemble(path, data, splits, outcomes, metric, seed, end):
         fits=fits,
         random_state=seed,
         status=status,
+        end=End.COMPLETE if whole else end,
         notes=notes,
     )
 

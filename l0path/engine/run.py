@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from ..core.arguments import some
-from ..core.control import Clock, Stop, deferred_interrupts
+from ..core.control import Clock, Control, Stop, deferred_interrupts
 from ..core.progress import Bar
 from ..core.status import End, FitStatus, Optimality
 from ..designs import Dense
@@ -237,7 +237,8 @@ class _Run:
     def __init__(self, data, problem, plan, keep, notes, on_solution, progress, clock):
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
-        self.solutions, self.rounds, self.end, self.torn, self.engine = [], [], "", False, None
+        self.control = Control(clock)
+        self.solutions, self.rounds, self.engine = [], [], None
         self.formula = self.offset_name = None
         self.unbounded = []  # notes on bounds that there are none
         self.cut = ""  # what became of a max_k beyond the columns
@@ -273,29 +274,25 @@ class _Run:
         with Bar(self.progress, "l0path", len(self.slices) * (self.max_k + 1), "model") as bar:
             for number, (lambda1, lambda2) in enumerate(self.slices):
                 supports = self.one_slice(number, lambda1, lambda2, supports, bar)
-                if self.end:
+                if self.control.end:
                     break
 
     def bounds(self):
         """Lower bounds for every solution; those that are not reached in time stay NaN."""
-        try:
-            with Bar(self.progress, "l0path lower bounds") as bar:
-                if self.problem.groups is not None:
-                    self.unbounded = self.group_bounds()
-                else:
-                    model = None if self.keep is not None or self.torn else self.model
-                    self.unbounded = bound_solutions(
-                        self.problem,
-                        self.solutions,
-                        poll=lambda: bar.say("") or self.clock.over(),
-                        model=model,
-                        names=self.data.names,
-                    )
+        bar = Bar(self.progress, "l0path lower bounds")
+        with self.control.stage(" while bounds were computed"), bar:
+            if self.problem.groups is not None:
+                self.unbounded = self.group_bounds()
+            else:
+                model = None if self.keep is not None or self.control.torn else self.model
+                self.unbounded = bound_solutions(
+                    self.problem,
+                    self.solutions,
+                    poll=lambda: bar.say("") or self.clock.over(),
+                    model=model,
+                    names=self.data.names,
+                )
             self.clock.poll()
-        except Stop as stop:
-            self.end = self.end or f"{stop} while bounds were computed"
-        except KeyboardInterrupt:
-            self.end = self.end or "interrupted (Ctrl-C) while bounds were computed"
 
     def group_bounds(self):
         """Lower bounds for models of groups, from the relaxations of the feature generating
@@ -359,53 +356,32 @@ class _Run:
         """Search every solution for a better one until it is proved, each for its share of the time
         that is left; those that are not reached keep what they are.
         """
-        if self.end:
+        if self.control.end:
             return
         known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
-        try:
-            with Bar(self.progress, "l0path proofs", len(self.solutions), "model") as bar:
-                for i, s in enumerate(self.solutions):
-                    left = (
-                        None
-                        if self.clock.limit is None
-                        else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
-                    )
-                    proof = Proof(
-                        self.problem,
-                        self.data,
-                        self.weights,
-                        s,
-                        clock=self.clock.within(left),
-                        settings=self.plan.settings,
-                        bar=bar,
-                        known=known.setdefault((s.lambda1, s.lambda2), {}),
-                    )
-                    proof.run()
-                    self.solutions[i] = proof.row()
-                    bar.update()
-                    self.clock.poll()
-                    if (
-                        self.on_solution is not None
-                        and self.on_solution(
-                            Model(
-                                Path(
-                                    self.describe(),
-                                    [self.solutions[i]],
-                                    "running",
-                                    self.notes,
-                                    (),
-                                    Source(self.data, self.plan),
-                                ),
-                                0,
-                            )
-                        )
-                        is True
-                    ):
-                        raise Stop("stopped by on_solution")
-        except Stop as stop:
-            self.end = f"{stop} while models were proved"
-        except KeyboardInterrupt:
-            self.end = "interrupted (Ctrl-C) while models were proved"
+        bar = Bar(self.progress, "l0path proofs", len(self.solutions), "model")
+        with self.control.stage(" while models were proved"), bar:
+            for i, s in enumerate(self.solutions):
+                left = (
+                    None
+                    if self.clock.limit is None
+                    else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
+                )
+                proof = Proof(
+                    self.problem,
+                    self.data,
+                    self.weights,
+                    s,
+                    clock=self.clock.within(left),
+                    settings=self.plan.settings,
+                    bar=bar,
+                    known=known.setdefault((s.lambda1, s.lambda2), {}),
+                )
+                proof.run()
+                self.solutions[i] = proof.row()
+                bar.update()
+                self.clock.poll()
+                self.tell(self.solutions[i])
         self.solutions = rehulled(self.solutions, self.problem)
         open_ones = [s.k for s in self.solutions if s.optimality != Optimality.GLOBAL]
         if open_ones:
@@ -414,6 +390,17 @@ class _Run:
                 f"{', '.join(map(str, open_ones[:10]))}{', ...' if len(open_ones) > 10 else ''}): "
                 "see gap"
             )
+
+    def tell(self, solution):
+        """Show a solution to on_solution, which may end the path."""
+        if self.on_solution is None:
+            return
+        source = Source(self.data, self.plan)
+        shown = Path(
+            self.describe(), [solution], "running", self.notes, (), source, end=End.RUNNING
+        )
+        if self.on_solution(Model(shown, 0)) is True:
+            raise Stop("stopped by on_solution", End.STOPPED)
 
     def one_slice(self, number, lambda1, lambda2, supports, bar):
         """Solve a slice; whatever stops it, keep its solutions."""
@@ -426,10 +413,7 @@ class _Run:
             if self.on_solution is not None:
                 bound = bound_of(self.engine, k)
                 point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0, bound)
-                source = Source(self.data, self.plan)
-                shown = Path(self.describe(), [point], "running", self.notes, (), source)
-                if self.on_solution(Model(shown, 0)) is True:
-                    raise Stop("stopped by on_solution")
+                self.tell(point)
 
         def beyond(problem, supports, rows):
             def larger(k, fit, optimality, lambda0):
@@ -449,11 +433,11 @@ class _Run:
         else:
             names, bound = self.data.names, partial(bound_of, engine)
             past = PastSeparation(self.problem, engine, names, bound)
-            if self.plan.grid == "support" and not self.end:
+            if self.plan.grid == "support" and not self.control.end:
                 past.run(beyond)
             self.collect(number, engine, lambda1, lambda2, past)
             rounds = past.rounds
-        if not self.end:
+        if not self.control.end:
             bar.shorten(self.max_k + 1 - len(seen))  # sizes that this slice does not have
         self.rounds += [{"slice": number, "round": r, **row} for r, row in enumerate(rounds)]
         return engine.supports_found() if hasattr(engine, "supports_found") else []
@@ -475,7 +459,7 @@ class _Run:
             if isinstance(seed, np.random.Generator)
             else np.random.default_rng(0 if seed is None else seed)
         )
-        try:
+        with self.control.stage():
             engine = self.engine = make_engine(
                 model,
                 self.route,
@@ -488,29 +472,21 @@ class _Run:
                 listener=listener,
             )
             engine.run()
-        except Stop as stop:
-            self.end = str(stop)
-        except KeyboardInterrupt:
-            self.end, self.torn = "interrupted (Ctrl-C)", True
         return engine
 
     def compare_single(self, engine, shrinkage, listener):
         """Compare the model of one column, or group, of a support grid with all others."""
         published = getattr(self.plan.settings, "paper_defaults", False)
-        if self.plan.grid != "support" or self.end or self.hinge is not None or published:
+        if self.plan.grid != "support" or self.control.end or self.hinge is not None or published:
             return
         held, groups = engine.store.fits.get(1), self.problem.groups
-        try:
+        with self.control.stage():
             groups = None if groups is None else engine.model
             compare_all(self.model, engine.store, *shrinkage, self.clock.poll, groups)
             best = engine.store.fits.get(1)
             if best is not held or engine.store.compared is not None:
                 checked = engine.store.optimality(1, engine.optimality(1))
                 listener(1, best, checked, float("nan"))
-        except Stop as stop:
-            self.end = str(stop)
-        except KeyboardInterrupt:
-            self.end, self.torn = "interrupted (Ctrl-C)", True
 
     def collect(self, number, engine, lambda1, lambda2, past):
         """Solutions of a slice, by size or by lambda0; past: its rows, and what was passed."""
@@ -535,7 +511,7 @@ class _Run:
         x = [cost(self.problem, points[i]) for i in on]
         intervals = self.intervals(past.engine, [points[i] for i in on], x)
         if (
-            self.end and intervals
+            self.control.end and intervals
         ):  # stopped early: what larger sizes would have taken over is not known
             intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
         for i, low, high in intervals:
@@ -547,7 +523,7 @@ class _Run:
         elif self.plan.sizes is not None:
             kept = [p for p in points if p.k in self.plan.sizes]
             lost = [k for k in self.plan.sizes if k not in {p.k for p in kept}]
-            if lost and not self.end:
+            if lost and not self.control.end:
                 self.notes.append(
                     f"k = {', '.join(map(str, lost))} {'are' if len(lost) > 1 else 'is'} beyond "
                     f"the largest size that could be fitted, {points[-1].k}"
@@ -576,7 +552,7 @@ class _Run:
         engine give, where it has any and was not stopped: one read of X.
         """
         if (
-            self.end
+            self.control.end
             or self.keep is not None
             or self.clock.over()
             or not hasattr(engine, "dual_slopes")
@@ -632,7 +608,7 @@ class _Run:
         # half updated: no kernel may run on them after it
         beyond = (
             engine.next_value()
-            if not self.torn and points and points[-1].k == engine.store.last == self.max_k
+            if not self.control.torn and points and points[-1].k == engine.store.last == self.max_k
             else None
         )
         if beyond is None:
@@ -661,7 +637,7 @@ class _Run:
             i = intervals[len(out)][0] if dynamic else int(np.argmin(F + value * np.asarray(x)))
             point = points[i]
             flags = point.flags
-            if not dynamic and value < floor and not self.end:
+            if not dynamic and value < floor and not self.control.end:
                 flags, short = (*flags, "max_k"), short + 1
             out.append(
                 point._replace(
@@ -758,7 +734,7 @@ class _Run:
 
     def first_of_a_kind(self, fit, lambda1, lambda2):
         """The fit with the columns of smallest index among those that say the same."""
-        if self.problem.groups is not None or self.torn or not fit.support.size:
+        if self.problem.groups is not None or self.control.torn or not fit.support.size:
             return fit
         shrunk = bool(lambda1 or lambda2)
         if shrunk not in self.twins:
@@ -843,8 +819,7 @@ class _Run:
     def path(self, by_name, response):
         """The Path with its status, notes and one warning of each kind."""
         self.meta = None
-        if self.clock.pressed and not self.end:  # too late to leave anything out
-            self.end = "interrupted (Ctrl-C)"
+        self.control.finish()
         sizes = [s.k for s in self.solutions]
         reach = f"k = 0..{max(sizes)}" if sizes else "nothing"
         passed = "; ".join(dict.fromkeys(self.passed))
@@ -856,9 +831,14 @@ class _Run:
             status += f" ({passed})" if passed else ""
             text = f"k = {k} {unit} {what}, so the path ends there: {why}"
             warnings.warn(SeparationWarning(text), stacklevel=5)
-        elif self.end:
-            status = f"{self.end}; {reach} solved, {sum(s.optimality == 'unverified' for s in self.solutions)} of {len(sizes)} unverified"
+            end = End.SEPARATED
+        elif self.control.end:
+            unverified = sum(s.optimality == Optimality.UNVERIFIED for s in self.solutions)
+            status = f"{self.control.reason}; {reach} solved, "
+            status += f"{unverified} of {len(sizes)} unverified"
+            end = self.control.end
         else:
+            end = End.COMPLETE
             status = f"complete: {reach}{self._short_of(max(sizes, default=0))}" + (
                 f"; {passed}; {REMEDY}" if passed else ""
             )
@@ -884,4 +864,5 @@ class _Run:
             self.notes,
             self.rounds,
             Source(self.data, self.plan),
+            end=end,
         )

@@ -63,9 +63,12 @@ def outside(model, solver, outcomes):
     return found
 
 
-def solve_size(model, k, *, lambda1, lambda2, settings, start=None, poll=lambda: None, watch=None):
-    """Outcome of one size over all p columns, from a Fit (default: forced columns only): rounds of
-    solving on W and checking.
+def solve_size(
+    model, k, *, settings, lambda1=0.0, lambda2=0.0, start=None, poll=lambda: None, watch=None
+):
+    """Outcome of k unforced columns over all p columns, from a Fit (default: forced columns only):
+    rounds of solving on W and checking. watch(name, value) hears of what the solver meets on the
+    way.
     """
     model.grow(model.problem.forced)
     null = model.null(lambda1, lambda2)

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.sparse_path import solve_size
 from ..errors import check_tol
 from ..problem.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
 from ..problem.losses import Squared, derivatives, name_of
@@ -530,24 +529,3 @@ class _Ascent:
                     return "diverged"
             self.a = dual.project(self.a) if dual.tied else self.a
         return self.examine(J) or "max_iter"
-
-
-def solve_k(
-    model, k, *, lambda1=0.0, lambda2, settings=None, start=None, poll=lambda: None, watch=None
-):
-    """Outcome for k unforced columns of a model over all p columns: fit, bound, and `proven` if no
-    k-sparse fit is better.
-
-    watch(name, value) hears of every dual value ("dual"), of every fit ("refit") and, at each look,
-    of the best bound and the gap on the working columns ("bound", "gap").
-    """
-    return solve_size(
-        model,
-        k,
-        lambda1=lambda1,
-        lambda2=lambda2,
-        settings=settings or DualIHT(),
-        start=start,
-        poll=poll,
-        watch=watch,
-    )

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from ..core.status import FitStatus, Optimality
-from ..engine.sparse_path import solve_size
 from ..errors import check_tol
 from ..problem.losses import smoothness
 from ..working_set.starts import slopes_at
@@ -479,21 +478,3 @@ def largest_slopes(view, g, k):
     from zero.
     """
     return view.choose(-g, 0.0, k)[0]
-
-
-def solve_k(
-    model, k, *, lambda1=0.0, lambda2=0.0, settings=None, start=None, poll=lambda: None, watch=None
-):
-    """Outcome of (K) for k unforced columns of a model over all p columns, from a Fit (default:
-    forced columns only); watch(name, F) hears of every point, watch("residual", value) of (24).
-    """
-    return solve_size(
-        model,
-        k,
-        lambda1=lambda1,
-        lambda2=lambda2,
-        settings=settings or ProjectedGradient(),
-        start=start,
-        poll=poll,
-        watch=watch,
-    )

@@ -14,8 +14,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core import threads
+from ..core.status import End
 from ..core.types import Matrix, Seed
-from ..cross_validation.run import FINISHED, draw_seed
+from ..cross_validation.run import draw_seed
 from ..designs import as_design
 from ..designs.copies import equal_columns
 from ..engine.plan import refuse
@@ -25,6 +26,7 @@ from ..problem.losses import Squared
 from ..problem.problem import pose
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
+from .showing import ShowingCompetition
 
 KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
 LARGEST = (
@@ -32,7 +34,7 @@ LARGEST = (
 )  # entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
 
 
-class KnockoffFilter:
+class KnockoffFilter(ShowingCompetition):
     """What `knockoff_filter` returns.
 
     Attributes
@@ -375,9 +377,9 @@ def _compete(data, plan, A, copies, rows, free, rng, n_jobs):
     with threads.limited(n_jobs):
         path = solve(pairs, replace(plan, random_state=int(rng.integers(2**31))))
     path._source.extra.pop("model", None)
-    if path.status.startswith("interrupted"):
+    if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")
-    if not path.status.startswith(FINISHED):
+    if not path.end.finished:
         warnings.warn(
             f"the path of the knockoff filter did not end ({path.status}); columns that had not "
             "entered count as ties",

@@ -11,9 +11,11 @@ import numpy as np
 
 from ..core import threads
 from ..core.arguments import shown
+from ..core.control import Clock, Control, Stop
 from ..core.progress import Bar
+from ..core.status import End
 from ..core.warnings import recorded
-from ..cross_validation.run import FINISHED, in_processes
+from ..cross_validation.run import in_processes
 from ..engine.plan import default_max_k, refuse
 from ..engine.run import solve
 from ..fitting import fit
@@ -150,7 +152,7 @@ def on_rows(data, rows):
 
 def path_on_rows(data, plan, rows, deadline=None, most=None):
     """The path on some rows, its max_k the plan's or that of `fit` on so many rows, at most `most`.
-    A path that was stopped is none: KeyboardInterrupt, TimeoutError.
+    A path that was cut short is none: KeyboardInterrupt, Stop.
     """
     data = on_rows(data, rows)
     if isinstance(data.loss, Poisson) and not data.weights @ data.y > 0:
@@ -165,23 +167,25 @@ def path_on_rows(data, plan, rows, deadline=None, most=None):
     )
     left = None if deadline is None else deadline - time.time()
     if left is not None and left <= 0:
-        raise TimeoutError
+        raise Stop(End.TIME_LIMIT.reason, End.TIME_LIMIT)
     path = solve(
         data, replace(plan, max_k=max_k if most is None else min(max_k, most), time_limit=left)
     )
     path._source.extra.pop("model", None)
-    if not path.status.startswith(FINISHED):
-        raise KeyboardInterrupt if path.status.startswith("interrupted") else TimeoutError
+    if path.end == End.INTERRUPTED:
+        raise KeyboardInterrupt
+    if not path.end.finished:
+        raise Stop(path.status, path.end)
     return path
 
 
 class Runs(NamedTuple):
-    """Results by number (those that finished), what ended the run early or "", and warnings of each
-    as [(category, text)].
+    """Results by number (those that finished), what ended the run early (an `End`, None where
+    nothing did), and warnings of each as [(category, text)].
     """
 
     results: dict
-    end: str
+    end: End | None
     warnings: list
 
 
@@ -206,20 +210,15 @@ def run(call, items, *, n_jobs, progress, name):
         raise ValueError(
             f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1"
         )
-    results, told, end = {}, [], ""
+    results, told, control = {}, [], Control(Clock())
     nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
     jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(items))
     calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
-    try:
-        with Bar(progress, f"l0path {name}", len(items), "path") as bar:
-            for number, result, caught in (
-                (_one(*c) for c in calls) if jobs == 1 else in_processes(jobs, _one, calls)
-            ):
-                results[number] = result
-                told.append(caught)
-                bar.update()
-    except (KeyboardInterrupt, TimeoutError) as stop:
-        end = (
-            "interrupted (Ctrl-C)" if isinstance(stop, KeyboardInterrupt) else "time_limit reached"
-        )
-    return Runs(results, end, told)
+    with control.stage(), Bar(progress, f"l0path {name}", len(items), "path") as bar:
+        for number, result, caught in (
+            (_one(*c) for c in calls) if jobs == 1 else in_processes(jobs, _one, calls)
+        ):
+            results[number] = result
+            told.append(caught)
+            bar.update()
+    return Runs(results, control.end, told)

@@ -211,7 +211,8 @@ def split_inference(
         "mean_size": float(np.mean([one.support.size for one in splits])),
         "status": f"complete: {n_splits} splits"
         if finished
-        else f"{done.end}; {len(splits)} of {n_splits} splits finished, the others are left out",
+        else f"{done.end.reason}; {len(splits)} of {n_splits} splits finished, the others are "
+        "left out",
     }
     return table
 

@@ -15,16 +15,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..cross_validation.run import draw_seed, warn_once
 from ..engine.plan import default_max_k
 from .error_bounds import expected_false
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
+from .showing import ShowingFrequencies
 
 PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be drawn
 
 
-class StabilitySelection:
+class StabilitySelection(ShowingFrequencies):
     """What `stability_selection` returns. Its rows are columns of X, or groups where the fit had
     them.
 
@@ -333,8 +335,8 @@ def stability_selection(
     status = (
         f"complete: {len(sets)} subsamples"
         if len(done.results) == total
-        else f"{done.end}; {len(sets)} of {n_subsamples} subsamples finished, the others are left "
-        "out"
+        else f"{done.end.reason}; {len(sets)} of {n_subsamples} subsamples finished, the "
+        "others are left out"
     )
     names = empty.meta.names if data.groups is None else data.groups.labels
     return StabilitySelection(
@@ -416,7 +418,7 @@ def by_size(path, max_k):
 
 def stop(end, what, unit):
     """Nothing to return: say why."""
-    if end.startswith("interrupted"):
+    if end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"{what} was interrupted before {unit} finished")
     raise TimeoutError(
         f"time_limit was over before {unit} of {what} finished; raise time_limit, or lower max_k"

@@ -11,6 +11,8 @@ from os import PathLike
 
 import numpy as np
 
+from ..core.describing import described_by
+from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
 from ..problem.groups import Groups
@@ -44,20 +46,8 @@ def _unlabel(x):
     return np.dtype(dtype).type(plain) if dtype else plain
 
 
+@described_by(Path.save)
 def save(self: Path, file: str | PathLike) -> None:
-    """Write the path to a file, which `l0path.load(file)` reads back. The data are left out.
-
-    Parameters
-    ----------
-    file : str or path
-        The file to write, of any name; .npz is customary. It is replaced as a whole: where writing
-        fails, a path that was there stays.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written, for want of space say.
-    """
     file = file_name(file, "path.save('path.npz')")
     formula = self.meta.formula
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {
@@ -92,6 +82,7 @@ def save(self: Path, file: str | PathLike) -> None:
         "version": VERSION,
         "meta": meta,
         "status": self.status,
+        "end": str(self.end),
         "notes": self.notes,
         "rounds": self.rounds.to_dict("records"),
         "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions],
@@ -222,7 +213,20 @@ def _assemble(header, stored):
                 **values,
             )
         )
-    return Path(meta, solutions, header["status"], header["notes"], header["rounds"])
+    status = header["status"]
+    end = End(header.get("end") or end_of_text(status))
+    return Path(meta, solutions, status, header["notes"], header["rounds"], end=end)
+
+
+def end_of_text(status):
+    """The `End` of a file written before ends were stored, from the first words of its status."""
+    first = (
+        (End.SEPARATED, "ended at"),
+        (End.INTERRUPTED, "interrupted"),
+        (End.TIME_LIMIT, "time_limit"),
+        (End.STOPPED, "stopped"),
+    )
+    return next((end for end, words in first if words == status[: len(words)]), End.COMPLETE)
 
 
 def _names(names, p, stored):

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.sparse_path import solve_size
 from ..first_order.dual_iht import DualProblem, DualSolver
 from ..first_order.operators import Outcome, working_columns
 from ..problem.losses import name_of
@@ -338,24 +337,3 @@ class Candidates:
             self.keep(self.refit(units))
         self.keep(self.refit(ranked_units(blocks, score, ids, self.k)))
         return self.fit.value
-
-
-def solve_k(
-    model, k, *, lambda1=0.0, lambda2=0.0, settings=None, start=None, poll=lambda: None, watch=None
-):
-    """Outcome for k unforced columns of a model over all p columns: fit, bound on size k (NaN with
-    lambda2 = 0), `relaxed`: F of the relaxation.
-
-    watch(name, value) hears of F ("relaxation") and D ("bound") on the working columns after every
-    block, and of every fit ("refit").
-    """
-    return solve_size(
-        model,
-        k,
-        lambda1=lambda1,
-        lambda2=lambda2,
-        settings=settings or FeatureGenerating(),
-        start=start,
-        poll=poll,
-        watch=watch,
-    )

@@ -14,10 +14,11 @@ import l0path
 from l0path.core.control import Clock
 from l0path.engine.inputs import parse
 from l0path.engine.size_path import SupportPath
+from l0path.engine.sparse_path import solve_size
 from l0path.exchange.local_search import pairs_tried
 from l0path.exchange.ranking import Wanted
 from l0path.exchange.verification import violators
-from l0path.first_order import operators, projected_gradient
+from l0path.first_order import operators
 from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient
@@ -84,7 +85,7 @@ def gradients(X, y, loss, k):
         settings = ProjectedGradient(variant=variant, paper_defaults=True, tol=1e-6, max_iter=MAPS)
         began = time.perf_counter()
         with Counter() as counter:
-            found = projected_gradient.solve_k(
+            found = solve_size(
                 make_model(problem),
                 k,
                 lambda2=0.0 if loss == "squared" else 1e-10,

@@ -2,6 +2,8 @@
 duality, bounds below enumerated optima, and instances whose gap is known not to close.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 from oracles import best_subsets, instances, restricted, restricted_keywords
@@ -9,11 +11,14 @@ from scipy.optimize import minimize_scalar
 from test_coordinate_descent import problem_of, wide_instance
 from test_projected_gradient import path_of, plain
 
-from l0path.first_order.dual_iht import DualProblem, balance, project, solve_k
+from l0path.engine.sparse_path import solve_size
+from l0path.first_order.dual_iht import DualProblem, balance, project
 from l0path.problem.conjugates import conjugate, conjugate_slope, convexity, interval
 from l0path.problem.losses import make_loss, slope, value
 from l0path.solvers import DualIHT
 from l0path.working_set.hinge import make_model
+
+solve_k = partial(solve_size, settings=DualIHT())
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber")
 RECORDS = [make_loss(name, 0.4, 0.9) for name in LOSSES]

@@ -2,7 +2,7 @@
 small examples of Alcantara & Lee; the path of all sizes that every k-sparse solver shares.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import l0path
 from l0path.core.control import Clock, Stop
 from l0path.designs import as_design
 from l0path.engine.size_path import SupportPath
-from l0path.engine.sparse_path import SparsePath
+from l0path.engine.sparse_path import SparsePath, solve_size
 from l0path.exchange.ranking import Wanted
 from l0path.exchange.verification import violators
 from l0path.first_order import extrapolation
@@ -25,12 +25,14 @@ from l0path.first_order.operators import (
     working_columns,
     working_rows,
 )
-from l0path.first_order.projected_gradient import STEPS, VARIANTS, solve_k
+from l0path.first_order.projected_gradient import STEPS, VARIANTS
 from l0path.problem.losses import derivatives, mean_loss
 from l0path.problem.penalties import separable
 from l0path.problem.problem import Data, pose
 from l0path.solvers import LocalSearch, ProjectedGradient
 from l0path.working_set.hinge import make_model
+
+solve_k = partial(solve_size, settings=ProjectedGradient())
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")
 SETTINGS = [ProjectedGradient(variant=variant) for variant in VARIANTS]

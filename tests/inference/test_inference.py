@@ -16,6 +16,8 @@ import statsmodels.api as sm
 from scipy import linalg, optimize, stats
 
 import l0path
+from l0path.core.control import Stop
+from l0path.core.status import End
 from l0path.errors import SeparationWarning
 from l0path.inference import aggregate_p_values, knockoffs
 from l0path.inference.error_bounds import largest_tail, r_concave, unimodal, worst_case
@@ -683,7 +685,8 @@ def test_time_limit_and_interrupts_keep_what_has_finished(name, monkeypatch):
         return original(*arguments)
 
     module = {"stability_selection": "stability", "split_inference": "splitting"}[name]
-    for error, says in ((KeyboardInterrupt, "interrupted"), (TimeoutError, "time_limit reached")):
+    late = Stop(End.TIME_LIMIT.reason, End.TIME_LIMIT)
+    for error, says in ((KeyboardInterrupt, "interrupted"), (late, "time_limit reached")):
         calls.clear()
         monkeypatch.setattr(
             f"l0path.inference.{module}.path_on_rows",

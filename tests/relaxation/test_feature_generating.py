@@ -3,6 +3,7 @@ projection by optimality conditions, its bounds by enumeration; groups, degree-2
 input.
 """
 
+from functools import partial
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -14,14 +15,16 @@ from test_coordinate_descent import problem_of
 from test_projected_gradient import path_of, plain
 
 import l0path
+from l0path.engine.sparse_path import solve_size
 from l0path.first_order.dual_iht import DualProblem
 from l0path.relaxation import subproblem
-from l0path.relaxation.cutting_planes import solve_k
 from l0path.relaxation.generation import Pool, generate, ranked_units, widened
 from l0path.relaxation.group_tree import tree_of
 from l0path.relaxation.subproblem import NONE, Blocks, Subproblem, project, shares, support_norm
 from l0path.solvers import FeatureGenerating
 from l0path.working_set.hinge import make_model
+
+solve_k = partial(solve_size, settings=FeatureGenerating())
 
 LOSSES = ("squared", "logistic", "squared_hinge")
 
