@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..core.describing import described_by
 from ..core.types import Matrix, Rule
 from .result import CVPath, linear_predictor
-from .scoring import USES, HeldOut, Metric, metric_of, score
+from .scoring import USES, HeldOutRows, Metric, metric_of, score
 from .splits import spread
 
 Which = Rule | None
@@ -29,7 +29,7 @@ def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
         for i, s in enumerate(matched):
             if id(s) not in known:
                 eta = linear_predictor(data.design, data.offset, s)[test]
-                known[id(s)] = score(metric, HeldOut(data.y[test], eta, data.weights[test], path))
+                known[id(s)] = score(metric, HeldOutRows(data.y[test], eta, data.weights[test], path))
             scores[i, column] = known[id(s)]
     return scores
 

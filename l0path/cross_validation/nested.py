@@ -26,7 +26,7 @@ from ..paths.records import Source
 from ..problem.losses import canonical_name
 from .result import linear_predictor
 from .run import cv_fit, draw_seed, warn_once
-from .scoring import HeldOut, metric_of, score
+from .scoring import HeldOutRows, metric_of, score
 from .showing import ShowingOuterScores
 from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread, whole
 
@@ -166,7 +166,7 @@ def nested_cv(
     n_repeats : int, default 1
         Repeats of an integer `outer`.
     sample_weight, offset : array-like of shape (n,), optional
-        As in `l0path.fit`. HeldOut-out scores are weighted.
+        As in `l0path.fit`. HeldOutRows-out scores are weighted.
     random_state : int, Generator, or None
         The seed of the outer folds, and of the inner folds of each. None draws one.
     progress : bool, default False
@@ -338,7 +338,7 @@ class OuterLoop:
             None if data.offset is None else data.offset[test],
             path.solutions[i],
         )
-        held_out = HeldOut(data.y[test], eta, data.weights[test], path)
+        held_out = HeldOutRows(data.y[test], eta, data.weights[test], path)
         self.rows.append(
             {
                 **row[CHOICE],

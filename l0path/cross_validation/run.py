@@ -32,7 +32,7 @@ from ..problem.losses import canonical_name
 from ..problem.problem import known_of
 from .comparing import fold_scores
 from .result import CVPath, linear_predictor
-from .scoring import HeldOut, metric_of, score
+from .scoring import HeldOutRows, metric_of, score
 from .splits import check_arguments, make_splits, repeats_of
 from .together import groups_of, run_together
 
@@ -208,7 +208,7 @@ def cv_fit(
     _, test = splits[0]
     score(
         metric,
-        HeldOut(
+        HeldOutRows(
             data.y[test],
             linear_predictor(data.design, data.offset, path.solutions[0])[test],
             data.weights[test],

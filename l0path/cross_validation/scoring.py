@@ -49,8 +49,8 @@ class Metric(NamedTuple):
     score: Callable
 
 
-class HeldOut(NamedTuple):
-    """HeldOut-out rows: y as the loss takes it (-1 / 1 for classes), linear predictor eta, sample
+class HeldOutRows(NamedTuple):
+    """HeldOutRows-out rows: y as the loss takes it (-1 / 1 for classes), linear predictor eta, sample
     weights, and the path whose loss and classes they belong to.
     """
 

@@ -15,7 +15,7 @@ from ..engine.inputs import coded, sample_weights
 from ..paths import Path
 from ..problem.problem import effective_rows
 from .result import CVPath, linear_predictor
-from .scoring import HeldOut, metric_of, score
+from .scoring import HeldOutRows, metric_of, score
 
 
 @described_by(Path.validate)
@@ -44,7 +44,7 @@ def validate(
     m = effective_rows(weights)
     means, spread = np.empty(len(self)), np.full(len(self), np.nan)
     for i, s in enumerate(self.solutions):
-        held = HeldOut(target, linear_predictor(design, shift, s), weights, self)
+        held = HeldOutRows(target, linear_predictor(design, shift, s), weights, self)
         means[i] = score(metric, held)
         if metric.rows is not None and m > 1:
             with np.errstate(over="ignore", invalid="ignore"):

@@ -25,7 +25,7 @@ from ..problem.losses import CLASSIFICATION, Poisson, name_of
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
 from .stability import stop
 
-LEAST_SHARE = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
+GAMMA_MIN = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
 
 
 class Split(NamedTuple):
@@ -217,7 +217,7 @@ def _method(n_splits):
     if n_splits == 1:
         return "single split (Wasserman & Roeder 2009)"
     return (
-        f"multi-split, adaptive quantile, gamma_min = {LEAST_SHARE} (Meinshausen, Meier & Buhlmann "
+        f"multi-split, adaptive quantile, gamma_min = {GAMMA_MIN} (Meinshausen, Meier & Buhlmann "
         "2009)"
     )
 
@@ -321,7 +321,7 @@ def identified(A):
     return (np.abs(null).max(axis=1, initial=0.0) < 1e-6) & (size > 0)
 
 
-def aggregate_p_values(p, gamma_min=LEAST_SHARE):
+def aggregate_p_values(p, gamma_min=GAMMA_MIN):
     """One p-value for each column from those of B splits, p (B, m), already adjusted: min(1, (1 -
     log gamma_min) inf over gamma in [gamma_min, 1] of q_gamma(p) / gamma), q_gamma the ceil(gamma
     B)-th smallest.
@@ -369,11 +369,11 @@ def combine(splits, names, level):
     freedom = np.array([one.freedom for one in splits])
     low, high, p_value = np.full(p, -np.inf), np.full(p, np.inf), np.ones(p)
     p_value[ever] = aggregate_p_values(adjusted)
-    least = 1 if B == 1 else _first(B, LEAST_SHARE)
+    least = 1 if B == 1 else _first(B, GAMMA_MIN)
     for m in range(
         least, B + 1
     ):  # b is rejected where at least m of the B tests reject it at this level
-        alpha = (1.0 - level) * m / (B * (1.0 if B == 1 else 1.0 - math.log(LEAST_SHARE)))
+        alpha = (1.0 - level) * m / (B * (1.0 if B == 1 else 1.0 - math.log(GAMMA_MIN)))
         half = stats.t.isf(alpha / 2.0, freedom)[:, None] * error
         high[ever] = np.minimum(high[ever], np.sort(estimate + half, axis=0)[m - 1])
         low[ever] = np.maximum(low[ever], -np.sort(half - estimate, axis=0)[m - 1])

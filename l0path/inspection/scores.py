@@ -35,7 +35,7 @@ def score(
     weights = np.ones(rows.design.n) if rows.weights is None else rows.weights
     if not weights.sum() > 0:
         raise ValueError("sample_weight sums to zero; give at least one row a positive weight")
-    held = scoring.HeldOut(
+    held = scoring.HeldOutRows(
         rows.y,
         self._link(rows.design, s) + (0.0 if rows.offset is None else rows.offset),
         weights,

@@ -303,7 +303,7 @@ def test_deviance_is_twice_the_loss_beyond_a_perfect_prediction():
             path = l0path.fit(X, y, loss=name, max_k=1, lambda2=0.1)
         loss, eta = path.loss_record(), rng.standard_normal(60)
         coded = y if name in scoring.REAL else np.where(y == "yes", 1.0, -1.0)
-        rows = scoring.deviance_rows(scoring.HeldOut(coded, eta, np.ones(60), path))
+        rows = scoring.deviance_rows(scoring.HeldOutRows(coded, eta, np.ones(60), path))
         perfect = (
             [value(loss, t, np.log(t)) if t > 0 else 0.0 for t in coded]
             if name == "poisson"
