@@ -203,11 +203,9 @@ def run_fit(options, say=print):
     if options.k is not None:
         index, why = path.index(k=options.k), "the size asked for"
     elif cv is not None:
-        index, why = (
-            cv.index(options.which),
-            f"{options.cv}-fold cross-validation, "
-            f"{'best mean score' if options.which == 'min' else 'smallest within one standard error'}",
-        )
+        best = options.which == "min"
+        said = "best mean score" if best else "smallest within one standard error"
+        index, why = cv.index(options.which), f"{options.cv}-fold cross-validation, {said}"
     else:
         index, why = path.select(options.rule), options.rule
     show(path, cv, index, why, say)

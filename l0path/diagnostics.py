@@ -78,7 +78,8 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
     >>> import l0path
     >>> data = l0path.simulate.linear(100, 20, 3, random_state=1)
     >>> path = l0path.fit(data.X, data.y, max_k=4)
-    >>> l0path.diagnostics.support_recovery(path, data)[["k", "true_positives", "false_positives", "exact"]].loc[2:]
+    >>> table = l0path.diagnostics.support_recovery(path, data)
+    >>> table[["k", "true_positives", "false_positives", "exact"]].loc[2:]
        k  true_positives  false_positives  exact
     2  2               2                0  False
     3  3               3                0   True

@@ -288,8 +288,10 @@ def test_grid_search_with_one_path_nested_cv_and_cv_fit_choose_the_same_size_on_
     classes = kind == "classes"
     folds = (StratifiedKFold if classes else KFold)(4, shuffle=True, random_state=5)
     outer = (StratifiedKFold if classes else KFold)(3, shuffle=True, random_state=1)
-    calls, plain = [], l0path.estimators.fit
-    monkeypatch.setattr(l0path.estimators, "fit", lambda *a, **b: calls.append(b) or plain(*a, **b))
+    calls, plain = [], l0path.fit
+    monkeypatch.setattr(
+        "l0path.estimators.selecting.fit", lambda *a, **b: calls.append(b) or plain(*a, **b)
+    )
     fit = {"loss": "logistic", "lambda2": 1e-3} if classes else {}
     kept, scoring = (
         (l0path.L0Classifier if classes else l0path.L0Regressor)(memory=str(tmp_path)),
@@ -332,8 +334,10 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
 ):
     X, y = sample()
     memory = joblib.Memory(tmp_path, verbose=0)
-    calls, plain = [], l0path.estimators.fit
-    monkeypatch.setattr(l0path.estimators, "fit", lambda *a, **b: calls.append(b) or plain(*a, **b))
+    calls, plain = [], l0path.fit
+    monkeypatch.setattr(
+        "l0path.estimators.selecting.fit", lambda *a, **b: calls.append(b) or plain(*a, **b)
+    )
     first = l0path.L0Regressor(2, memory=memory).fit(X, y)
     cached = l0path.L0Regressor(5, memory=memory, n_jobs=1).fit(X, y)
     assert len(calls) == 1
@@ -354,12 +358,14 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
         path.status = "time_limit reached; k = 0..8 solved"
         return path
 
-    monkeypatch.setattr(l0path.estimators, "fit", stopped)
+    monkeypatch.setattr("l0path.estimators.selecting.fit", stopped)
     for _ in range(2):
         with pytest.warns(ConvergenceWarning, match="raise time_limit"):
             l0path.L0Regressor(2, memory=memory, time_limit=50.0).fit(X, y)
     assert len(rounds) == 2
-    monkeypatch.setattr(l0path.estimators, "fit", lambda *a, **b: interrupted(plain(*a, **b)))
+    monkeypatch.setattr(
+        "l0path.estimators.selecting.fit", lambda *a, **b: interrupted(plain(*a, **b))
+    )
     with pytest.raises(KeyboardInterrupt):
         l0path.L0Regressor(2).fit(X, y)
 
@@ -393,7 +399,8 @@ def test_sizes_that_would_interpolate_are_not_taken():
     binary = np.repeat([[0.0], [1.0]], 10, axis=0)
     assert l0path.L0Regressor().fit(binary, binary[:, 0] * 3).coef_[0] == pytest.approx(3)
     assert (
-        l0path.estimators.distinct_rows(np.vstack([X, X[:5] + 1]), np.arange(41), 10**6) == 11
+        l0path.estimators.selecting.distinct_rows(np.vstack([X, X[:5] + 1]), np.arange(41), 10**6)
+        == 11
     )  # two of the nine are there a second time, shifted
 
 

@@ -29,7 +29,9 @@ def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
         for i, s in enumerate(matched):
             if id(s) not in known:
                 eta = linear_predictor(data.design, data.offset, s)[test]
-                known[id(s)] = score(metric, HeldOutRows(data.y[test], eta, data.weights[test], path))
+                known[id(s)] = score(
+                    metric, HeldOutRows(data.y[test], eta, data.weights[test], path)
+                )
             scores[i, column] = known[id(s)]
     return scores
 

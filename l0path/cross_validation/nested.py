@@ -118,7 +118,11 @@ class NestedCV(ShowingOuterScores):
 
     def __repr__(self):
         sizes = ", ".join(map(str, self.table["k"]))
-        return f"<l0path.NestedCV: {len(self)} outer folds, scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g}); k by {self.which!r}: {sizes}; {self.status}>"
+        said = f"scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g})"
+        return (
+            f"<l0path.NestedCV: {len(self)} outer folds, {said}; k by {self.which!r}: {sizes}; "
+            f"{self.status}>"
+        )
 
 
 def nested_cv(
@@ -166,7 +170,7 @@ def nested_cv(
     n_repeats : int, default 1
         Repeats of an integer `outer`.
     sample_weight, offset : array-like of shape (n,), optional
-        As in `l0path.fit`. HeldOutRows-out scores are weighted.
+        As in `l0path.fit`. Held-out scores are weighted.
     random_state : int, Generator, or None
         The seed of the outer folds, and of the inner folds of each. None draws one.
     progress : bool, default False
@@ -216,7 +220,26 @@ def nested_cv(
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = draw_seed(random_state)
-    data, *_ = parse(
+    data = _all_rows(X, y, loss, sample_weight, offset, arguments)
+    labels = None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")
+    splits = _named_outer(
+        make_splits, outer, data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed
+    )
+    loop = OuterLoop(
+        data,
+        _rows_of(X),
+        {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": labels},
+        metric,
+        which,
+        {"cv": cv, "scoring": scoring, "random_state": seed, **arguments},
+    )
+    loop.run(splits, progress)
+    return loop.result(splits, seed)
+
+
+def _all_rows(X, y, loss, sample_weight, offset, arguments):
+    """The `Data` of all rows, which outer folds divide; X is not read."""
+    return parse(
         X,
         y,
         loss=loss,
@@ -235,40 +258,7 @@ def nested_cv(
         delta=None,
         pos_label=arguments.get("pos_label"),
         read=False,
-    )
-    labels = None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")
-    splits = _named_outer(
-        make_splits,
-        outer,
-        data,
-        table,
-        groups_cv=groups_cv,
-        n_repeats=n_repeats,
-        seed=seed,
-    )
-    loop = OuterLoop(
-        data,
-        _rows_of(X),
-        {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": labels},
-        metric,
-        which,
-        {"cv": cv, "scoring": scoring, "random_state": seed, **arguments},
-    )
-    loop.run(splits, progress)
-    done = len(loop.models)
-    return NestedCV(
-        loop.table(),
-        loop.models,
-        splits[:done],
-        loop.held_out(),
-        metric=metric,
-        which=which,
-        random_state=seed,
-        status=loop.status(len(splits)),
-        repeats=repeats_of(splits)[:done],
-        y=data.y,
-        weights=data.weights,
-    )
+    )[0]
 
 
 class OuterLoop:
@@ -362,6 +352,23 @@ class OuterLoop:
         """Mean prediction of each row by models that have not seen it, NaN for a row in no fold."""
         missing = np.full(self.times.size, np.nan)
         return np.divide(self.total, self.times, out=missing, where=self.times > 0)
+
+    def result(self, splits, seed):
+        """The `NestedCV` of the folds that finished."""
+        done = len(self.models)
+        return NestedCV(
+            self.table(),
+            self.models,
+            splits[:done],
+            self.held_out(),
+            metric=self.metric,
+            which=self.which,
+            random_state=seed,
+            status=self.status(len(splits)),
+            repeats=repeats_of(splits)[:done],
+            y=self.data.y,
+            weights=self.data.weights,
+        )
 
     def status(self, n_splits):
         """How the loop ended, as a sentence."""

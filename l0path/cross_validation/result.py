@@ -429,7 +429,10 @@ class CVPath(ShowingScores):
                 + (f" (se {table.cv_se[i]:.2g})" if np.isfinite(table.cv_se[i]) else "")
             )
         folds = f"{self.folds.shape[1]} folds" if self.splits is not None else "validation rows"
-        return f"<l0path.CVPath: {self.path.loss} loss, {folds}, scoring {self.scoring}; {'; '.join(parts) or 'no score'}; {self.status}>"
+        return (
+            f"<l0path.CVPath: {self.path.loss} loss, {folds}, scoring {self.scoring}; "
+            f"{'; '.join(parts) or 'no score'}; {self.status}>"
+        )
 
 
 def linear_predictor(design, offset, s):

@@ -50,8 +50,8 @@ class Metric(NamedTuple):
 
 
 class HeldOutRows(NamedTuple):
-    """HeldOutRows-out rows: y as the loss takes it (-1 / 1 for classes), linear predictor eta, sample
-    weights, and the path whose loss and classes they belong to.
+    """Rows that a fit has not seen: y as the loss takes it (-1 / 1 for classes), linear predictor
+    eta, sample weights, and the path whose loss and classes they belong to.
     """
 
     y: np.ndarray

@@ -11,7 +11,10 @@ import pandas as pd
 from ..core.arguments import shown
 from ..errors import refuse_masked
 
-WHAT = "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold ids, one per row"
+WHAT = (
+    "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold "
+    "ids, one per row"
+)
 
 
 def whole(value, name, least):

@@ -91,7 +91,8 @@ def fixed_knockoffs(X, weights, intercept, method, rng):
     """(X~ (n, p), s, correlation matrix): knockoffs of a fixed X, n >= 2 p + intercept: with Z the
     columns of X less their weighted means, of weighted norm 1, and inner products weighted,
 
-        Z~ = Z (I - Sigma^-1 D) + U C,   U'Z = 0, U'1 = 0, U'U = I,   C'C = 2 D - D Sigma^-1 D        Barber & Candes (2015), equation (2.1)
+        Z~ = Z (I - Sigma^-1 D) + U C,   U'Z = 0, U'1 = 0, U'U = I,
+        C'C = 2 D - D Sigma^-1 D                      Barber & Candes (2015), equation (2.1)
 
     so that Z~'Z~ = Z'Z = Sigma and Z'Z~ = Sigma - D. U is the orthogonal complement turned at
     random by rng. weights (n,) > 0 are precisions of the rows.
@@ -119,7 +120,9 @@ def model_knockoffs(X, mean, covariance, method, rng):
     """(X~ (n, p), s, correlation matrix): for rows x ~ N(mean, covariance), with D and Sigma in
     units of the covariance,
 
-        x~ given x ~ N(x - D Sigma^-1 (x - mean), 2 D - D Sigma^-1 D)       Candes et al. (2018), section 3.1.1, equation (3.2)
+        x~ given x ~ N(x - D Sigma^-1 (x - mean), 2 D - D Sigma^-1 D)
+
+    Candes et al. (2018), section 3.1.1, equation (3.2).
 
     For other distributions these are second-order knockoffs: means and covariances alone are
     exchangeable.

@@ -29,9 +29,8 @@ from .rows import moving, resolve, share
 from .showing import ShowingCompetition
 
 KNOCKOFF_KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
-MOST_ENTRIES = (
-    1 << 28
-)  # entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
+# entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
+MOST_ENTRIES = 1 << 28
 
 
 class KnockoffFilter(ShowingCompetition):
@@ -98,8 +97,11 @@ class KnockoffFilter(ShowingCompetition):
         self.selected = chosen.sort_values(ascending=False, kind="stable").index.tolist()
 
     def __repr__(self):
-        found = f"{len(self.selected)} of {len(self.statistic)} columns at a false discovery rate of {self.fdr:g}"
-        return f"<l0path.KnockoffFilter: {found}, threshold {self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
+        found = f"{len(self.selected)} of {len(self.statistic)} columns"
+        return (
+            f"<l0path.KnockoffFilter: {found} at a false discovery rate of {self.fdr:g}, threshold "
+            f"{self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
+        )
 
 
 def knockoff_filter(

@@ -164,7 +164,11 @@ class StabilitySelection(ShowingFrequencies):
 
     def __repr__(self):
         bound = self._bound()
-        return f"<l0path.StabilitySelection: {len(self.selected)} of {len(self.frequency)} chosen in {self.threshold:.0%} of {self.n_subsamples} subsamples at k = {self.k} ({bound}); {self.status}>"
+        found = f"{len(self.selected)} of {len(self.frequency)} chosen"
+        return (
+            f"<l0path.StabilitySelection: {found} in {self.threshold:.0%} of {self.n_subsamples} "
+            f"subsamples at k = {self.k} ({bound}); {self.status}>"
+        )
 
 
 def stability_selection(
@@ -297,25 +301,15 @@ def stability_selection(
     sampling = Sampling(fraction, bootstrap, paired, deadline)
     items = [(data, plan, child, sampling) for child in children]
     done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples")
-    total = len(children)
+    total, what = len(children), "pairs of subsamples" if paired else "subsamples"
     if not done.results:
-        stop(
-            done.end,
-            "stability_selection",
-            f"one of {total} {'pairs of ' if paired else ''}subsamples",
-        )
-    warn_once([], done.warnings, total, "subsamples" if not paired else "pairs of subsamples")
+        stop(done.end, "stability_selection", f"one of {total} {what}")
+    warn_once([], done.warnings, total, what)
     pairs = [one for i in sorted(done.results) for one in done.results[i]]
     sets, reached = [one for one, _ in pairs], [size for _, size in pairs]
-    status = (
-        f"complete: {len(sets)} subsamples"
-        if len(done.results) == total
-        else f"{done.end.reason}; {len(sets)} of {n_subsamples} subsamples finished, the "
-        "others are left out"
-    )
-    names = empty.meta.names if data.groups is None else data.groups.labels
+    finished = len(done.results) == total
     return StabilitySelection(
-        names,
+        empty.meta.names if data.groups is None else data.groups.labels,
         sets,
         competing,
         k=k,
@@ -324,7 +318,10 @@ def stability_selection(
         bootstrap=bool(bootstrap),
         paired=paired,
         random_state=seed,
-        status=status,
+        status=f"complete: {len(sets)} subsamples"
+        if finished
+        else f"{done.end.reason}; {len(sets)} of {n_subsamples} subsamples finished, the others "
+        "are left out",
         reached=reached,
     )
 

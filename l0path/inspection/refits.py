@@ -29,7 +29,7 @@ ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' rob
 
 
 class RefitRows(NamedTuple):
-    """RefitRows to refit on: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None, index
+    """What to refit on: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None, index
     of the frame or None; same: they are the rows of the fit.
     """
 
@@ -78,7 +78,7 @@ def refit(
 
 
 def new_rows(path, X, y, sample_weight, offset):
-    """RefitRows of X and y given anew, checked as `fit` checks them."""
+    """Rows of X and y given anew, checked as `fit` checks them."""
     same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
     X, y, by_row = path._given(X, y, sample_weight=sample_weight, offset=offset)
     if X is None or y is None:
@@ -148,8 +148,9 @@ def _table(path, s, rows, repeat_all):
     repeat = counts and (repeat_all or loss in ("squared", "huber")) and fits
     if counts and repeat_all and not fits:
         raise ValueError(
-            f"cov_type= needs rows of whole-number weights repeated, which here makes {w.sum():.3g} "
-            "rows; refit on the rows themselves with path.refit(X=, y=), or leave cov_type out"
+            "cov_type= needs rows of whole-number weights repeated, which here makes "
+            f"{w.sum():.3g} rows; refit on the rows themselves with path.refit(X=, y=), or leave "
+            "cov_type out"
         )
     if repeat:
         again = np.repeat(np.arange(keep.size), w.astype(np.int64))
@@ -247,7 +248,7 @@ def _checked(loss, how, path, rows, at):
 
 
 def _rows_before(formula):
-    """RefitRows of a formula's data before incomplete ones were dropped; -1 after loading."""
+    """Rows of a formula's data before incomplete ones were dropped; -1 after loading."""
     return -1 if formula.kept is None else formula.kept.size
 
 

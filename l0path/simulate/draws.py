@@ -12,8 +12,8 @@ DESIGN_KINDS = ("ar1", "constant", "block", "iid")
 
 
 class Correlation(NamedTuple):
-    """The matrix Sigma of (S): its kind (one of DESIGN_KINDS), the correlation rho and the number of
-    columns in a block.
+    """The matrix Sigma of (S): its kind (one of DESIGN_KINDS), the correlation rho and the number
+    of columns in a block.
     """
 
     kind: str
