@@ -6,7 +6,7 @@ exists among all p columns: for the squared loss without lambda1 and box by the 
 ("refit_swap"), otherwise among the n_best pairs of a ranking, each refuted by a refit or by chord
 steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns are
 screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by
-(`RowModel.violators`).
+(`exchange.verification.rows`).
 
 Numerical limit of both: Gram matrices square the condition of columns, so one that keeps less than
 3e-5 of its length beside a support (`exchange.COLLINEAR`) counts as a combination of it, unless
@@ -17,11 +17,14 @@ import numpy as np
 
 from ...core.status import FitStatus, Optimality
 from ...exact.exact_swaps import exact_swaps
-from ...exchange import local_search, perturbation
-from ...exchange.local_search import LocalSearch, Store
+from ...exchange import perturbation
+from ...exchange.local_search import LocalSearch, Store, pairs_tried
 from ...exchange.neighbourhoods.chord import ChordNeighbourhood
 from ...exchange.neighbourhoods.gram import GramNeighbourhood
 from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.ranking import Wanted
+from ...exchange.verification import leading, violators
+from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed
 from ..lambda0_path import candidates_from
 from ..protocols import Session, Slice
@@ -137,8 +140,10 @@ class ColumnExchanges(ExchangeStrategy):
         residual = b @ model.Z[: model.width]  # in place: n may be millions
         np.subtract(problem.y, residual, out=residual)
         residual *= problem.weights
-        top = model.leading(
-            residual.T, min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable)
+        top = leading(
+            model,
+            residual.T,
+            min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable),
         )
         model.grow(np.unique(np.concatenate(top)))
 
@@ -229,17 +234,13 @@ class ColumnExchanges(ExchangeStrategy):
         bars = [-self.store.tolerance(fits[k].value) for k in sizes]
         # where a read is dear, exchanges that would lose less than a share of what the next
         # column gains come along: after a change elsewhere they may pay, and a round is saved
-        near = self.model.violators(
-            [fits[k] for k in sizes],
-            targets,
-            lambda1=0.0,
-            lambda2=self.lambda2,
-            ceilings=[
-                max(NEAR * self._gain(k), bar) if wide else bar
-                for k, bar in zip(sizes, bars, strict=True)
-            ],
-            keep=[30 if wide else 10] * len(sizes),
-        )
+        count = 30 if wide else 10
+        wanted = [
+            Wanted(target, max(NEAR * self._gain(k), bar) if wide else bar, count)
+            for k, target, bar in zip(sizes, targets, bars, strict=True)
+        ]
+        penalty = separable(0.0, 0.0, self.lambda2)
+        near = violators(self.model, [fits[k] for k in sizes], wanted, penalty)
         found = [
             [c for c in candidates if c.change < bar]
             for candidates, bar in zip(near, bars, strict=True)
@@ -265,14 +266,12 @@ class ColumnExchanges(ExchangeStrategy):
     def _verify_ranked(self, sizes, targets):
         """Verify by refits of the exchanges ranked first; True if W grew."""
         fits, n = self.store.fits, self.problem.n_eff
-        found = self.model.violators(
-            [fits[k] for k in sizes],
-            targets,
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            ceilings=[1e300] * len(sizes),
-            keep=[local_search.pairs_tried(self.settings, n, fits[k].support.size) for k in sizes],
-        )
+        wanted = [
+            Wanted(target, 1e300, pairs_tried(self.settings, n, fits[k].support.size))
+            for k, target in zip(sizes, targets, strict=True)
+        ]
+        penalty = separable(0.0, self.lambda1, self.lambda2)
+        found = violators(self.model, [fits[k] for k in sizes], wanted, penalty)
         grew = self.model.grow(entering(found))
         for k, candidates in zip(sizes, found, strict=True):
             self.clock.poll()
