@@ -20,6 +20,7 @@ from ..cross_validation.result import SELECTORS
 from ..engine.inputs import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
+from ..paths.predicting import missing_offset
 from ..problem.losses import CLASSIFICATION
 from ..problem.problem import checksum, row_weights
 from .refit_results import describe
@@ -115,9 +116,7 @@ def _rows(path, X, y, sample_weight, offset):
     if rows.same and held is not None and sample_weight is None and offset is None:
         return _rows(path, None, None, None, None)._replace(index=rows.index)
     if path.meta.has_offset and rows.offset is None:
-        raise ValueError(
-            "the fit had an offset: pass offset=, one value per row of X (zeros to refit without)"
-        )
+        raise missing_offset(path, X, "refit")
     if rows.same and path.meta.weighted and sample_weight is None:
         raise ValueError(
             "the fit had weights, which a path file does not hold: pass sample_weight= (times the "

@@ -27,7 +27,9 @@ def coef(plot):
     )  # room for a label of each column
     top = [name for label in shown for name in (members[label] if wide else members[label][:1])]
     names = [
-        labels[name] if wide or len(members[family[name]]) == 1 else labels[family[name]]
+        column_label(labels, name, family[name])
+        if wide or len(members[family[name]]) == 1
+        else labels[family[name]]
         for name in top
     ]
     markers = {"marker": "o", "markersize": 3 if len(frame) <= 30 else 2} if x != "lambda0" else {}
@@ -59,6 +61,15 @@ def coef(plot):
             for end, text, name in zip(ends[::-1], names, top, strict=False)
         ]
     )
+
+
+def column_label(labels, name, group):
+    """The text of a column: its own, or its name with the text of its group in that one's place,
+    "Ethnicity[T.o]" for "race[T.o]".
+    """
+    if name in labels or group not in labels:
+        return labels[name]
+    return str(name).replace(str(group), labels[group], 1)
 
 
 def looks(path, members):

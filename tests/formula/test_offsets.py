@@ -152,9 +152,22 @@ def test_terms_and_the_argument_add_up():
         np.testing.assert_allclose(path.coef(), counts_path().coef(), rtol=1e-7, atol=1e-12)
     assert both.predict(NEW, 2).equals(counts_path().predict(NEW, 2))
     np.testing.assert_allclose(array.predict(NEW, 2, offset="shift"), counts_path().predict(NEW, 2))
-    for call in (lambda: array.predict(NEW, 2), lambda: array.score(NEW, k=2)):
-        with pytest.raises(ValueError, match=r"the fit had an offset.*pass offset="):
+    for call in (
+        lambda: array.predict(NEW, 2),
+        lambda: array.score(NEW, k=2),
+        lambda: array.validate(NEW),
+        lambda: array.refit(2, X=NEW, y=NEW["cases"]),
+    ):
+        with pytest.raises(
+            ValueError, match=r"the fit had an offset besides offset\(log\(time\)\).*pass offset="
+        ):
             call()
+    encoded = np.zeros((2, 5))  # not made of the formula's columns, so nothing can be added to it
+    with pytest.raises(ValueError, match=r"offset\(log\(time\)\).*give the sum of all"):
+        array.predict(encoded, 2)
+    np.testing.assert_allclose(
+        array.predict(encoded, 0, type="link", offset=1.0), 1 + array.model(0).intercept
+    )
     with pytest.raises(ValueError, match=r"terms offset\(...\): pass a DataFrame"):
         counts_path().predict(np.zeros((2, 5)), 2)
     np.testing.assert_allclose(

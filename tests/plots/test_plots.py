@@ -786,6 +786,10 @@ def test_names_can_be_replaced_in_print(path):
     ticks = [t.get_text() for t in path.plot("support", labels=texts).get_yticklabels()]
     assert "systolic pressure" in ticks and name not in ticks
     rng = np.random.default_rng(0)
+    table = pd.DataFrame({"site": np.tile(["u", "v", "w"], 20), "dose": rng.standard_normal(60)})
+    table["y"] = table["dose"] + (table["site"] == "v") - (table["site"] == "w")
+    factor = l0path.fit("y ~ site + dose", table).plot("coef", labels={"site": "Clinic"})
+    assert {"Clinic[T.v]", "Clinic[T.w]", "dose"} <= set(colours(factor))
     X = rng.standard_normal((60, 5))
     result = l0path.stability_selection(X, X[:, 1], k=1, n_subsamples=2, random_state=0)
     ticks = [t.get_text() for t in result.plot(labels={"x1": "dose"}).get_yticklabels()]
