@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from lazy import lazy
 
 import l0path
+from l0path.core.status import End
 from l0path.errors import ConvergenceWarning
 
 joblib = lazy("joblib")
@@ -355,7 +356,7 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
     def stopped(*a, **b):
         rounds.append(1)
         path = plain(*a, **b)
-        path.status = "time_limit reached; k = 0..8 solved"
+        path.end = End.TIME_LIMIT
         return path
 
     monkeypatch.setattr("l0path.estimators.selecting.fit", stopped)
@@ -371,7 +372,7 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
 
 
 def interrupted(path):
-    path.status = "interrupted (Ctrl-C); k = 0..2 solved"
+    path.end = End.INTERRUPTED
     return path
 
 

@@ -234,6 +234,7 @@ def nested_cv(
         {"cv": cv, "scoring": scoring, "random_state": seed, **arguments},
     )
     loop.run(splits, progress)
+    warn_once([], loop.warned, len(splits), "outer folds")
     return loop.result(splits, seed)
 
 
@@ -311,7 +312,6 @@ class OuterLoop:
                 bar.update()
         if not self.models:
             raise KeyboardInterrupt("nested_cv was interrupted before one outer fold finished")
-        warn_once([], self.warned, len(splits), "outer folds")
 
     def inner(self, train):
         """(cross-validation on the training rows, its warnings)."""
