@@ -16,21 +16,21 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 61,
+    "lines over 100 columns": 60,
     "functions over 60 lines": 30,
-    "files over 450 lines": 16,
-    "kernels over 8 positional arguments": 43,
-    "functions over 6 positional arguments": 29,
+    "files over 450 lines": 15,
+    "kernels over 8 positional arguments": 41,
+    "functions over 6 positional arguments": 25,
     "files in the fullest folder": 12,
     "modules at the top": 9,
     "calls of hasattr": 35,
     "attributes set from outside": 3,
-    "states as string literals": 20,
+    "states as string literals": 18,
     "texts read as data": 1,
     "outer loops over sizes": 5,
     "functions that perturb": 4,
-    "constants in two files": 55,
-    "classes in two files": 11,
+    "constants in two files": 47,
+    "classes in two files": 10,
     "README lines": 120,
     "README words": 900,
 }
