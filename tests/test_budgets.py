@@ -17,7 +17,7 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 # what is counted: its ceiling today
 CEILINGS = {
     "lines over 100 columns": 60,
-    "functions over 60 lines": 30,
+    "functions over 60 lines": 28,
     "files over 450 lines": 15,
     "kernels over 8 positional arguments": 41,
     "functions over 6 positional arguments": 25,
@@ -27,9 +27,9 @@ CEILINGS = {
     "attributes set from outside": 3,
     "states as string literals": 18,
     "texts read as data": 1,
-    "outer loops over sizes": 5,
+    "outer loops over sizes": 1,
     "functions that perturb": 4,
-    "constants in two files": 47,
+    "constants in two files": 43,
     "classes in two files": 10,
     "README lines": 120,
     "README words": 900,
