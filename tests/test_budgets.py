@@ -17,9 +17,9 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 # what is counted: its ceiling today
 CEILINGS = {
     "lines over 100 columns": 69,
-    "functions over 60 lines": 33,
+    "functions over 60 lines": 30,
     "files over 450 lines": 17,
-    "kernels over 8 positional arguments": 43,
+    "kernels over 8 positional arguments": 37,
     "functions over 6 positional arguments": 36,
     "files in the fullest folder": 12,
     "modules at the top": 9,

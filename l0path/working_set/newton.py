@@ -29,7 +29,7 @@ CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
 FAR_OUT = 20.0  # |eta - offset| beyond which a fit may be running off to infinity
 
 
-class Rows(NamedTuple):
+class LossRows(NamedTuple):
     """A loss and the n rows it is summed over: y, weights, offset (n,), whether an intercept is
     fitted, and Z (w, n), a working column per row.
     """
@@ -43,9 +43,9 @@ class Rows(NamedTuple):
 
 
 def rows_of(problem, Z):
-    """The `Rows` of a problem with the working columns Z (w, n)."""
+    """The `LossRows` of a problem with the working columns Z (w, n)."""
     p = problem
-    return Rows(p.loss, p.y, p.weights, p.offset, p.intercept, Z)
+    return LossRows(p.loss, p.y, p.weights, p.offset, p.intercept, Z)
 
 
 class Shrinkage(NamedTuple):
@@ -309,17 +309,9 @@ def _start(rows, S, lambda1, box, b, b0):
     """
     k = S.size
     m = k + 1 if rows.intercept else k
-    model = NewtonModel(
-        np.empty(m),
-        np.empty((m, m)),
-        np.empty(m),
-        filled(m, 0.0),
-        filled(m, -np.inf),
-        filled(m, np.inf),
-        filled(m, 1.0),
-        np.empty(m),
-        np.empty(m),
-    )
+    v, l1, squares = np.empty((4, m)), filled(m, 0.0), filled(m, 1.0)
+    lower, upper = filled(m, -np.inf), filled(m, np.inf)
+    model = NewtonModel(v[0], np.empty((m, m)), v[1], l1, lower, upper, squares, v[2], v[3])
     reference = 0.0
     for a in range(k):
         model.l1[a], model.lower[a], model.upper[a] = lambda1, box.lower[a], box.upper[a]

@@ -307,7 +307,7 @@ def test_fits_of_many_rows_end_where_rounding_begins(loss):
         b0 = np.log(mean / (1 - mean)) if loss == "logistic" else np.log(mean)
         for start in (0.0, b0):
             status, _, found, _ = newton.refit(
-                newton.Rows(
+                newton.LossRows(
                     losses.make_loss(loss),
                     y,
                     np.full(n, 1 / n),
