@@ -16,11 +16,11 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 69,
-    "functions over 60 lines": 30,
-    "files over 450 lines": 17,
+    "lines over 100 columns": 61,
+    "functions over 60 lines": 27,
+    "files over 450 lines": 16,
     "kernels over 8 positional arguments": 37,
-    "functions over 6 positional arguments": 36,
+    "functions over 6 positional arguments": 29,
     "files in the fullest folder": 12,
     "modules at the top": 9,
     "calls of hasattr": 35,
@@ -29,7 +29,7 @@ CEILINGS = {
     "texts read as data": 1,
     "outer loops over sizes": 5,
     "functions that perturb": 4,
-    "constants in two files": 56,
+    "constants in two files": 55,
     "classes in two files": 11,
     "README lines": 120,
     "README words": 900,
