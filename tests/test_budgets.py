@@ -17,9 +17,9 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 # what is counted: its ceiling today
 CEILINGS = {
     "lines over 100 columns": 61,
-    "functions over 60 lines": 30,
+    "functions over 60 lines": 27,
     "files over 450 lines": 16,
-    "kernels over 8 positional arguments": 43,
+    "kernels over 8 positional arguments": 37,
     "functions over 6 positional arguments": 29,
     "files in the fullest folder": 12,
     "modules at the top": 9,
@@ -27,9 +27,9 @@ CEILINGS = {
     "attributes set from outside": 3,
     "states as string literals": 20,
     "texts read as data": 1,
-    "outer loops over sizes": 5,
+    "outer loops over sizes": 1,
     "functions that perturb": 4,
-    "constants in two files": 55,
+    "constants in two files": 51,
     "classes in two files": 11,
     "README lines": 120,
     "README words": 900,
