@@ -16,10 +16,10 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 60,
-    "functions over 60 lines": 28,
+    "lines over 100 columns": 59,
+    "functions over 60 lines": 25,
     "files over 450 lines": 15,
-    "kernels over 8 positional arguments": 41,
+    "kernels over 8 positional arguments": 35,
     "functions over 6 positional arguments": 25,
     "files in the fullest folder": 12,
     "modules at the top": 9,
