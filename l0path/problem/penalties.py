@@ -48,8 +48,8 @@ def entry(penalty, pull, curvature, bounds):
 
 @generic
 def threshold(penalty, pull, curvature, factor, bounds, current):
-    """argmin over bounds.lower <= b <= bounds.upper of  curvature b^2 / 2 - pull b + phi(b);  a tie keeps
-    the state of `current`, zero or not.
+    """argmin over the bounds of  curvature b^2 / 2 - pull b + phi(b);  a tie keeps the state of
+    `current`, zero or not.
     """
     raise TypeError(f"no threshold for {type(penalty).__name__}")
 
