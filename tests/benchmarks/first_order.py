@@ -13,10 +13,11 @@ from common import INSTANCES, agreement, arguments, instance, smaller
 import l0path
 from l0path.core.control import Clock
 from l0path.engine.inputs import parse
+from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SupportPath
-from l0path.engine.sparse_path import solve_size
 from l0path.exchange.local_search import pairs_tried
 from l0path.first_order import operators
+from l0path.first_order.one_size import solve_size
 from l0path.problem.problem import pose
 from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient
 from l0path.working_set.hinge import make_model
@@ -156,30 +157,15 @@ def supports_of(problem, path, ridge, K):
     """
     model = make_model(problem)
     supports = {s.k: s.support for s in path.solutions if s.k}
-    engine = SupportPath(
-        model,
-        lambda1=0.0,
-        lambda2=ridge,
-        max_k=K,
-        settings=LocalSearch(),
-        clock=Clock(),
-        supports=list(supports.values()),
-    )
+    part, starting = Slice(0.0, ridge, K), Session(Clock(), supports=tuple(supports.values()))
+    engine = SupportPath(model, part, LocalSearch(), starting)
     seed(model, engine.store.fits[0], K, 0.0)
     alone = {k: polished(engine, support) for k, support in supports.items()}
     swept, joined = (
-        SupportPath(
-            make_model(problem),
-            lambda1=0.0,
-            lambda2=ridge,
-            max_k=K,
-            settings=LocalSearch(),
-            clock=Clock(),
-        )
-        for _ in range(2)
+        SupportPath(make_model(problem), part, LocalSearch(), Session(Clock())) for _ in range(2)
     )
     joined.run()
-    swept.supports = joined.supports = list(supports.values())
+    swept.session = joined.session = starting
     swept.run()
     joined.run()
     return alone, values_of(swept.store.fits), values_of(joined.store.fits)
