@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
-from ..engine.plan import default_max_k
+from ..engine.posing import default_max_k
 from ..paths import Model, Path
 from ..paths.criteria import RULES as CRITERIA
 from .showing import ShowingScores

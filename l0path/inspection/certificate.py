@@ -17,7 +17,7 @@ from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
-from ..engine.run import rehulled
+from ..engine.assemble import rehulled
 from ..exact.group_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.search import Proof

@@ -14,7 +14,7 @@ from ..core.status import FitStatus
 from ..exchange.local_search import flat
 from ..problem.losses import Poisson, mean_of_rows
 from ..problem.recession import separating
-from .records import LEFT_OUT
+from ..problem.solution import LEFT_OUT
 
 MOST = 10  # searches beyond separated sizes in one slice; each may name further columns
 REMEDY = (

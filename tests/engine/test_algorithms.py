@@ -370,7 +370,7 @@ def test_other_errors():
 
 def test_refused_before_any_work(monkeypatch):
     monkeypatch.setattr(
-        sys.modules["l0path.fitting"], "solve", lambda *args, **more: pytest.fail("work was done")
+        sys.modules["l0path.fitting"], "run", lambda *args, **more: pytest.fail("work was done")
     )
     with pytest.raises(ValueError, match="needs lambda2 > 0"):
         l0path.fit(*data("squared"), algorithm="dual_iht")

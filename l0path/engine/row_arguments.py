@@ -1,0 +1,263 @@
+"""Arguments of `fit` with one entry for each row: the response, weights and offsets. Every message
+names the argument, its value and the remedy.
+"""
+
+import numpy as np
+import pandas as pd
+
+from ..core.arguments import finite, number, shown, vector
+from ..designs.checks import check_table
+from ..errors import refuse_masked
+from ..problem.losses import CLASSIFICATION
+from ..problem.problem import row_weights
+
+# values of y beyond, or all below the inverse, are refused: their squares are summed
+LARGEST_RESPONSE = 1e100
+# how successes out of several trials are written
+BY_OUTCOME = (
+    "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
+    "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
+    "loss='logistic', sample_weight=np.concatenate([successes, failures]))"
+)
+
+
+def response(y, n, loss, pos_label=None):
+    """(y float64 (n,), classes or None, notes): classes become -1 / 1, `pos_label` 1."""
+    if loss in CLASSIFICATION:
+        refuse_shares(y, loss)
+    series = _complete(y, n)
+    if loss in CLASSIFICATION:
+        return _labels(series, loss, pos_label)
+    if pos_label is not None:
+        raise ValueError(
+            f"pos_label={pos_label!r} names a class, but loss={loss!r} takes numbers; leave it out"
+        )
+    return _numbers(series, loss)
+
+
+def refuse_shares(y, loss):
+    """Refuse counts of successes and failures, and proportions, where classes are needed."""
+    if isinstance(y, pd.DataFrame):
+        shape, values = y.shape, y.iloc[:, 0] if y.shape[1] == 1 else None
+    else:
+        values = y if isinstance(y, pd.Series) else np.asarray(y)
+        shape = values.shape
+    if len(shape) == 2 and shape[1] == 2:
+        raise ValueError(
+            f"y has 2 columns; if they count successes and failures, {BY_OUTCOME}. loss={loss!r} "
+            "takes one label per row"
+        )
+    if values is None or not pd.api.types.is_float_dtype(values.dtype):
+        return
+    values = np.asarray(pd.Series(values).to_numpy(dtype=np.float64, na_value=np.nan))
+    inside = values[(values > 0) & (values < 1)]
+    if inside.size and ((values >= 0) & (values <= 1) | np.isnan(values)).all():
+        raise ValueError(
+            f"y holds proportions, such as {inside[0]:.4g}, and loss={loss!r} takes two classes; "
+            f"{BY_OUTCOME}. If these numbers are labels of classes, pass y.astype(str)"
+        )
+
+
+def coded(y, n, loss, classes):
+    """y (n,) of other rows as the fit coded it: classes -1 / 1 by the labels of the fit; one of
+    them alone will do.
+    """
+    if classes is None:
+        return response(y, n, loss)[0]
+    series = _complete(y, n)
+    negative, positive = ((series == label).to_numpy(dtype=bool) for label in classes)
+    unknown = np.flatnonzero(~(negative | positive))
+    if unknown.size:
+        raise ValueError(
+            f"y holds the label {shown(series.iloc[unknown[0]])}, which is not a class of the fit: "
+            f"it had {shown(classes[0])} and {shown(classes[1])}; pass rows of these classes"
+        )
+    return np.where(positive, 1.0, -1.0)
+
+
+def _complete(y, n):
+    """y as a Series of length n without missing values."""
+    if y is None:
+        raise ValueError("y is missing: pass one response per row of X")
+    check_table(y, "y")
+    refuse_masked(y, "y")
+    if isinstance(y, pd.DataFrame):
+        if y.shape[1] != 1:
+            raise ValueError(
+                f"y has {y.shape[1]} columns; pass one response, for example y[{y.columns[0]!r}]"
+            )
+        y = y.iloc[:, 0]
+    series = (
+        y
+        if isinstance(y, pd.Series)
+        else pd.Series(y)
+        if isinstance(y, (pd.api.extensions.ExtensionArray, pd.Index))
+        else None
+    )
+    values = np.asarray(y) if series is None else series
+    if series is None:
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(
+                f"y has shape {values.shape}; pass one response per row, a vector of length {n}"
+            )
+        series = pd.Series(values)
+    if len(series) != n:
+        raise ValueError(f"X has {n} rows but y has {len(series)}; pass one response per row")
+    if series.isna().any():
+        raise ValueError(
+            f"y has {int(series.isna().sum())} missing values of {n}, the first at position "
+            f"{int(np.flatnonzero(series.isna())[0])}; drop those rows from X and y"
+        )
+    return series
+
+
+def _labels(series, loss, pos_label=None):
+    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order, or with
+    `pos_label` as 1.
+    """
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        present = set(series.unique())
+        classes = [c for c in series.cat.categories if c in present]
+    else:
+        classes = list(series.unique())
+        try:
+            classes = sorted(classes)
+        except TypeError as error:
+            raise TypeError(
+                f"y mixes labels that cannot be sorted: {', '.join(map(shown, classes[:4]))}; "
+                "convert them to one type, for example y.astype(str)"
+            ) from error
+    if any(isinstance(c, (float, np.floating)) and not np.isfinite(c) for c in classes):
+        finite(series.to_numpy(dtype=np.float64), "y")
+    if len(classes) == 1:
+        raise ValueError(f"y has one class only, {shown(classes[0])}; loss={loss!r} needs two")
+    if len(classes) > 2:
+        raise ValueError(
+            f"y has {len(classes)} classes "
+            f"({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one "
+            "against the rest with "
+            "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))"
+        )
+    if pos_label is not None:
+        if pos_label not in classes:
+            raise ValueError(
+                f"pos_label={shown(pos_label)} is not a class of y, which has "
+                f"{shown(classes[0])} and {shown(classes[1])}; name one of these"
+            )
+        classes = sorted(classes, key=lambda label: label == pos_label)
+    out = np.where((series == classes[1]).to_numpy(dtype=bool), 1.0, -1.0)
+    return out, tuple(classes), []
+
+
+def _numbers(series, loss):
+    """A real response."""
+    types = pd.api.types
+    if (
+        isinstance(series.dtype, pd.CategoricalDtype)
+        or types.is_bool_dtype(series.dtype)
+        or not types.is_numeric_dtype(series.dtype)
+        or types.is_complex_dtype(series.dtype)
+    ):
+        if types.is_object_dtype(series.dtype) and all(
+            isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in series
+        ):
+            series = series.astype(float)
+        else:
+            raise ValueError(
+                f"y has dtype {series.dtype}, loss={loss!r} needs real numbers; for two classes "
+                "use loss='logistic'"
+            )
+    out = finite(series.to_numpy(dtype=np.float64, na_value=np.nan), "y")
+    top = float(np.abs(out).max())
+    if top > LARGEST_RESPONSE or 0 < top < 1 / LARGEST_RESPONSE:
+        raise ValueError(
+            f"y has values up to {top:.3g} in size, whose squares leave the range of floating "
+            "point numbers; rescale y"
+        )
+    notes = []
+    if loss == "poisson":
+        if (out < 0).any():
+            raise ValueError(
+                f"y has {(out < 0).sum()} negative values (smallest {out.min():g}); loss='poisson' "
+                "needs counts >= 0"
+            )
+    elif np.unique(out[:1000]).size == 2 and np.unique(out).size == 2:
+        notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
+    return out.copy(), None, notes
+
+
+def sample_weights(value, n):
+    """Nonnegative weights (n,), not all zero."""
+    if value is None:
+        return np.ones(n)
+    out = finite(vector(value, n, "sample_weight"), "sample_weight").copy()
+    if (out < 0).any():
+        raise ValueError(
+            f"sample_weight has {(out < 0).sum()} negative values (smallest {out.min():g}); "
+            "weights must be >= 0, 0 leaves a row out"
+        )
+    if not out.any():
+        raise ValueError(
+            "sample_weight is zero in every row; give at least one row a positive weight"
+        )
+    return out
+
+
+def offsets(value, weights, loss):
+    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
+    out = finite(vector(value, weights.size, "offset"), "offset")
+    most = 700.0 if loss == "poisson" else LARGEST_RESPONSE
+    top = float(np.abs(out[weights > 0]).max())
+    if top > most:
+        why = "exp(offset) would" if loss == "poisson" else "their losses"
+        raise ValueError(
+            f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
+            "numbers; "
+            + ("give the logarithm of the exposure" if loss == "poisson" else "rescale it")
+        )
+    return out
+
+
+def class_weights(value, classes, loss):
+    """None, "balanced" or the pair of weights of (negative, positive)."""
+    if value is None:
+        return None
+    if classes is None:
+        raise ValueError(
+            f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
+            "sample_weight"
+        )
+    if isinstance(value, str):
+        if value != "balanced":
+            raise ValueError(
+                f"class_weight={value!r} is not known; use 'balanced' or a dict {{label: weight}}"
+            )
+        return value
+    if not isinstance(value, dict):
+        raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
+    unknown = [key for key in value if key not in classes]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown[0]!r}, which is not a class; the classes are "
+            f"{shown(classes[0])} and {shown(classes[1])}"
+        )
+    pair = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
+    if not all(np.isfinite(w) and w > 0 for w in pair):
+        raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
+    return pair
+
+
+def check_classes(data, loss):
+    """Refuse a response that is one class, or zero, on the rows that count."""
+    full = row_weights(data)
+    if data.classes is not None and np.unique(data.y[full > 0]).size < 2:
+        raise ValueError(
+            "y has one class only on the rows with positive weight; a classification needs both"
+        )
+    if loss == "poisson" and not (full @ data.y > 0):
+        raise ValueError(
+            "y is zero in every row with positive weight; loss='poisson' has no finite intercept "
+            "then"
+        )
