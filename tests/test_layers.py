@@ -39,7 +39,6 @@ LAYERS = [
 # imports that still point up, (package, package): lines; each number may only fall
 KNOTS = {
     ("exact", "paths"): 1,
-    ("working_set", "exchange"): 14,
 }
 # where the methods of results stand whose code is in a package above: there an import may point up
 # if it is the first of the two lines of a function that returns the call of what it imports, or

@@ -40,7 +40,7 @@ from .together import groups_of, run_together
 SHARE = True
 
 
-class Task(NamedTuple):
+class FoldTask(NamedTuple):
     """One piece of a fold's path: slices by their numbers in the full fit, and the `Request` that
     solves them.
     """
@@ -49,7 +49,7 @@ class Task(NamedTuple):
     request: Request
 
 
-class Outcome(NamedTuple):
+class FoldOutcome(NamedTuple):
     """A fold's solutions; `end` says what cut it short, None if nothing did; warnings as (category,
     text).
     """
@@ -219,7 +219,7 @@ def _first_held_out(path, data, test):
 
 
 def tasks(path, part):
-    """The Tasks that make a fold's path comparable with `path`: the same slices and sizes, or the
+    """The FoldTasks that make a fold's path comparable with `path`: the same slices and sizes, or the
     same lambda0 values in each slice. part: the `Request` of the path, for further fits.
     """
     plan, pairs, grids = part.plan, {}, {}
@@ -229,14 +229,14 @@ def tasks(path, part):
     if plan.grid != "lambda0":
         plan = replace(plan, sizes=None, max_k=max(s.k for s in path.solutions))
         slices = tuple(pairs.values())
-        return [Task(tuple(pairs), replace(part, plan=plan, slices=slices))]
+        return [FoldTask(tuple(pairs), replace(part, plan=plan, slices=slices))]
     if plan.max_k is None:
         plan = replace(plan, max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff))
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)
     return [
-        Task(
+        FoldTask(
             tuple(numbers),
             replace(
                 part,
@@ -254,7 +254,7 @@ def fit_fold(number, todo, train, deadline, single):
     """
     with recorded() as caught, threads.limited(1) if single else nullcontext():
         solutions, end = _solve(todo, train, deadline)
-    return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
+    return FoldOutcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
 
 
 def _solve(todo, train, deadline, clock=None):
@@ -276,7 +276,7 @@ def _solve(todo, train, deadline, clock=None):
 
 
 def fit_group(numbers, todo, trains, deadline, single):
-    """Outcomes of a group of folds, those that were interrupted last. A group of more than one
+    """FoldOutcomes of a group of folds, those that were interrupted last. A group of more than one
     advances together (see `together`) and has no deadline.
     """
     if len(numbers) == 1:
@@ -289,7 +289,7 @@ def fit_group(numbers, todo, trains, deadline, single):
 
     results, told = run_together(calls, len(numbers), clock, 1 if single else threads.count())
     outcomes = [
-        Outcome(number, *result, caught)
+        FoldOutcome(number, *result, caught)
         for number, result, caught in zip(numbers, results, told, strict=True)
     ]
     if clock.pressed and not any(
@@ -305,7 +305,7 @@ def _meeting(part, gather):
 
 
 def _run_folds(folds, deadline, progress):
-    """(finished Outcomes by fold number, the `End` that cut the run short or None)."""
+    """(finished FoldOutcomes by fold number, the `End` that cut the run short or None)."""
     outcomes, end, control = [], None, Control(Clock())
     splits, all_rows, solved = folds.splits, folds.tasks[0].request.all_rows, fit_group
     if hasattr(folds.data.design, "memory_limit"):

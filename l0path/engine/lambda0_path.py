@@ -19,10 +19,13 @@ from ..core.status import FitStatus, Optimality
 from ..exchange.local_search import LocalSearch
 from ..exchange.neighbourhoods.gram import GramNeighbourhood
 from ..exchange.neighbourhoods.refit import RefitNeighbourhood
+from ..exchange.ranking import Candidate, Wanted, ranked
+from ..exchange.verification import violators
 from ..first_order.coordinate_descent import CoordinateDescent, entry_gains, make_descent
 from ..first_order.primal_dual import PrimalDual, PrimalDualSolver
+from ..problem.penalties import separable
 from ..problem.problem import Fit
-from ..working_set.columns import READ, Candidate
+from ..working_set.columns import READ
 from ..working_set.starts import seed
 from .protocols import Point, Session, SliceResult
 
@@ -314,28 +317,20 @@ class Lambda0Path:
             return None
         quadratic, tolerance = model.quadratic(fit, self.lambda2), descent.tolerance(fit)
         keep, ceiling = (1, -tolerance) if self.exact else (self.n_best, 1e300)
-        ranked = model.scan(
-            quadratic,
-            fit,
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            lambda0=lambda0,
-            target=0.0,
-            ceiling=ceiling,
-            keep=keep,
-            columns=model.W,
-        )
+        penalty = separable(lambda0, self.lambda1, self.lambda2)
+        wanted = Wanted(0.0, ceiling, keep)
+        best = ranked(model, fit, quadratic, model.W, penalty, wanted)
         loose = ~np.isin(fit.support, model.problem.forced)
         change = (
             fit.b**2 / (2.0 * np.diagonal(quadratic.B)) - lambda0 * descent.factor_all[fit.support]
         )
-        ranked += [
+        best += [
             Candidate(change[i], int(fit.support[i]), -1)
             for i in np.flatnonzero(loose)
             if not self.exact or change[i] < -tolerance
         ]
         start = descent.price(lambda0, fit)
-        for c in sorted(ranked)[: max(keep, 2)]:
+        for c in sorted(best)[: max(keep, 2)]:
             self.clock.poll()
             stay = fit.support != c.out
             support, b = (
@@ -586,21 +581,18 @@ class Lambda0Path:
         return found
 
     def _check_exchanges(self, todo, stage):
-        """Adds, drops and swaps with refit over all p columns (`model.violators` under lambda0)."""
+        """Adds, drops and swaps with refit over all p columns (`verification.violators` under lambda0)."""
         found = []
         for i in todo:
             self.clock.poll()
             point = self.points[i]
             tolerance = self.descent.tolerance(point.fit)
             ceiling, keep = (-tolerance, TAKEN) if self.exact else (1e300, self.n_best)
-            found += self.model.violators(
+            found += violators(
+                self.model,
                 [point.fit],
-                [tolerance],
-                lambda1=self.lambda1,
-                lambda2=self.lambda2,
-                lambda0=point.lambda0,
-                ceilings=[ceiling],
-                keep=[keep],
+                [Wanted(tolerance, ceiling, keep)],
+                separable(point.lambda0, self.lambda1, self.lambda2),
             )
         self.model.grow(
             np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)

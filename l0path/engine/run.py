@@ -33,7 +33,7 @@ from .registry import algorithm_of, make_engine
 from .strategies.generating import relaxation_bounds
 
 
-class Outcome(NamedTuple):
+class Fitted(NamedTuple):
     """A path, and what its fit leaves behind.
 
     Attributes
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
     working_set: Any
 
 
-def run(request, clock=None) -> Outcome:
+def run(request, clock=None) -> Fitted:
     """The path of a request. clock: that of the run of which this one is a part."""
     clock = Clock(request.plan.time_limit) if clock is None else clock
     with (
@@ -73,7 +73,7 @@ def run(request, clock=None) -> Outcome:
         else:
             notes = [*notes, *unbounded]
         path = _path(setting, slices, solutions, notes)
-    return Outcome(path, request, setting.working_set)
+    return Fitted(path, request, setting.working_set)
 
 
 def _compiled_ahead(request):

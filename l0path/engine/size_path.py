@@ -6,7 +6,7 @@ exists among all p columns: for the squared loss without lambda1 and box by the 
 ("refit_swap"), otherwise among the n_best pairs of a ranking, each refuted by a refit or by chord
 steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns are
 screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by
-(`RowModel.violators`).
+(`exchange.verification.rows`).
 
 Numerical limit of both: Gram matrices square the condition of columns, so one that keeps less than
 3e-5 of its length beside a support (`exchange.COLLINEAR`) counts as a combination of it, unless
@@ -26,6 +26,9 @@ from ..exchange.local_search import LocalSearch, Store
 from ..exchange.neighbourhoods.chord import ChordNeighbourhood
 from ..exchange.neighbourhoods.gram import GramNeighbourhood
 from ..exchange.neighbourhoods.refit import RefitNeighbourhood
+from ..exchange.ranking import Wanted
+from ..exchange.verification import leading, violators
+from ..problem.penalties import separable
 from ..working_set.starts import scale_of, seed
 from .lambda0_path import candidates_from
 from .protocols import Session, Slice
@@ -205,8 +208,10 @@ class SupportPath(SizeEngine):
         residual = b @ model.Z[: model.width]  # in place: n may be millions
         np.subtract(problem.y, residual, out=residual)
         residual *= problem.weights
-        top = model.leading(
-            residual.T, min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable)
+        top = leading(
+            model,
+            residual.T,
+            min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable),
         )
         model.grow(np.unique(np.concatenate(top)))
 
@@ -305,13 +310,12 @@ class SupportPath(SizeEngine):
                 max(NEAR * gain, bar) if wide else bar
                 for gain, bar in zip(gains, bars, strict=True)
             ]
-            near = self.model.violators(
+            count = 30 if wide else 10
+            near = violators(
+                self.model,
                 [fits[k] for k in sizes],
-                targets,
-                lambda1=0.0,
-                lambda2=self.lambda2,
-                ceilings=ceilings,
-                keep=[30 if wide else 10] * len(sizes),
+                [Wanted(*pair, count) for pair in zip(targets, ceilings, strict=True)],
+                separable(0.0, 0.0, self.lambda2),
             )
             found = [
                 [c for c in candidates if c.change < bar]
@@ -331,18 +335,20 @@ class SupportPath(SizeEngine):
                 for k, candidates in zip(sizes, found, strict=True):
                     self._take(k, candidates)
             return grew
-        found = self.model.violators(
+        found = violators(
+            self.model,
             [fits[k] for k in sizes],
-            targets,
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            ceilings=[1e300] * len(sizes),
-            keep=[
-                local_search.pairs_tried(
-                    self.settings, self.model.problem.n_eff, fits[k].support.size
+            [
+                Wanted(
+                    target,
+                    1e300,
+                    local_search.pairs_tried(
+                        self.settings, self.model.problem.n_eff, fits[k].support.size
+                    ),
                 )
-                for k in sizes
+                for k, target in zip(sizes, targets, strict=True)
             ],
+            separable(0.0, self.lambda1, self.lambda2),
         )
         grew = self.model.grow(
             np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)

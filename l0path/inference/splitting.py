@@ -179,7 +179,7 @@ def split_inference(
             "fraction nearer to 0.5"
         )
     plan = replace(plan, max_k=k if k is not None else plan.max_k, random_state=seed)
-    asked, choice = replace(asked, plan=plan), Choice(k, rule, most)
+    asked, choice = replace(asked, plan=plan), ModelChoice(k, rule, most)
     items = [
         (asked, child, fraction, choice, deadline)
         for child in np.random.SeedSequence(seed).spawn(n_splits)
@@ -244,7 +244,7 @@ def _check(data, plan, k, rule, competing):
         raise ValueError(f"rule={rule!r} needs a likelihood, which loss={loss!r} has not; pass k=")
 
 
-class Choice(NamedTuple):
+class ModelChoice(NamedTuple):
     """How a split chooses its model: the size k, or else a rule; at most so many columns."""
 
     k: int | None

@@ -16,8 +16,11 @@ from l0path.engine.protocols import Session, Slice
 from l0path.engine.request import request
 from l0path.engine.size_path import SupportPath
 from l0path.exchange.local_search import pairs_tried
+from l0path.exchange.ranking import Wanted
+from l0path.exchange.verification import violators
 from l0path.first_order import operators
 from l0path.first_order.one_size import solve_size
+from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient
 from l0path.working_set.hinge import make_model
@@ -119,14 +122,12 @@ def polished(path, support):
     fit = model.refit(support, 0.0, path.lambda2)
     while True:
         fit = mover.swap(fit, thorough=True)
-        ceiling, keep = (
-            (-path.store.tolerance(fit.value), 10)
+        wanted = (
+            Wanted(1e300, -path.store.tolerance(fit.value), 10)
             if path.exact
-            else (1e300, pairs_tried(path.settings, model.problem.n_eff, k))
+            else Wanted(1e300, 1e300, pairs_tried(path.settings, model.problem.n_eff, k))
         )
-        found = model.violators(
-            [fit], [1e300], lambda1=0.0, lambda2=path.lambda2, ceilings=[ceiling], keep=[keep]
-        )[0]
+        found = violators(model, [fit], [wanted], separable(0.0, 0.0, path.lambda2))[0]
         if not model.grow(np.array([c.into for c in found], dtype=np.int64)):
             return fit.value
 

@@ -21,6 +21,7 @@ PAPER = {
     50000: "297 (gap 0.05 %)",
 }  # Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), Table 3: seconds with Gurobi 8.1 on 12 cores
 SNR, RIDGE = 10.0, 10.0
+UNITS = {"fit_intercept": False, "standardize": False}  # as in the paper
 
 
 def instance(n, p, k, seed):
@@ -70,7 +71,7 @@ def row(n, p, k, reading, args):
         fit_intercept=False,
         standardize=False,
     )
-    problem = pose(request(X, y, loss="hinge", algorithm="exact").data)
+    problem = pose(request(X, y, loss="hinge", algorithm="exact", **UNITS).data)
     support, lambda0, largest = price(HingeModel(problem), path, k, lambda2)
     fitted = time.perf_counter() - began
     settings = IntegralityGeneration(solver=args.solver, gap=args.gap)
@@ -113,7 +114,7 @@ def compile_kernels(settings):
         standardize=False,
     )
     generate(
-        pose(request(X, y, loss="hinge", algorithm="exact").data),
+        pose(request(X, y, loss="hinge", algorithm="exact", **UNITS).data),
         lambda0=0.01,
         lambda2=0.1,
         fits=[path.support(k=3)],

@@ -16,6 +16,8 @@ from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SupportPath
 from l0path.engine.strategies.sparse import SparsePath
+from l0path.exchange.ranking import Wanted
+from l0path.exchange.verification import violators
 from l0path.first_order import extrapolation
 from l0path.first_order.one_size import solve_size
 from l0path.first_order.operators import (
@@ -27,6 +29,7 @@ from l0path.first_order.operators import (
 )
 from l0path.first_order.projected_gradient import STEPS, VARIANTS
 from l0path.problem.losses import derivatives, mean_loss
+from l0path.problem.penalties import separable
 from l0path.problem.problem import Data, pose
 from l0path.solvers import LocalSearch, ProjectedGradient
 from l0path.working_set.hinge import make_model
@@ -522,9 +525,8 @@ def test_polish_leaves_no_swap_among_all_columns():
     for k in range(1, 13):
         fit = polished.store.fits[k]
         assert polished.mover.swap(fit).value >= fit.value * (1 - 1e-9)
-        assert not polished.model.violators(
-            [fit], [1e300], lambda1=0.0, lambda2=0.0, ceilings=[-1e-8 * fit.value], keep=[5]
-        )[0]
+        wanted = Wanted(1e300, -1e-8 * fit.value, 5)
+        assert not violators(polished.model, [fit], [wanted], separable(0.0))[0]
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

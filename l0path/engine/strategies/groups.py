@@ -18,6 +18,7 @@ from ...core.status import End, FitStatus, Optimality
 from ...exchange import local_search, perturbation
 from ...exchange.local_search import Store
 from ...exchange.neighbourhoods.groups import GroupNeighbourhood
+from ...exchange.verification.groups import scores
 from ...working_set.groups import GroupModel
 from ...working_set.starts import scale_of
 from ..sizes import SizeEngine
@@ -161,7 +162,7 @@ class GroupPath(SizeEngine):
             if self.problem.quadratic and sizes == [0] and not self.store.n_forced
             else None
         )
-        score = self.groups.scores(np.column_stack(sides), np.array(mass), known)
+        score = scores(self.groups, np.column_stack(sides), np.array(mass), known)
         new = []
         for k, row in zip(owner, score, strict=True):
             row[self.store.fits[k].groups] = -1.0
@@ -181,7 +182,7 @@ class GroupPath(SizeEngine):
         cheap = self.mover.drops(fit)[:1]
         if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []
-        state = self.groups.state(fit)
+        state = self.groups.quadratic(fit)
         Z = model.Z[state.at]
         if p.intercept and not p.quadratic:
             Z = Z - (Z @ v / v.sum())[:, None]

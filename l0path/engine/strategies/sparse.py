@@ -19,7 +19,10 @@ from ...exchange import local_search
 from ...exchange.local_search import LocalSearch, Store
 from ...exchange.neighbourhoods.gram import GramNeighbourhood
 from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.ranking import Wanted
+from ...exchange.verification import violators
 from ...first_order.one_size import ROUNDS, outside
+from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed_at
 from ..sizes import SizeEngine
 
@@ -250,21 +253,17 @@ class SparsePath(SizeEngine):
         if not sizes:
             return set()
         fits = [store.fits[k] for k in sizes]
-        ceilings = [-store.tolerance(fit.value) if self.exact else 1e300 for fit in fits]
-        keep = [
-            self.solver.taken
+        wanted = [
+            Wanted(1e300, -store.tolerance(fit.value), self.solver.taken)
             if self.exact
-            else local_search.pairs_tried(search, model.problem.n_eff, fit.support.size)
+            else Wanted(
+                1e300,
+                1e300,
+                local_search.pairs_tried(search, model.problem.n_eff, fit.support.size),
+            )
             for fit in fits
         ]
-        found = model.violators(
-            fits,
-            [1e300] * len(fits),
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            ceilings=ceilings,
-            keep=keep,
-        )
+        found = violators(model, fits, wanted, separable(0.0, self.lambda1, self.lambda2))
         model.grow(
             np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
         )
