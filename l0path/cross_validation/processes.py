@@ -1,5 +1,5 @@
-"""Many paths, one after another or in processes: seeds, numbers of processes, and one warning of each
-kind.
+"""Many paths, one after another or in processes: seeds, numbers of processes, and one warning of
+each kind.
 """
 
 import gc

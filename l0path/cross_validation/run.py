@@ -219,8 +219,8 @@ def _first_held_out(path, data, test):
 
 
 def tasks(path, part):
-    """The FoldTasks that make a fold's path comparable with `path`: the same slices and sizes, or the
-    same lambda0 values in each slice. part: the `Request` of the path, for further fits.
+    """The FoldTasks that make a fold's path comparable with `path`: the same slices and sizes, or
+    the same lambda0 values in each slice. part: the `Request` of the path, for further fits.
     """
     plan, pairs, grids = part.plan, {}, {}
     for s in path.solutions:

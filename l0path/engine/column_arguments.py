@@ -1,4 +1,4 @@
-"""Arguments of `fit` with one entry for each column: choices of columns, bounds and penalty factors.
+"""Arguments of `fit` with one entry for each column: choices of columns, bounds, penalty factors.
 Every message names the argument, its value and the remedy.
 """
 

@@ -291,7 +291,7 @@ def _columns(p, names, a):
 
 
 def data_of_fit(path, X=None, y=None):
-    """The `Data` that a path was fitted on: those kept in memory, or those of X and y given anew."""
+    """The `Data` that a path was fitted on: those kept in memory, or those of X and y."""
     data = path._source.data
     if X is not None:
         X, y, by_row = path._given(X, y)
