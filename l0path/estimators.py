@@ -31,8 +31,8 @@ from .core.arguments import nonnegative, number
 from .core.status import End
 from .core.types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
+from .engine.arguments import refuse_shares, sample_weights
 from .engine.posing import default_max_k
-from .engine.row_arguments import refuse_shares, sample_weights
 from .errors import ConvergenceWarning, refuse_masked
 from .fitting import fit
 from .problem.groups import make_groups

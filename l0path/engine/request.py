@@ -21,8 +21,17 @@ from ..problem.groups import group_factor, make_groups, priced
 from ..problem.losses import canonical_name, make_loss
 from ..problem.problem import Data, checksum
 from . import registry
-from .column_arguments import bound, check_box, costs, which
-from .row_arguments import check_classes, class_weights, offsets, response, sample_weights
+from .arguments import (
+    bound,
+    check_box,
+    check_classes,
+    class_weights,
+    costs,
+    offsets,
+    response,
+    sample_weights,
+    which,
+)
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
 
