@@ -37,7 +37,7 @@ from .together import groups_of, run_together
 
 # whether folds take their products from those of all rows (`designs.shared`); off only to measure
 # what that saves
-SHARE = True
+SHARED_PRODUCTS = True
 
 
 class FoldTask(NamedTuple):
@@ -181,7 +181,7 @@ def cv_fit(
     splits = make_splits(cv, asked.data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     score(metric, _first_held_out(path, asked.data, splits[0][1]))  # fails before folds are solved
     jobs = processes(n_jobs, len(splits))
-    all_rows = known_of(working_set, jobs) if SHARE else None
+    all_rows = known_of(working_set, jobs) if SHARED_PRODUCTS else None
     del working_set  # its memory goes with the last reference
     folds = Folds(tasks(path, asked.part(all_rows=all_rows)), splits, jobs, n_jobs is not None)
     outcomes, end = _run_folds(folds, deadline, progress)

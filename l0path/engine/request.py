@@ -20,18 +20,8 @@ from ..errors import check_tol, refuse_masked
 from ..problem.groups import group_factor, make_groups, priced
 from ..problem.losses import canonical_name, make_loss
 from ..problem.problem import Data, checksum
+from . import arguments as checks
 from . import registry
-from .arguments import (
-    bound,
-    check_box,
-    check_classes,
-    class_weights,
-    costs,
-    offsets,
-    response,
-    sample_weights,
-    which,
-)
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
 
@@ -245,11 +235,11 @@ def _data(X, y, a, read=False):
     design, names, _, notes = as_design(X, a.feature_names)
     if read:
         check_finite(design, names)
-    target, classes, more = response(y, design.n, a.loss, a.pos_label)
-    weights = sample_weights(a.sample_weight, design.n)
+    target, classes, more = checks.response(y, design.n, a.loss, a.pos_label)
+    weights = checks.sample_weights(a.sample_weight, design.n)
     if not read and not weights.all():
         check_finite(design, names)
-    offset = None if a.offset is None else offsets(a.offset, weights, a.loss)
+    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss)
     delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
     record = make_loss(a.loss, number(a.gamma, "gamma"), delta)
     groups, columns = _columns(design.p, names, a)
@@ -258,7 +248,7 @@ def _data(X, y, a, read=False):
         y=target,
         loss=record,
         weights=weights,
-        class_weight=class_weights(a.class_weight, classes, a.loss),
+        class_weight=checks.class_weights(a.class_weight, classes, a.loss),
         offset=offset,
         intercept=True if a.fit_intercept is None else flag(a.fit_intercept, "fit_intercept"),
         standardize=flag(a.standardize, "standardize"),
@@ -267,7 +257,7 @@ def _data(X, y, a, read=False):
         groups=groups,
         **columns,
     )
-    check_classes(data, a.loss)
+    checks.check_classes(data, a.loss)
     return data, [*notes, *more]
 
 
@@ -275,7 +265,7 @@ def _columns(p, names, a):
     """(Groups or None, {lower, upper, factor, forced, excluded}) of p columns."""
     groups = None
     if a.groups is None:
-        factor, forced, out = costs(a.penalty_factor, a.always_include, a.exclude, names)
+        factor, forced, out = checks.costs(a.penalty_factor, a.always_include, a.exclude, names)
     else:
         groups = make_groups(a.groups, names)
         groups, factor, forced, out = priced(
@@ -283,13 +273,13 @@ def _columns(p, names, a):
             group_factor(a.penalty_factor, groups, names),
             a.always_include,
             a.exclude,
-            lambda value, name: which(value, names, name),
+            lambda value, name: checks.which(value, names, name),
         )
     excluded = np.zeros(p, dtype=bool)
     excluded[out] = True
-    lower = bound(a.lower, names, "lower", -np.inf)
-    upper = bound(a.upper, names, "upper", np.inf)
-    check_box(lower, upper, forced, excluded, names)
+    lower = checks.bound(a.lower, names, "lower", -np.inf)
+    upper = checks.bound(a.upper, names, "upper", np.inf)
+    checks.check_box(lower, upper, forced, excluded, names)
     return groups, {
         "lower": lower,
         "upper": upper,

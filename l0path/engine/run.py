@@ -19,7 +19,7 @@ from ..exact.search import Proof
 from ..exchange.local_search import LocalSearch
 from ..formula import marginality_notes
 from ..paths import Model, Path
-from ..paths.past_separation import REMEDY, PastSeparation, consequence, marked
+from ..paths.past_separation import SEPARATION_REMEDY, PastSeparation, consequence, marked
 from ..paths.records import Source
 from ..problem.losses import Poisson, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
@@ -426,9 +426,9 @@ def _status(setting, slices, solutions):
         status = f"{control.reason}; {reach} solved, {unverified} of {len(solutions)} unverified"
         return status, control.end
     if passed:
-        warn_user(SeparationWarning(f"{passed}; {REMEDY}"))
+        warn_user(SeparationWarning(f"{passed}; {SEPARATION_REMEDY}"))
     status = f"complete: {reach}{_short_of(setting, largest)}"
-    return status + (f"; {passed}; {REMEDY}" if passed else ""), End.COMPLETE
+    return status + (f"; {passed}; {SEPARATION_REMEDY}" if passed else ""), End.COMPLETE
 
 
 def _short_of(setting, largest):

@@ -158,12 +158,12 @@ def manner(request, monkeypatch):
 def assert_same(monkeypatch, A, y, **options):
     """cv_fit with products shared and without: the same supports and scores."""
     shared_cv = l0path.cv_fit(A, y, max_k=6, random_state=0, **options)
-    monkeypatch.setattr(run, "SHARE", False)
+    monkeypatch.setattr(run, "SHARED_PRODUCTS", False)
     alone = l0path.cv_fit(A, y, max_k=6, random_state=0, **options)
     np.testing.assert_allclose(shared_cv.folds, alone.folds, rtol=1e-8)
     for a, b in zip(shared_cv._fits, alone._fits, strict=True):
         assert all(np.array_equal(s.support, t.support) for s, t in zip(a, b, strict=True))
-    monkeypatch.setattr(run, "SHARE", True)
+    monkeypatch.setattr(run, "SHARED_PRODUCTS", True)
     assert l0path.cv_fit(A, y, max_k=6, random_state=0, **options).folds.equals(
         shared_cv.folds
     )  # whoever was faster
