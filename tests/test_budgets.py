@@ -16,8 +16,8 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 61,
-    "functions over 60 lines": 24,
+    "lines over 100 columns": 59,
+    "functions over 60 lines": 17,
     "files over 450 lines": 13,
     "kernels over 8 positional arguments": 37,
     "functions over 6 positional arguments": 22,
@@ -29,8 +29,8 @@ CEILINGS = {
     "texts read as data": 0,
     "outer loops over sizes": 1,
     "functions that perturb": 4,
-    "constants in two files": 51,
-    "classes in two files": 11,
+    "constants in two files": 49,
+    "classes in two files": 9,
     "README lines": 120,
     "README words": 900,
 }
