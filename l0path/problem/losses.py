@@ -7,7 +7,7 @@ Python and in kernels.
     squared_hinge                          max(0, 1 - m)^2                                 -1, 1
     smoothed_hinge(gamma)                  0 | (1 - m)^2 / (2 gamma) | 1 - m - gamma / 2   -1, 1
     huber(delta), r = eta - y              r^2 / 2 | delta |r| - delta^2 / 2               real
-    poisson                                exp(eta) - y eta                                counts >= 0
+    poisson                                exp(eta) - y eta                                counts
     hinge, for exact solving only          max(0, 1 - m)                                   -1, 1
 
 Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135,
@@ -311,6 +311,27 @@ def mean_loss(loss, y, eta, weights):
     total = 0.0
     for i in range(y.size):
         total += weights[i] * value(loss, y[i], eta[i])
+    return total
+
+
+@njit
+def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
+    """What no loss on these columns falls below, less the loss at `start`, by weak duality.
+
+    The dual point is slopes + scale curvatures (end - start), the slopes that the quadratic model
+    foretells at its optimum `end`: there it is feasible, whatever the loss does. -inf where it
+    leaves the domain of the conjugate. All arrays (n,); slopes and curvatures have the weights in
+    them. The shrinkage at `end` comes on top.
+    """
+    total = 0.0
+    for i in range(y.size):
+        d = end[i] - start[i]
+        dual = slopes[i] + scale * curvatures[i] * d
+        w = weights[i]
+        gap = fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
+        if gap == np.inf:
+            return -np.inf
+        total += dual * d - w * gap
     return total
 
 
