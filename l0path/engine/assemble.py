@@ -113,7 +113,7 @@ def _of_the_hinge(setting, fit, part):
     """The fit of the hinge itself on the support of one of a smoothed hinge."""
     setting.hinge.grow(fit.support)
     own = setting.hinge.refit(fit.support, part.lambda1, part.lambda2)
-    return own if setting.problem.groups is None else GroupFit(*own, fit.groups)
+    return GroupFit(*own, fit.groups) if isinstance(fit, GroupFit) else own
 
 
 def solutions_of(setting, number, part, points):
