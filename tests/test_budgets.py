@@ -16,11 +16,11 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 59,
+    "lines over 100 columns": 58,
     "functions over 60 lines": 17,
-    "files over 450 lines": 13,
+    "files over 450 lines": 12,
     "kernels over 8 positional arguments": 35,
-    "functions over 6 positional arguments": 22,
+    "functions over 6 positional arguments": 18,
     "files in the fullest folder": 12,
     "modules at the top": 9,
     "calls of hasattr": 33,
@@ -29,8 +29,8 @@ CEILINGS = {
     "texts read as data": 0,
     "outer loops over sizes": 1,
     "functions that perturb": 4,
-    "constants in two files": 43,
-    "classes in two files": 9,
+    "constants in two files": 41,
+    "classes in two files": 8,
     "README lines": 120,
     "README words": 900,
 }
