@@ -19,13 +19,14 @@ from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..designs import is_design
-from ..engine.inputs import parse
+from ..engine.request import request
 from ..errors import refuse_masked
 from ..paths import Model
 from ..paths.records import Source
 from ..problem.losses import canonical_name
+from .processes import draw_seed, warn_once
 from .result import linear_predictor
-from .run import cv_fit, draw_seed, warn_once
+from .run import cv_fit
 from .scoring import HeldOutRows, metric_of, score
 from .showing import ShowingOuterScores
 from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread, whole
@@ -220,7 +221,9 @@ def nested_cv(
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = draw_seed(random_state)
-    data = _all_rows(X, y, loss, sample_weight, offset, arguments)
+    names = {name: arguments.get(name) for name in ("feature_names", "pos_label")}
+    rows = {"sample_weight": sample_weight, "offset": offset}
+    data = request(X, y, loss=loss, **rows, **names, algorithm=_any_loss(loss)).data
     labels = None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")
     splits = _named_outer(
         make_splits, outer, data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed
@@ -228,7 +231,7 @@ def nested_cv(
     loop = OuterLoop(
         data,
         _rows_of(X),
-        {"y": y, "sample_weight": sample_weight, "offset": offset, "groups_cv": labels},
+        {"y": y, **rows, "groups_cv": labels},
         metric,
         which,
         {"cv": cv, "scoring": scoring, "random_state": seed, **arguments},
@@ -236,30 +239,6 @@ def nested_cv(
     loop.run(splits, progress)
     warn_once([], loop.warned, len(splits), "outer folds")
     return loop.result(splits, seed)
-
-
-def _all_rows(X, y, loss, sample_weight, offset, arguments):
-    """The `Data` of all rows, which outer folds divide; X is not read."""
-    return parse(
-        X,
-        y,
-        loss=loss,
-        fit_intercept=True,
-        standardize=True,
-        sample_weight=sample_weight,
-        class_weight=None,
-        offset=offset,
-        lower=-np.inf,
-        upper=np.inf,
-        always_include=None,
-        exclude=None,
-        penalty_factor=None,
-        feature_names=arguments.get("feature_names"),
-        gamma=0.25,
-        delta=None,
-        pos_label=arguments.get("pos_label"),
-        read=False,
-    )[0]
 
 
 class OuterLoop:
@@ -381,6 +360,11 @@ class OuterLoop:
         if self.cut_short:
             said += f"; in {self.cut_short} of them the time limit ended inner folds"
         return said
+
+
+def _any_loss(loss):
+    """An algorithm that takes the loss."""
+    return "exact" if loss == "hinge" else "swap"
 
 
 def _check_inner(cv):

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from ..core import threads
 from ..core.status import End
 from ..core.types import Matrix, Seed
-from ..cross_validation.run import draw_seed
+from ..cross_validation.processes import draw_seed
 from ..designs import as_design
 from ..designs.copies import equal_columns
-from ..engine.plan import refuse
-from ..engine.run import solve
+from ..engine.registry import refuse
+from ..engine.run import run as fit_request
 from ..errors import ConvergenceWarning, refuse_masked
 from ..problem.losses import Squared
 from ..problem.problem import Data, pose
@@ -223,7 +223,8 @@ def knockoff_filter(
     _check_choice("statistic", statistic, STATISTICS)
     if isinstance(s, str):
         _check_choice("s", s, METHODS)
-    data, plan, *_ = resolve(X, y, {"n_jobs": n_jobs, **fit})
+    asked = resolve(X, y, {"n_jobs": n_jobs, **fit}).request
+    data = asked.data
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
     _check_data(data, rows.size, competing.size)
     kind = _kind(kind, data, rows.size, competing.size)
@@ -241,7 +242,7 @@ def knockoff_filter(
             made = model_knockoffs(A[:, competing], *_moments(A, competing, covariance), s, rng)
     copies[:, competing], distance[competing], _ = made
     match = _pair_up(data, A, copies, rows, np.setdiff1d(competing, data.forced), rng)
-    path = _solve_pairs(match.data, plan, rng, n_jobs)
+    path = _solve_pairs(replace(asked, data=match.data, n_jobs=n_jobs), rng)
     W = match.statistic(importance(path, statistic), data.design.p)
     names = pd.Index([str(name) for name in data.names], name="feature")
     return KnockoffFilter(
@@ -393,12 +394,12 @@ def _pair_up(data, A, copies, rows, columns, rng):
     return Match(pairs, columns, swapped)
 
 
-def _solve_pairs(pairs, plan, rng, n_jobs):
-    """The path over columns and knockoffs; a path that did not end is said."""
-    refuse(plan, pairs)
-    with threads.limited(n_jobs):
-        path = solve(pairs, replace(plan, random_state=int(rng.integers(2**31))))
-    path._source.extra.pop("model", None)
+def _solve_pairs(asked, rng):
+    """The path over columns and knockoffs; a warning where it did not end."""
+    plan = asked.plan
+    refuse(plan.settings, asked.data, *plan.least_shrinkage())
+    plan = replace(plan, random_state=int(rng.integers(2**31)))
+    path = fit_request(replace(asked, plan=plan)).path
     if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")
     if not path.end.finished:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
-from ..cross_validation.run import draw_seed, warn_once
+from ..cross_validation.processes import draw_seed, warn_once
 from ..errors import SeparationWarning
 from ..inspection.refits import RefitRows, refit_rows
 from ..paths.criteria import LIKELIHOOD
@@ -159,16 +158,19 @@ def split_inference(
     deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
-    data, plan, empty, competing = resolve(
+    asked, competing = resolve(
         X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
     )
+    data, plan = asked.data, asked.plan
     both_classes(data, fraction)
     _check(data, plan, k, rule, competing)
     most = _largest_size(data, fraction, k)
     plan = replace(plan, max_k=k if k is not None else plan.max_k, random_state=seed)
-    setting = Setting(fraction, k, rule, most, deadline)
-    children = np.random.SeedSequence(seed).spawn(n_splits)
-    items = [(data, plan, child, setting) for child in children]
+    asked, choice = replace(asked, plan=plan), ModelChoice(k, rule, most)
+    items = [
+        (asked, child, fraction, choice, deadline)
+        for child in np.random.SeedSequence(seed).spawn(n_splits)
+    ]
     done = run(one_split, items, n_jobs=n_jobs, progress=progress, name="splits")
     if not done.results:
         stop(done.end, "split_inference", f"one of {n_splits} splits")
@@ -184,7 +186,7 @@ def split_inference(
             ),
             stacklevel=2,
         )
-    table = combine(splits, empty.meta.names, level)
+    table = combine(splits, data.names, level)
     table.attrs = {
         "method": _method(len(splits)),
         "n_splits": len(splits),
@@ -198,18 +200,6 @@ def split_inference(
         "left out",
     }
     return table
-
-
-class Setting(NamedTuple):
-    """What every split does: the share of the rows that choose, the choice (a size or a rule), the
-    largest size, and the time at which it ends.
-    """
-
-    fraction: float
-    k: int | None
-    rule: str | Callable
-    most: int
-    deadline: float | None
 
 
 def _method(n_splits):
@@ -264,17 +254,25 @@ def _check(data, plan, k, rule, competing):
         raise ValueError(f"rule={rule!r} needs a likelihood, which loss={loss!r} has not; pass k=")
 
 
-def one_split(data, plan, child, setting):
+class ModelChoice(NamedTuple):
+    """How a split chooses its model: the size k, or else a rule; at most so many columns."""
+
+    k: int | None
+    rule: object
+    most: int
+
+
+def one_split(asked, child, fraction, choice, deadline):
     """A `Split`, its rows drawn by a SeedSequence."""
     from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
-    k = setting.k
-    (train,) = draw(data, setting.fraction, np.random.default_rng(child))
-    path = path_on_rows(data, plan, train, setting.deadline, setting.most)
+    data, k = asked.data, choice.k
+    (train,) = draw(data, fraction, np.random.default_rng(child))
+    path = path_on_rows(asked, train, deadline, choice.most)
     i = (
         min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
         if k is not None
-        else path.index(setting.rule)
+        else path.index(choice.rule)
     )  # a path that ended early has a smaller last size
     s = path.solutions[i]
     held = data.weights.copy()

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from ..core.status import End
 from ..core.types import Matrix, Seed
-from ..cross_validation.run import draw_seed, warn_once
-from ..engine.plan import default_max_k
+from ..cross_validation.processes import draw_seed, warn_once
+from ..engine.posing import default_max_k
 from .error_bounds import expected_false
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
 from .showing import ShowingFrequencies
@@ -284,9 +284,10 @@ def stability_selection(
     fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
     paired = not bootstrap and fraction <= PAIRED
     _check_count(n_subsamples, paired)
-    data, plan, empty, competing = resolve(
+    asked, competing = resolve(
         X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
     )
+    data, plan = asked.data, asked.plan
     if k is None:
         most = competing if plan.max_k is None else max(plan.max_k, 1)
         k = min(_default_k(data, competing, threshold, fraction), most)
@@ -297,9 +298,9 @@ def stability_selection(
         raise ValueError(f"max_k={max_k} is below k={k}; leave max_k out, or raise it")
     _check_rows(data, fraction, bootstrap)
     children = np.random.SeedSequence(seed).spawn(n_subsamples // 2 if paired else n_subsamples)
-    plan = replace(plan, max_k=max_k, random_state=seed)
+    asked = replace(asked, plan=replace(plan, max_k=max_k, random_state=seed))
     sampling = Sampling(fraction, bootstrap, paired, deadline)
-    items = [(data, plan, child, sampling) for child in children]
+    items = [(asked, child, sampling) for child in children]
     done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples")
     total, what = len(children), "pairs of subsamples" if paired else "subsamples"
     if not done.results:
@@ -309,7 +310,7 @@ def stability_selection(
     sets, reached = [one for one, _ in pairs], [size for _, size in pairs]
     finished = len(done.results) == total
     return StabilitySelection(
-        empty.meta.names if data.groups is None else data.groups.labels,
+        data.names if data.groups is None else data.groups.labels,
         sets,
         competing,
         k=k,
@@ -364,17 +365,17 @@ def _default_k(data, competing, threshold, fraction):
     return max(1, min(size, competing, most))
 
 
-def chosen_sets(data, plan, child, sampling):
+def chosen_sets(asked, child, sampling):
     """[([numbers of the columns (or groups) chosen at size 1, ..., max_k], largest size reached)]
     of a pair of disjoint subsamples, or of one subsample, drawn by a SeedSequence.
     """
-    rng = np.random.default_rng(child)
+    data, rng = asked.data, np.random.default_rng(child)
     if sampling.bootstrap:
         samples = [_bootstrap(data, sampling.fraction, rng)]
     else:
         samples = draw(data, sampling.fraction, rng, 2 if sampling.paired else 1)
-    paths = (path_on_rows(data, plan, rows, sampling.deadline) for rows in samples)
-    return [(by_size(path, plan.max_k), reach(path)) for path in paths]
+    paths = (path_on_rows(asked, rows, sampling.deadline) for rows in samples)
+    return [(by_size(path, asked.plan.max_k), reach(path)) for path in paths]
 
 
 def _bootstrap(data, fraction, rng):
