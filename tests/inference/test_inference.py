@@ -716,7 +716,7 @@ def test_ctrl_c_before_anything_is_done_is_passed_on(name, monkeypatch):
         "split_inference": "rows",
         "knockoff_filter": "knockoffs",
     }[name]
-    monkeypatch.setattr(f"l0path.inference.{module}.solve", press)
+    monkeypatch.setattr(f"l0path.inference.{module}.fit_request", press)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
