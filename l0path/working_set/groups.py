@@ -32,8 +32,13 @@ class GroupFit(NamedTuple):
     groups: np.ndarray
 
     @property
+    def units(self):
+        """What is counted: the groups."""
+        return self.groups
+
+    @property
     def key(self):
-        """The groups as bytes."""
+        """The groups as bytes, which tell fits apart."""
         return self.groups.tobytes()
 
 
