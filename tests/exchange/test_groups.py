@@ -762,16 +762,6 @@ BAD = {
     "a number": (dict(groups=3), TypeError, "groups=3"),
     "matrix": (dict(groups=np.zeros((5, 2))), ValueError, "groups has shape"),
     "entry of another type": (dict(groups={"a": [0.5]}), TypeError, "has the entry 0.5"),
-    "algorithm": (
-        dict(groups=[0, 0, 1, 1, 1], algorithm="cd"),
-        ValueError,
-        "groups= needs algorithm='swap'",
-    ),
-    "pairs": (
-        dict(groups=[0, 0, 1, 1, 1], algorithm=l0path.solvers.LocalSearch(swap_size=2)),
-        ValueError,
-        "groups= needs algorithm='swap'",
-    ),
     "uneven factors": (
         dict(groups=[0, 0, 1, 1, 1], penalty_factor=[1, 2, 1, 1, 1]),
         ValueError,
