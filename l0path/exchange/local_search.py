@@ -112,8 +112,9 @@ def pairs_tried(settings, n, k):
 
 
 class Store:
-    """The best fit of each size k (unforced units: columns, or groups); `offer` keeps a better one. `last` is the
-    largest size worth having: max_k, or where the data are fitted perfectly or classes separated.
+    """The best fit of each size k (unforced units: columns, or groups); `offer` keeps a better one.
+    `last` is the largest size worth having: max_k, or where the data are fitted perfectly or
+    classes separated.
     """
 
     def __init__(self, null, n_forced, max_k, scale, tol=1e-8, perfect=None):

@@ -38,7 +38,7 @@ class GroupFit(NamedTuple):
 
     @property
     def key(self):
-        """The groups as bytes, which tell fits apart."""
+        """The groups as bytes."""
         return self.groups.tobytes()
 
 
@@ -144,9 +144,7 @@ class GroupModel:
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
         self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
         self.exact = self.closed and not self.overlap
-        self.weak = (
-            False  # whether collinear columns were met, where a table is not the whole truth
-        )
+        self.weak = False  # whether collinear columns were met, which tables do not see
         self.inside, self.W = np.zeros(count, dtype=bool), np.empty(0, dtype=np.int64)
         self.places, self.starts = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self.at, self.blocks = np.zeros(1, dtype=np.int64), np.empty(0)
@@ -385,9 +383,8 @@ class GroupModel:
         """(dF, curvatures) of a fit by rows, (n,) each."""
         p = self.problem
         if p.quadratic:
-            return p.weights * (
-                fit.b @ self.model.Z[self.model.where[fit.support]] - p.y
-            ), p.weights
+            Z = self.model.Z[self.model.where[fit.support]]
+            return p.weights * (fit.b @ Z - p.y), p.weights
         return self.model.derivatives(fit)[1:]
 
 
