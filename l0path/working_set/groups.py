@@ -381,10 +381,6 @@ class GroupModel:
 
     def slopes(self, fit):
         """(dF, curvatures) of a fit by rows, (n,) each."""
-        p = self.problem
-        if p.quadratic:
-            Z = self.model.Z[self.model.where[fit.support]]
-            return p.weights * (fit.b @ Z - p.y), p.weights
         return self.model.derivatives(fit)[1:]
 
 
