@@ -32,7 +32,7 @@ from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
 from ..working_set.ties import Twins
 from . import inputs
-from .lambda0_path import Lambda0Path
+from .lambda0.path import Lambda0Path
 from .plan import PENALTIES, default_max_k
 from .protocols import Session, Slice
 from .registry import algorithm_of, make_engine, search_settings
