@@ -16,9 +16,9 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 59,
+    "lines over 100 columns": 58,
     "functions over 60 lines": 25,
-    "files over 450 lines": 15,
+    "files over 450 lines": 14,
     "kernels over 8 positional arguments": 35,
     "functions over 6 positional arguments": 25,
     "files in the fullest folder": 12,
