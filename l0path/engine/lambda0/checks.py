@@ -1,4 +1,4 @@
-"""Checks of the points of a lambda0 path over all p columns: what may enter, which partial swaps and
+"""Checks of the points of a lambda0 path over all p columns: what may enter, which partial swaps
 which exchanges improve. Columns that would change a point join the working ones.
 """
 
@@ -13,7 +13,7 @@ from ...first_order.coordinate_descent import entry_gains
 from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
 
-ENTERING = 10  # columns that may join for a point in one check
+ENTERING_POINT = 10  # columns that may join for a point in one check
 
 
 class Verdict(NamedTuple):
@@ -58,7 +58,7 @@ class EntryCheck:
             low = self.descent.exit_price(point.fit) if near else point.lambda_lo
         improves = low > value * (1 + 1e-9) + self.descent.tie
         stationary = low <= point.lambda0 * (1 + 1e-9) + self.descent.tie
-        return Verdict(improves, len(near) < ENTERING and stationary, low)
+        return Verdict(improves, len(near) < ENTERING_POINT and stationary, low)
 
     def _outside(self, fits, values):
         """For each fit the largest gain / f over all priced columns (an estimate but for the
@@ -84,9 +84,9 @@ class EntryCheck:
                 largest[i] = max(largest[i], gains[i].max(initial=0.0))
                 bar = values[i] * (1 + 1e-9) + descent.tie
                 over = np.flatnonzero(outside & (safety * gains[i] > bar))
-                over = over[np.argsort(-gains[i, over], kind="stable")[:ENTERING]]
+                over = over[np.argsort(-gains[i, over], kind="stable")[:ENTERING_POINT]]
                 found[i] += [(-gains[i, j], left + int(j)) for j in over]
-        return largest, [[j for _, j in sorted(pairs)[:ENTERING]] for pairs in found]
+        return largest, [[j for _, j in sorted(pairs)[:ENTERING_POINT]] for pairs in found]
 
     def _correlations(self, fits):
         """(the correlations of all fits (m, width) with a block of columns as a function, their
@@ -130,7 +130,7 @@ class PartialSwapCheck:
         return settled([swap(p.lambda0, p.fit, self.n_best) is not None for p in points])
 
     def _by_gram_rows(self, points):
-        """Improving swaps of each point over all columns, the ENTERING best columns each."""
+        """Improving swaps of each point over all columns, the ENTERING_POINT best columns each."""
         model, descent = self.model, self.descent
         model.read([point.fit.support for point in points])
         found = [[] for _ in points]
@@ -145,7 +145,7 @@ class PartialSwapCheck:
                 rho, square = descent.removal(fit, c[fit.support]), model.problem.square
                 sides = model.rows, index, fit.b, c, square, rho, slice(None)
                 penalty, ceiling = descent.penalty(points[i].lambda0), -descent.tolerance(fit)
-                found[i] = descent.table(penalty, fit, *sides, ceiling, ENTERING)
+                found[i] = descent.table(penalty, fit, *sides, ceiling, ENTERING_POINT)
 
         threads.run(task, list(range(len(points) + 1)))
         return found
@@ -202,7 +202,7 @@ class ExchangeCheck:
         for point in points:
             steps.poll()
             tolerance = descent.tolerance(point.fit)
-            ceiling, keep = (-tolerance, ENTERING) if steps.exact else (1e300, steps.n_best)
+            ceiling, keep = (-tolerance, ENTERING_POINT) if steps.exact else (1e300, steps.n_best)
             wanted = [Wanted(tolerance, ceiling, keep)]
             penalty = separable(point.lambda0, descent.lambda1, descent.lambda2)
             found += violators(self.model, [point.fit], wanted, penalty)
