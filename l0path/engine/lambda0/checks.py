@@ -1,5 +1,5 @@
 """Checks of the points of a lambda0 path over all p columns: what may enter, which partial swaps
-which exchanges improve. Columns that would change a point join the working ones.
+and which exchanges improve. Columns that would change a point join the working ones.
 """
 
 from typing import NamedTuple

@@ -284,7 +284,7 @@ class Lambda0Path:
 
     def known(self, lambda0, fit):
         """The `Progress` of the support of a fit at a lambda0."""
-        return self.progress[lambda0, fit.support.tobytes()]
+        return self.progress[lambda0, fit.key]
 
     def _verify(self):
         """Check the points over all p columns; the number of the first one that must be solved

@@ -87,7 +87,7 @@ class ExchangeSteps(DescentSteps):
         or None: ranked by the quadratic, decided by refits.
         """
         descent = self.descent
-        key = (fit.support.tobytes(), lambda0, descent.model.width)
+        key = (fit.key, lambda0, descent.model.width)
         if key in self.failed or FitStatus.SEPARATED in fit.flags:
             return None
         ceiling = descent.price(lambda0, fit) - descent.tolerance(fit)
