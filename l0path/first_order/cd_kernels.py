@@ -8,7 +8,7 @@ from ..core.dispatch import njit
 from ..exchange.table import _keep
 from ..problem.losses import curvature as second
 from ..problem.losses import derivatives, mean_loss, slope, value
-from ..problem.penalties import Separable, entry, threshold
+from ..problem.penalties import Interval, Separable, entry, threshold
 
 
 @njit
@@ -24,7 +24,9 @@ def cd_gram(penalty, G, w, b, c, order, factor, lower, upper, n_stable, max_swee
         largest, changed = 0.0, False
         for j in order:
             old, a = b[j], G[j, j]
-            new = threshold(penalty, c[j] + a * old, a, factor[j], lower[j], upper[j], old)
+            new = threshold(
+                penalty, c[j] + a * old, a, factor[j], Interval(lower[j], upper[j]), old
+            )
             step = new - old
             if step != 0.0:
                 b[j] = new
@@ -302,7 +304,7 @@ def frozen_swaps(
             worst = change[room - 1] if kept == room else np.inf
             if rho[i] - half * u * u + price - paid[i] >= min(ceiling, worst):
                 continue
-            _, gain = entry(penalty, pull, a[j], lower[j], upper[j])
+            _, gain = entry(penalty, pull, a[j], Interval(lower[j], upper[j]))
             d = rho[i] - gain + price - paid[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:

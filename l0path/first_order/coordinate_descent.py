@@ -18,7 +18,7 @@ import numpy as np
 from ..core.status import FitStatus
 from ..errors import check_tol
 from ..problem.losses import derivatives, mean_loss, name_of
-from ..problem.penalties import Separable, entry
+from ..problem.penalties import Interval, Separable, entry
 from .cd_kernels import cd_gram, cd_rows, frozen_swaps, probe_entries
 
 CHUNK = 50  # sweeps of one kernel call
@@ -352,7 +352,7 @@ class GramDescent(Descent):
         _, out, into = found[0]
         j = self.model.where[into]
         pull = c[j] + fit.b[np.searchsorted(fit.support, out)] * G[self.model.where[out], j]
-        return out, into, entry(penalty, pull, G[j, j], self.lower[j], self.upper[j])[0]
+        return out, into, entry(penalty, pull, G[j, j], Interval(self.lower[j], self.upper[j]))[0]
 
 
 class RowDescent(Descent):

@@ -4,7 +4,7 @@ that say which must join.
 
 import numpy as np
 
-from ..working_set.columns import READ
+from ..working_set.columns import PRODUCTS_AT_ONCE
 from ..working_set.starts import scale_of, seed_at
 
 ROUNDS = 30  # reads of X after which what still changes is left unverified
@@ -23,7 +23,7 @@ def outside(model, solver, outcomes):
         else None
     )
     found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
-    step = max(256, READ // R.shape[1])
+    step = max(256, PRODUCTS_AT_ONCE // R.shape[1])
     for left in range(0, p.X.p, step):
         block = slice(left, min(left + step, p.X.p))
         pulls = -(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..first_order.operators import largest
-from ..working_set.columns import READ
+from ..working_set.columns import PRODUCTS_AT_ONCE
 from .group_tree import tree_of
 from .subproblem import NONE, Blocks, Subproblem
 
@@ -117,7 +117,7 @@ class GroupPool(Pool):
         """
         out, step = (
             np.empty((self.choosable.size, R.shape[1])),
-            max(1, READ // max(self.problem.X.p, 1)),
+            max(1, PRODUCTS_AT_ONCE // max(self.problem.X.p, 1)),
         )
         for left in range(0, R.shape[1], step):
             pulls = self.problem.X.correlate(R[:, left : left + step])
