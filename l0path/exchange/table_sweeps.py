@@ -289,8 +289,8 @@ def _kick(state, held, columns, limits, move, start):
 
 @njit
 def walk(state, held, columns, limits, move, at):
-    """Make a `Move` from the place `at` on: a size, 0 at first for an oscillation. Returns the place
-    to go on from once BUDGET is spent; at the end -1, of an oscillation 0.
+    """Make a `Move` from the place `at` on: a size, 0 at first for an oscillation. Returns the
+    place to go on from once BUDGET is spent; at the end -1, of an oscillation 0.
 
     This is the only kernel here that Python enters, so that what all moves share is compiled once.
     """

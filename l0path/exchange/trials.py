@@ -1,13 +1,12 @@
-"""Exchanges tried by chord steps: Newton steps with the inverse Hessian that the table of exchanges
-has at hand, so that a trial costs gradients, O(n k) each, and no Hessian, O(n k^2).
+"""Exchanges tried by chord steps (`chord_steps`), which take gradients only.
 
 From the restricted optimum b of a support S (B the inverse of its Hessian) the quadratic predicts
-the optimum after "drop i, add j". There the loss F and the gradient g are exact, and F - PROMISE_FACTOR
-g'B'g / 2, with B' the inverse after the exchange, is what no further descent is expected to pass.
-Where that is above the target, weak duality decides: slopes + v (eta' - eta), with v the curvatures
-of the table and eta' the predictor after the chord step, is dual feasible, and its value is what no
-descent passes (`losses.dual_bound`). What is neither refuted nor below the target is left to a
-refit.
+the optimum after "drop i, add j". There the loss F and the gradient g are exact, and F -
+PROMISE_FACTOR g'B'g / 2, with B' the inverse after the exchange, is what no further descent is
+expected to pass. Where that is above the target, weak duality decides: slopes + v (eta' - eta),
+with v the curvatures of the table and eta' the predictor after the chord step, is dual feasible,
+and its value is what no descent passes (`losses.dual_bound`). What is neither refuted nor below the
+target is left to a refit.
 """
 
 from typing import NamedTuple
