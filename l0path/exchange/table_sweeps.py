@@ -1,7 +1,7 @@
 """Whole sweeps over the sizes, overshoots and kicks on the exact table, in kernels: Python is
 entered once for some 10 ms of work, to see whether it shall stop.
 
-`Held` keeps the best support of each size (unforced columns); `exchange.State` walks from one to
+`BestSupports` keeps the best support of each size (unforced columns); `exchange.State` walks from one to
 the next by rank-one changes.
 """
 
@@ -13,11 +13,11 @@ from ..core.dispatch import njit
 from .table import REFRESH, add, add_best, build, cheapest_drop, drop, fitted_part, polish
 
 BUDGET = 2e7  # entries of V touched before a kernel returns: some 20 ms
-IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in Held.note
+IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in BestSupports.note
 UP, DOWN, OSCILLATE, RESTART = range(4)  # kinds of Move
 
 
-class Held(NamedTuple):
+class BestSupports(NamedTuple):
     """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value
     (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from
     it, Python has not seen it; note = (a size improved, entries touched, tables of swaps, last size
@@ -75,7 +75,7 @@ def new_held(max_k, capacity):
     """Nothing held, for sizes 0..max_k and supports of up to `capacity` columns."""
     note = np.zeros(5)
     note[LAST] = max_k
-    return Held(
+    return BestSupports(
         np.zeros((max_k + 1, capacity), np.int64),
         np.zeros((max_k + 1, capacity)),
         np.full(max_k + 1, np.inf),

@@ -80,7 +80,7 @@ class Walk(NamedTuple):
     lambda1: float
 
 
-class Found(NamedTuple):
+class BestExchanges(NamedTuple):
     """The best exchanges of each of e supports, (e, room) each, and how many there are (e,)."""
 
     change: np.ndarray

@@ -26,7 +26,7 @@ def best_exchanges(columns, walk, room, start, stop):
     lists = [[] for _ in range(e)]
     for left in range(0, J.size, updates.RANGE):
         some = J[left : left + updates.RANGE]
-        found = updates.Found(*new_list(e, room), np.zeros(e, np.int64))
+        found = updates.BestExchanges(*new_list(e, room), np.zeros(e, np.int64))
         updates.replay(columns, walk, some, found)
         for i, k in enumerate(found.count.tolist()):
             if k:
