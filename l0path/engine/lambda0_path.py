@@ -202,15 +202,15 @@ class Lambda0Path:
         first = None
         for i in range(len(self.points) - 2, -1, -1):
             here, start = self.points[i], self.points[i + 1].fit
-            key = (here.lambda0, start.support.tobytes())
+            key = (here.lambda0, start.key)
             if key not in self._backwards and FitStatus.SEPARATED not in start.flags:
                 self._backwards.add(key)
                 self.descent.solve(here.lambda0, start, self.clock.poll)
             if (
                 self._rival(here.lambda0, here.fit) is not None
-                and (here.lambda0, here.fit.support.tobytes()) not in self._kept
+                and (here.lambda0, here.fit.key) not in self._kept
             ):
-                self._kept.add((here.lambda0, here.fit.support.tobytes()))
+                self._kept.add((here.lambda0, here.fit.key))
                 first = i
         return first
 
@@ -301,7 +301,7 @@ class Lambda0Path:
         or None: ranked by the quadratic, decided by refits.
         """
         model, descent = self.model, self.descent
-        key = (fit.support.tobytes(), lambda0, model.width)
+        key = (fit.key, lambda0, model.width)
         if key in self._failed or FitStatus.SEPARATED in fit.flags:
             return None
         quadratic, tolerance = model.quadratic(fit, self.lambda2), descent.tolerance(fit)
@@ -375,7 +375,7 @@ class Lambda0Path:
         return None
 
     def _key(self, point):
-        return point.lambda0, point.fit.support.tobytes()
+        return point.lambda0, point.fit.key
 
     def _check_entries(self, todo, stage):
         """Stationarity: no column outside W may enter at lambda0, nor (dynamic grid) at any price

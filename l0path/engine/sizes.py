@@ -33,7 +33,7 @@ class SizeStrategy:
         self.model, self.problem, self.store = model, model.problem, store
         self.lambda1, self.lambda2 = float(part.lambda1), float(part.lambda2)
         self.part, self.session, self.clock = part, session, session.clock
-        self.verified = {0: store.key(store.fits[0])}
+        self.verified = {0: store.fits[0].key}
 
     def phases(self) -> tuple:
         """The phases of the search."""
@@ -64,7 +64,7 @@ class SizeStrategy:
 
     def is_verified(self, k: int) -> bool:
         """Whether the fit of size k was verified as it is."""
-        return self.verified.get(k) == self.store.key(self.store.fits[k])
+        return self.verified.get(k) == self.store.fits[k].key
 
     def unverified(self) -> list[int]:
         """Sizes whose fit is not verified."""
@@ -84,7 +84,7 @@ class SizeStrategy:
     def mark_verified(self, k: int) -> None:
         """Mark a size verified and tell the listener."""
         if not self.is_verified(k):
-            self.verified[k] = self.store.key(self.store.fits[k])
+            self.verified[k] = self.store.fits[k].key
             self.session.listener(self.point(k))
 
     def result(self, rounds=()) -> SliceResult:
@@ -100,13 +100,9 @@ class SizeStrategy:
             tol=store.tol,
             claim=self.claim,
             dual_points=self.dual_points(),
-            starts=tuple(self._units(fit) for k, fit in store.fits.items() if k),
+            starts=tuple(fit.units for k, fit in store.fits.items() if k),
             rounds=tuple(rounds),
         )
-
-    def _units(self, fit):
-        """The columns, or groups, of a fit."""
-        return fit.support if self.groups is None else fit.groups
 
     def _separated(self):
         """The separated fit at which the sizes end, None where they do not end so."""

@@ -13,9 +13,9 @@ from .. import relaxation
 from ..core.progress import Bar
 from ..core.status import FitStatus, Optimality
 from ..designs import Dense, Standardized
-from ..paths.records import in_user_units
 from ..problem.dependence import HIDDEN, dependent, described, from_rows
 from ..problem.losses import Hinge
+from ..problem.solution import in_user_units
 from ..relaxation.path_bounds import (
     CLOSED,
     DENSE,

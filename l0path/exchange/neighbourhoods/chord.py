@@ -30,7 +30,7 @@ class ChordNeighbourhood(RefitNeighbourhood):
 
     def refined(self, fit):
         """The fit as Newton's method leaves it."""
-        key = fit.support.tobytes()
+        key = fit.key
         if fit.flags or not fit.support.size:
             return fit
         if key not in self.exact:
@@ -56,7 +56,7 @@ class ChordNeighbourhood(RefitNeighbourhood):
             return None
         change, position, column = self._swaps(fit, first, keep)
         exchanges = Exchanges(position, column + first)
-        target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
+        target, key = fit.value - self._tolerance(fit.value), fit.key
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
         )  # columns that came later must beat the first pairs of before
