@@ -16,10 +16,10 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 39,
-    "functions over 60 lines": 12,
-    "files over 450 lines": 10,
-    "kernels over 8 positional arguments": 35,
+    "lines over 100 columns": 29,
+    "functions over 60 lines": 9,
+    "files over 450 lines": 9,
+    "kernels over 8 positional arguments": 27,
     "functions over 6 positional arguments": 10,
     "files in the fullest folder": 12,
     "modules at the top": 9,
