@@ -60,7 +60,7 @@ def roles(frame, options):
 
 def prepare(frame, options, say):
     """(X, y, arguments of `fit`) from the file: named columns removed, incomplete rows dropped,
-    text columns coded 0/1 against their first level; each step is said.
+    text columns coded 0/1 against their first level; each step is printed.
     """
     columns(frame, options.response, "--response")
     by_row, drop = roles(frame, options), columns(frame, options.drop, "--drop")
@@ -100,7 +100,7 @@ def prepare(frame, options, say):
 
 
 def from_formula(frame, options, say):
-    """(X, y, arguments of `fit`, {}) by the formula; incomplete rows are dropped, which is said."""
+    """(X, y, arguments of `fit`, {}) by the formula; incomplete rows are dropped, which is printed."""
     frame = frame.drop(columns=columns(frame, options.drop, "--drop"))
     X, y, encoded = opened(
         options.formula,

@@ -101,7 +101,7 @@ def test_formulas_need_the_columns_of_the_terms(stored, tmp_path):
         part = model.predict(DATA[sorted(seen)])
         pd.testing.assert_series_equal(part, model.predict(DATA))
     grouped = next(model for model in path if "f" in model.groups)
-    with pytest.raises(ValueError, match="level 'new', which the fit did not know"):
+    with pytest.raises(ValueError, match="level 'new', which the fit has not seen"):
         grouped.predict(DATA.assign(f="new"))
     with pytest.raises(ValueError, match=r"missing values .* f \(80\)"):
         grouped.predict(DATA.assign(f=None))

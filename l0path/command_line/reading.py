@@ -80,9 +80,9 @@ def ready(frame, say):
 
 def row_numbers(frame, say, kept=()):
     """Names of nameless columns that count the rows, which are left out; named columns that look
-    like row numbers or identifiers are told and stay. kept: columns with a role of their own.
+    like row numbers or identifiers are named and stay. kept: columns with a role of their own.
     """
-    left_out, told = [], []
+    left_out, suspects = [], []
     for name in frame.columns:
         column = frame[name]
         if name in kept or not pd.api.types.is_integer_dtype(column) or len(column) < 3:
@@ -91,20 +91,20 @@ def row_numbers(frame, say, kept=()):
         if (steps <= 0).any():
             continue
         nameless = str(name).startswith("Unnamed:") or not str(name).strip()
-        (left_out if nameless and (steps == 1).all() else told).append(name)
+        (left_out if nameless and (steps == 1).all() else suspects).append(name)
     if left_out:
         say(f"row numbers are left out: {', '.join(map(repr, left_out))}")
-    if told:
-        listed = ", ".join(map(str, told))
+    if suspects:
+        listed = ", ".join(map(str, suspects))
         say(
             f"note: {listed} rises from row to row like a row number or an identifier, and stays a "
-            f"predictor; --drop {','.join(map(str, told))} leaves it out"
+            f"predictor; --drop {','.join(map(str, suspects))} leaves it out"
         )
     return left_out
 
 
 def complete_rows(frame, say):
-    """The rows without missing values; how many there were, and in which columns, is said."""
+    """The rows without missing values; how many rows are dropped, and which columns cost them, is printed."""
     out = frame.dropna()
     if len(out) == len(frame):
         return out

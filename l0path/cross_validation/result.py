@@ -184,7 +184,7 @@ class CVPath(ShowingScores):
         Parameters
         ----------
         which, **selector : as in CVPath.index
-            The choice; "min" unless told.
+            The choice. Without one, it is "min".
 
         Returns
         -------
@@ -206,7 +206,7 @@ class CVPath(ShowingScores):
         Parameters
         ----------
         which, **selector : as in CVPath.index
-            The choice; "min" unless told.
+            The choice. Without one, it is "min".
         standardized, full : bool, default False
             Whether to standardise the coefficients, and whether to list all p columns, as in
             `Path.coef`.
@@ -236,7 +236,7 @@ class CVPath(ShowingScores):
         X : array-like of shape (m, p), DataFrame, sparse matrix or design
             The new rows, as in `Path.predict`.
         which, **selector : as in CVPath.index
-            The choice; "min" unless told.
+            The choice. Without one, it is "min".
         type : str, optional
             "response", "link" or "class", as in `Path.predict`.
         offset : array-like of shape (m,) or str, optional
@@ -263,7 +263,7 @@ class CVPath(ShowingScores):
         Parameters
         ----------
         which, **selector : as in CVPath.index
-            The choice; "min" unless told.
+            The choice. Without one, it is "min".
         type : str, optional
             As in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over
             the linear predictors. "class" is the side on which the mean linear predictor lies.
@@ -318,7 +318,7 @@ class CVPath(ShowingScores):
         Parameters
         ----------
         which, **options : as in CVPath.index
-            The choice ("min" unless told), and the options of `Path.refit`.
+            The choice (without one, "min"), and the options of `Path.refit`.
 
         Returns
         -------
@@ -334,7 +334,7 @@ class CVPath(ShowingScores):
         Parameters
         ----------
         which, **options : as in CVPath.index
-            The choice ("min" unless told), and the options of `Path.summary`.
+            The choice (without one, "min"), and the options of `Path.summary`.
 
         Returns
         -------
@@ -349,7 +349,7 @@ class CVPath(ShowingScores):
         Parameters
         ----------
         which, **options : as in CVPath.index
-            The choice ("min" unless told), and the options of `Path.certify`.
+            The choice (without one, "min"), and the options of `Path.certify`.
 
         Returns
         -------

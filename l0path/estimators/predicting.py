@@ -54,7 +54,7 @@ class ClassifierMethods(ClassifierMixin):
         Returns
         -------
         ndarray of shape (m,)
-            Positive values speak for classes_[1].
+            Positive values favour classes_[1].
         """
         eta = self._predict(X, "link")
         return eta if self.path_.classes[1] == self.classes_[1] else -eta

@@ -166,7 +166,7 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         sample_weight). None means "deviance", the mean squared error for the squared loss.
     which : str or callable, default "min"
         "min" for the best score, "1se" for the fewest columns within one standard error of it, or a
-        criterion such as "bic", which looks at the fit on all rows.
+        criterion such as "bic", which judges the fit on all rows.
     n_repeats : int, default 1
         Repeats of an integer cv.
     penalty : str, default "L0"

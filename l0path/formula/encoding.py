@@ -274,7 +274,7 @@ class Formula:
 
     def encode(self, data, features=None):
         """`Encoded` of new rows: levels, knots and centres are those of the fit. ValueError for
-        missing columns and values, and for levels that the fit did not know. features: the columns
+        missing columns and values, and for levels that the fit has not seen. features: the columns
         of X that are asked for; columns of the data that these are not made of may be absent,
         incomplete or of unknown levels, and the other columns of X then mean nothing.
         """

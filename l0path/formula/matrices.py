@@ -57,7 +57,7 @@ def columns_of(matrix, output, index):
 
 
 def check_levels(levels, rows):
-    """Refuse levels that the fit did not know, and text where it had numbers, by column."""
+    """Refuse levels that the fit has not seen, and text where it had numbers; the column is named."""
     for expr, (kind, state) in levels.items():
         if (
             kind == "numerical"
@@ -77,7 +77,7 @@ def check_levels(levels, rows):
         if new:
             first = new[0].item() if isinstance(new[0], np.generic) else new[0]
             raise ValueError(
-                f"column {column} has the level {first!r}, which the fit did not know (it knew "
+                f"column {column} has the level {first!r}, which the fit has not seen (it has "
                 f"{', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "
                 "drop these rows, or fit again with rows of that level"
             )

@@ -195,10 +195,10 @@ def knockoff_filter(
       covariance, or columns that are not normal, it is approximate: second-order knockoffs match
       means and covariances only. Dummies and counts are far from normal.
 
-    A column is false if y does not depend on it given all others. Nothing is said of any one
-    column, nor of a model fitted to the selected ones; another seed gives other knockoffs, and
-    another set. With plus=True at least 1 / fdr columns must be selected or none is: with few true
-    columns use a larger fdr.
+    A selected column is false if y does not depend on it given all others. The promise is about the
+    whole set: it holds neither for a single column nor for a model fitted to the selected ones, and
+    another seed gives other knockoffs and another set. With plus=True at least 1 / fdr columns are
+    selected, or none: with few true columns use a larger fdr.
 
     References
     ----------

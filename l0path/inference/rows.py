@@ -74,6 +74,11 @@ def resolve(X, y, arguments):
     return Resolved(asked, competing)
 
 
+def with_limit(arguments, time_limit):
+    """The arguments of `fit` with the time limit, where there is one."""
+    return arguments if time_limit is None else {**arguments, "time_limit": time_limit}
+
+
 def moving(data):
     """(p,) whether a column takes more than one value (with an intercept), or is not zero, on the
     rows of positive weight.
@@ -200,7 +205,7 @@ def run(call, items, *, n_jobs, progress, name):
     (`path_on_rows`) keep what has finished.
     """
     check_jobs(n_jobs)
-    results, told, control = {}, [], Control(Clock())
+    results, warned, control = {}, [], Control(Clock())
     jobs = processes(n_jobs, len(items))
     calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
     with control.stage(), Bar(progress, f"l0path {name}", len(items), "path") as bar:
@@ -208,6 +213,6 @@ def run(call, items, *, n_jobs, progress, name):
             (_one(*c) for c in calls) if jobs == 1 else in_processes(jobs, _one, calls)
         ):
             results[number] = result
-            told.append(caught)
+            warned.append(caught)
             bar.update()
-    return Runs(results, control.end, told)
+    return Runs(results, control.end, warned)

@@ -21,7 +21,7 @@ from ..errors import SeparationWarning
 from ..inspection.refits import RefitRows, refit_rows
 from ..paths.criteria import LIKELIHOOD
 from ..problem.losses import CLASSIFICATION, Poisson, name_of
-from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
+from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .stability import stop
 
 GAMMA_MIN = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
@@ -135,8 +135,8 @@ def split_inference(
     column with an effect, columns correlated with it are tested for what they stand in for.
 
     Choosing on half of the rows costs power, and with n_splits = 1 the result depends on the split.
-    By contrast `path.refit(k=...)` tests on the rows that chose, and is labelled so; refit(X=, y=)
-    on other rows is one split by hand.
+    By contrast, `path.refit(k=...)` tests on the rows that were used for the choice, and is labelled
+    so; `path.refit(X=, y=)` on other rows is one split by hand.
 
     References
     ----------
@@ -158,9 +158,7 @@ def split_inference(
     deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
-    asked, competing = resolve(
-        X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
-    )
+    asked, competing = resolve(X, y, with_limit(fit, time_limit))
     data, plan = asked.data, asked.plan
     both_classes(data, fraction)
     _check(data, plan, k, rule, competing)

@@ -20,7 +20,7 @@ from ..core.types import Matrix, Seed
 from ..cross_validation.processes import draw_seed, warn_once
 from ..engine.posing import default_max_k
 from .error_bounds import expected_false
-from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
+from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .showing import ShowingFrequencies
 
 PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be drawn
@@ -284,9 +284,7 @@ def stability_selection(
     fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
     paired = not bootstrap and fraction <= PAIRED
     _check_count(n_subsamples, paired)
-    asked, competing = resolve(
-        X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
-    )
+    asked, competing = resolve(X, y, with_limit(fit, time_limit))
     data, plan = asked.data, asked.plan
     if k is None:
         most = competing if plan.max_k is None else max(plan.max_k, 1)

@@ -84,7 +84,7 @@ class GroupNeighbours:
             np.sort(np.append(self.units[self.units != out], into)), self.fit, target
         )
 
-    def price(self, out, into):
+    def cost_change(self, out, into):
         """Change of lambda0 sum f by an exchange; 0 on a support grid."""
         return (
             self.lambda0 * (self.problem.groups.factor[into] - self.problem.groups.factor[out])
@@ -111,7 +111,7 @@ class GroupNeighbours:
                 fit.value
                 - self.value
                 - 0.5 * score[self.outside]
-                + np.array([self.price(self.units[i], g) for g in self.outside])
+                + np.array([self.cost_change(self.units[i], g) for g in self.outside])
             )
             best = np.lexsort((self.outside, change))[:count]
             out[i] = ExchangePairs(

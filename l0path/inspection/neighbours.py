@@ -136,7 +136,7 @@ class Neighbours:
         support = self.fit.support
         return self.refit(np.sort(np.append(support[support != out], into)), target=target)
 
-    def price(self, out, into):
+    def cost_change(self, out, into):
         """Change of lambda0 sum f by an exchange; 0 on a support grid."""
         return (
             self.lambda0 * (self.problem.factor[into] - self.problem.factor[out])

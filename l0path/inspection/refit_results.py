@@ -109,7 +109,7 @@ def _chosen_by(s, path, rows):
     return (
         f"conditional on selection: these {rows.design.n} rows also chose the {chosen} of "
         f"{path.p} columns, so standard errors, p-values and intervals are too optimistic; "
-        "refit(X=, y=) on new rows is honest"
+        "refit(X=, y=) on new rows gives valid ones"
     )
 
 

@@ -278,13 +278,13 @@ def _best_exchanges(near):
         each = near.ranked_each(1 if near.exact else N_REFITTED) if near.units.size else []
     for pairs in each:
         best, into = np.inf, -1
-        for out, j, foretold in zip(*pairs, strict=True):
+        for out, j, predicted in zip(*pairs, strict=True):
             if near.exact:
-                value = foretold
+                value = predicted
             else:
-                price = near.price(out, j)
-                fit = _swapped(near, out, j, near.value + best - price)
-                value = np.inf if fit is None else fit.value + price - near.value
+                cost = near.cost_change(out, j)
+                fit = _swapped(near, out, j, near.value + best - cost)
+                value = np.inf if fit is None else fit.value + cost - near.value
             if value < best:
                 best, into = value, int(j)
         exchange.append(into)
@@ -311,17 +311,17 @@ def alternatives(
     rows, kept, sound = [], [], True
     pairs = near.every() if every or not near.total else near.ranked(n if near.exact else n + SPARE)
     for out, into, _ in zip(*pairs, strict=True):
-        price = near.price(out, into)
+        cost = near.cost_change(out, into)
         limit = (
             sorted(kept)[n - 1] if len(kept) >= n else np.inf
-        )  # of objectives without lambda0; with it the price may tip the order
+        )  # of objectives without lambda0; with it the cost may change the order
         fit = _swapped(near, out, into, limit if not near.lambda0 else np.inf)
         if fit is None:
             continue
         sound &= FitStatus.NOT_CONVERGED not in fit.flags
         kept.append(fit.value)
         rows.append(
-            (near.names[out], near.names[into], base + (fit.value - near.value) + price, into)
+            (near.names[out], near.names[into], base + (fit.value - near.value) + cost, into)
         )
     rows = sorted(rows, key=lambda row: (row[2], row[3]))[:n]
     frame = pd.DataFrame(

@@ -16,7 +16,7 @@ q = p or `p_total`, less the forced columns:
     cp       RSS / sigma2 - n + 2 d                              Mallows (1973)
 
 The loglik of the squared loss is the Gaussian profile likelihood with sigma^2 = RSS/n. In aicc m is
-d, plus one for sigma under the squared loss. In ebic gamma is 1 unless told, and mbic expects 4
+d, plus one for sigma under the squared loss. In ebic gamma is 1 by default, and mbic expects 4
 true columns. With groups= s and q count groups in ebic, gic and mbic (the number of models of a
 size is C(q, s)), while d counts coefficients.
 

@@ -29,7 +29,7 @@ class Inspecting:
     ) -> Summary:
         """`Summary` of one solution: what each feature is worth, and what could stand in for it.
 
-        With groups the same is said of each chosen group.
+        With groups, each row is about a chosen group.
 
         Parameters
         ----------

@@ -84,7 +84,7 @@ class Predicting:
         ------
         ValueError
             If columns that the model uses are absent, or hold missing values or levels that the fit
-            did not know. Nothing is guessed.
+            has not seen. Nothing is guessed.
 
         Examples
         --------

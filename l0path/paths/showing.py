@@ -109,7 +109,7 @@ class Showing:
         kind : str, default "coef"
             "coef": coefficients, with names at the right margin, the twelve largest of the last
             model; a feature has the same colour in all plots of a path, and the columns of a group
-            share one, told apart by dashes and labels. "loss": mean loss and deviance ratio.
+            share one, distinguished by dashes and labels. "loss": mean loss and deviance ratio.
             "criteria": information criteria, as differences from their minima. "lambda0": the
             interval of lambda0 for which each size is best. "gap": objective and lower bound, the
             gap between them shaded. "support": which features, or groups, are in, for every size.

@@ -21,7 +21,7 @@ def coef(plot):
     ]
     shown = list(dict.fromkeys(family[name] for name in order))[:MOST_LABELS]
     members = {label: [name for name in order if family[name] == label] for label in shown}
-    look = looks(path, members)
+    style_of = styles(path, members)
     wide = (
         sum(map(len, members.values())) <= MOST_LABELS * 3 // 2
     )  # room for a label of each column
@@ -36,19 +36,19 @@ def coef(plot):
     ax.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
     ends = []
     for name in [
-        *(n for n in values if n not in look),
-        *(n for n in look if n not in top),
+        *(n for n in values if n not in style_of),
+        *(n for n in style_of if n not in top),
         *top[::-1],
     ]:
         at, b = curve(frame, x, values[name].to_numpy())
-        color, dash = look.get(name, (style.PALE, "-"))
+        color, dash = style_of.get(name, (style.PALE, "-"))
         ax.plot(
             at,
             entered(b),
             color=color,
             linestyle=dash,
-            linewidth=1.5 if name in look else 0.9,
-            zorder=3 if name in look else 2,
+            linewidth=1.5 if name in style_of else 0.9,
+            zorder=3 if name in style_of else 2,
             **markers,
         )
         ends.append((at[-1], b[-1]))
@@ -57,7 +57,7 @@ def coef(plot):
     # the last curves drawn are those of `top`, in turn
     plot.end_labels(
         [
-            (*end, text, look[name][0])
+            (*end, text, style_of[name][0])
             for end, text, name in zip(ends[::-1], names, top, strict=False)
         ]
     )
@@ -72,7 +72,7 @@ def column_label(labels, name, group):
     return str(name).replace(str(group), labels[group], 1)
 
 
-def looks(path, members):
+def styles(path, members):
     """{feature: (colour, dash)} of the features of {group: features}: a group has the colour of its
     place in the order in which groups enter the path, whatever part of the path is drawn.
     """

@@ -100,10 +100,9 @@ def data(
             frame[name] = table[name]
     elif kind == "criteria":
         scores = path.score_table().loc[frame.index]
+        separated = np.array([path.solutions[i].separated for i in frame.index], dtype=bool)
         for name in [name for name in CRITERIA if name in scores]:
-            value = scores[name].where(
-                np.isfinite(scores[name]) & ~table["flags"].str.contains("separated")
-            )
+            value = scores[name].where(np.isfinite(scores[name]) & ~separated)
             frame[name] = value - value.min()
     else:
         every = path.coef(standardized=standardized).set_axis(path.table.index, axis=1)

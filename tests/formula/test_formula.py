@@ -681,7 +681,7 @@ def test_levels_are_those_of_the_rows_used():
     path = l0path.fit("y ~ a + c", frame)
     assert path.names == ["a", "c[T.u]", "c[T.v]"] and not path.notes
     with pytest.raises(
-        ValueError, match="column c has the level 'never', which the fit did not know"
+        ValueError, match="column c has the level 'never', which the fit has not seen"
     ):
         path.predict(frame.assign(c="never"), k=1)
     np.testing.assert_allclose(
