@@ -168,7 +168,7 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
     class_weight : dict or str, optional
         Class weights, as in `L0Classifier`; "balanced" weights are those of each training set.
     pos_label : object, optional
-        The label whose probability `path_` and `model_` are about, as in `L0Classifier`.
+        The label that the coefficients are about (`path_`, `model_`), as in `L0Classifier`.
     gamma : float, default 0.25
         The width > 0 of the smoothed hinge.
     algorithm : str or settings record, default "swap"
