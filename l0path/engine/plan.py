@@ -9,9 +9,9 @@ import pandas as pd
 
 from ..core.arguments import whole
 from ..errors import check_tol, refuse_masked
+from ..exact.contest import BranchAndBound
 from ..exact.group_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
-from ..exact.tree import BranchAndBound
 from ..exchange.local_search import LocalSearch
 from ..first_order.coordinate_descent import CoordinateDescent
 from ..first_order.dual_iht import DualIHT
