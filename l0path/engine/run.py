@@ -16,11 +16,12 @@ from ..core.status import End, FitStatus, Optimality
 from ..designs import Dense
 from ..designs.copies import without_copies
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..exact.search import Proof
+from ..exact.search import CertificateSearch
 from ..exchange.local_search import LocalSearch, pairs_tried
 from ..exchange.neighbourhoods.groups import groups_tried
 from ..formula import marginality_notes
 from ..paths import Model, Path
+from ..paths.certified import certified
 from ..paths.past_separation import REMEDY, PastSeparation, apart, consequence, marked
 from ..paths.records import EXCHANGES, Meta, Source, in_user_units
 from ..problem.conjugates import smooth
@@ -367,18 +368,17 @@ class _Run:
                     if self.clock.limit is None
                     else max(self.clock.left() / (len(self.solutions) - i), 1e-3)
                 )
-                proof = Proof(
+                search = CertificateSearch(
                     self.problem,
                     self.data,
-                    self.weights,
                     s,
                     clock=self.clock.within(left),
                     settings=self.plan.settings,
                     bar=bar,
                     known=known.setdefault((s.lambda1, s.lambda2), {}),
                 )
-                proof.run()
-                self.solutions[i] = proof.row()
+                found = search.run()
+                self.solutions[i] = certified(s, found, self.problem, self.data, self.weights)
                 bar.update()
                 self.clock.poll()
                 self.tell(self.solutions[i])

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..core.status import SearchEnd
 from ..working_set.groups import GroupFit
-from .integrality_generation import IntegralityGeneration
 from .contest import Contest
+from .integrality_generation import IntegralityGeneration
 
 MOST_GROUPS = 12  # groups that may be chosen at most
 

@@ -31,9 +31,9 @@ from ..problem.losses import Hinge
 from ..problem.problem import Fit
 from ..relaxation import dual_problem
 from ..working_set.hinge import make_model
+from .contest import BranchAndBound
 from .hinge_tree import NARROWEST, HingeTree
 from .programs import BestSubset, Program
-from .contest import BranchAndBound
 from .tree import Tree
 
 SOLVERS = ("tree", "highs", "scip")

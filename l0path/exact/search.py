@@ -318,7 +318,7 @@ class CertificateSearch:
         )
         self.ended = found.status
         self.searched = f"integrality generation: {found.nodes} nodes"
-        fits = [(math.nan, found.fit)] if found.fit is not None else []
+        fits = [(found.upper, found.fit)] if found.fit is not None else []
         self.take_over(J, found.nodes, found.lower, fits, -math.inf)
 
     def take_over(self, J, nodes, lower, best, others=math.inf):
@@ -389,12 +389,6 @@ class CertificateSearch:
                 bounds.objective = fit.value + cost
                 self.fit = first_of_their_kind(bounds.whole, fit, bool(s.lambda1 or s.lambda2))
         bounds.lower = min(bounds.lower, bounds.objective)
-
-    def size(self, fit):
-        """How many columns, or groups, of a fit are chosen."""
-        if self.bounds.whole.groups is not None:
-            return int((self.bounds.whole.groups.factor[fit.groups] > 0).sum())
-        return fit.support.size - self.bounds.whole.forced.size
 
     def seeds(self):
         """The value (less what is paid) of the n_best-th of some models around the solution,

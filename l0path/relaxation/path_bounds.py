@@ -55,7 +55,9 @@ def bounded(problem, solution, bound):
         return solution
     bound = min(max(bound, problem.floor - problem.noise), solution.objective)
     bound = float(np.fmax(bound, solution.lower_bound))
-    closed = solution.status == "converged" and relative_gap(solution.objective, bound) <= CLOSED_GAP
+    closed = (
+        solution.status == "converged" and relative_gap(solution.objective, bound) <= CLOSED_GAP
+    )
     return solution._replace(
         lower_bound=bound, optimality=Optimality.GLOBAL if closed else solution.optimality
     )

@@ -14,7 +14,6 @@ from oracles import scaling
 import l0path
 from l0path import relaxation
 from l0path.designs import as_design
-from l0path.exact import leaps
 from l0path.exact.leaps import Leaps, searchable
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
