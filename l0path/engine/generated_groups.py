@@ -9,7 +9,7 @@ import numpy as np
 from ..core import threads
 from ..core.status import FitStatus, Optimality
 from ..exchange.local_search import LocalSearch
-from ..first_order.operators import Outcome
+from ..first_order.operators import SizeOutcome
 from ..relaxation.cutting_planes import GroupGeneratingSolver
 from .group_path import GroupPath
 
@@ -48,7 +48,7 @@ class GeneratedGroups(GroupPath):
         if not solver.everywhere:
             solver.refresh()
             _, (J,) = solver.check(
-                [Outcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most
+                [SizeOutcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most
             )
             self.model.grow(J)
         while stale:

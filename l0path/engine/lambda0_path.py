@@ -19,7 +19,8 @@ from ..core.status import FitStatus, Optimality
 from ..exchange.local_search import LocalSearch
 from ..exchange.neighbourhoods.gram import GramNeighbourhood
 from ..exchange.neighbourhoods.refit import RefitNeighbourhood
-from ..first_order.coordinate_descent import CoordinateDescent, entry_gains, make_descent
+from ..first_order.coordinate_descent import CoordinateDescent, Sides, entry_gains
+from ..first_order.coordinate_solvers import make_descent
 from ..first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ..problem.problem import Fit
 from ..working_set.columns import READ, Candidate
@@ -364,8 +365,7 @@ class PenalisedPath:
                 np.append(fit.b[stay], [0.0] if c.into >= 0 else []),
             )
             order = np.argsort(support)
-            descent.b0 = fit.b0
-            new = descent.refit(support[order], b[order])
+            new = descent.refit(support[order], descent.start(b[order], fit.b0))
             if descent.price(lambda0, new) < start - tolerance:
                 return new
         self._failed.add(key)
@@ -545,19 +545,10 @@ class PenalisedPath:
                 for r, b in zip(index, fits[i].b, strict=True):
                     c -= b * model.rows[r]
                 rho = descent.removal(fits[i], c[fits[i].support])
-                found[i] = descent.table(
-                    descent.penalty(prices[i]),
-                    fits[i],
-                    model.rows,
-                    index,
-                    fits[i].b,
-                    c,
-                    model.problem.square,
-                    rho,
-                    slice(None),
-                    -descent.tolerance(fits[i]),
-                    TAKEN,
-                )
+                square, every = model.problem.square, slice(None)
+                sides = Sides(model.rows, index, fits[i].b, c, square, rho, every)
+                ceiling = -descent.tolerance(fits[i])
+                found[i] = descent.table(descent.penalty(prices[i]), fits[i], sides, ceiling, TAKEN)
 
         threads.run(task, list(range(len(fits) + 1)))
         return found
@@ -585,21 +576,10 @@ class PenalisedPath:
                 pulls, at = np.ascontiguousarray(p.X.correlate(R, left, right).T), 0
                 for i, (slopes, rho, total) in enumerate(sides):
                     k, block, a = len(slopes), slice(left, right), total * p.square[left:right]
-                    sides_of_fit, penalty = (
-                        (
-                            pulls[at : at + k],
-                            np.arange(k),
-                            np.ones(k),
-                            np.zeros(right - left),
-                            a,
-                            rho,
-                            block,
-                        ),
-                        descent.penalty(prices[start + i]),
-                    )
-                    ranked[i] += descent.table(
-                        penalty, fits[start + i], *sides_of_fit, 1e300, self.n_best
-                    )
+                    rows, few, none = pulls[at : at + k], np.arange(k), np.zeros(right - left)
+                    both = Sides(rows, few, np.ones(k), none, a, rho, block)
+                    penalty = descent.penalty(prices[start + i])
+                    ranked[i] += descent.table(penalty, fits[start + i], both, 1e300, self.n_best)
                     at += k
             model.reads += 1
             found += [sorted(pairs)[: self.n_best] for pairs in ranked]

@@ -13,7 +13,7 @@ from ..core.status import SearchEnd
 from ..designs import Dense, Standardized
 from ..exchange.local_search import LocalSearch
 
-COPIED = 1 << 25  # entries of X up to which the usable columns are copied for a search
+COPIED_WHOLE = 1 << 25  # entries of X up to which the usable columns are copied for a search
 
 
 class ExactSearch(Protocol):
@@ -87,7 +87,7 @@ def compact(problem):
     them would take more than 256 MB.
     """
     J = np.flatnonzero(problem.usable)
-    if problem.X.n * J.size > COPIED:
+    if problem.X.n * J.size > COPIED_WHOLE:
         return problem, np.arange(problem.X.p)
     return restricted(problem, J), J
 

@@ -140,8 +140,8 @@ def generate(
     time_limit=None,
     poll=None,
 ):
-    """`GenerationResult`: the best model of at most `size` unforced columns, or of the penalised problem
-    at `lambda0`, with a lower bound.
+    """`GenerationResult`: the best model of at most `size` unforced columns, or of the penalised
+    problem at `lambda0`, with a lower bound.
 
     problem: `Problem`, n rows, p columns; fits: supports (index arrays) of models to start from, as
         a path has them; box: M > 0, a number or (p,), assumed bounds |b_j| <= M_j in standardised

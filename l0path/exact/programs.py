@@ -35,7 +35,9 @@ class Found(NamedTuple):
 
 
 class BestSubset(NamedTuple):
-    """The problem to be solved: a `relaxation.Dual`, a size or lambda0 (the other None), lambda2."""
+    """The problem to be solved: a `relaxation.Dual`, a size or lambda0 (the other None), and
+    lambda2.
+    """
 
     dual: Dual
     size: int | None

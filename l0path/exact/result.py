@@ -1,5 +1,5 @@
-"""What a certificate is made of: the result of a search, what it rests on, and why there is no proof,
-in words.
+"""What a certificate is made of: the result of a search, what it rests on, and why there is no
+proof, in words.
 """
 
 import math

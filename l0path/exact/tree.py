@@ -32,7 +32,7 @@ from .contest import Contest
 from .nodes.columns import Node, NodeColumns
 from .nodes.newton import NodeNewton
 from .nodes.penalty import Branch
-from .nodes.relaxation import Limits, Quadratic, Relaxed, relax
+from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
 
 # nodes split at a time, at most: their children share a read of X (four times as many where that is
 # a file)
@@ -307,9 +307,9 @@ class Tree(Contest):
         """(bound on the working columns, s, what each takes off the bound) of the quadratic
         relaxation; b (w,) is the start and is overwritten.
         """
-        work, limits = self.work, Limits(self.cutoff, TREE_TURNS, self.rounding)
+        work, limits = self.work, NodeLimits(self.cutoff, TREE_TURNS, self.rounding)
         found = Relaxed(b, *np.empty((2, b.size)), np.empty(b.size, dtype=np.int64))
-        loss = Quadratic(work.G, work.q, self.half)
+        loss = QuadraticLoss(work.G, work.q, self.half)
         return *relax(loss, work.penalty, branch, s, limits, found, work.space), found.h
 
     def _fixed(self, value, h, free, top):

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from ..first_order.dual_iht import DualProblem, DualSolver
-from ..first_order.operators import Outcome, working_columns
+from ..first_order.dual import DualProblem
+from ..first_order.dual_iht import DualSolver
+from ..first_order.operators import SizeOutcome, working_columns
 from ..problem.losses import name_of
 from .generation import NONE, GroupPool, Pool, generate, ranked_units
 
@@ -170,7 +171,7 @@ class GeneratingSolver(DualSolver):
             )
 
     def solve(self, k, start, poll=lambda: None, watch=None):
-        """Outcome of size k: the best refit among the candidates met (a start's included), D of the
+        """SizeOutcome of size k: the best refit among the candidates met (a start's included), D of the
         relaxation on the working columns as `bound`.
         """
         if k > self.pool.free:
@@ -183,7 +184,7 @@ class GeneratingSolver(DualSolver):
             run.keep(start)
         found = self.generated(k, start, run, poll, watch)
         alpha = self.dual.project(found.slopes / self.model.problem.weights)
-        outcome = Outcome(
+        outcome = SizeOutcome(
             run.fit, found.made, found.status, bound=found.bound, alpha=alpha, relaxed=found.value
         )
         return self.judge(outcome, np.empty(0)) if self.everywhere else outcome

@@ -208,7 +208,7 @@ def why_unbounded(problem, names=None):
     if not problem.quadratic:
         return "with lambda2 = 0 and no finite box on every column nothing bounds the coefficients"
     rows, columns = problem.X.n, int(problem.usable.sum())
-    if rows * columns > COPIED_ENTRIES or rows > columns > relaxation.splitting.LARGEST:
+    if rows * columns > COPIED_ENTRIES or rows > columns > relaxation.splitting.MOST_SPLIT:
         return (
             "with lambda2 = 0 bounds need the eigenvalues of the Gram matrix, and X has too many "
             "entries or columns for that"

@@ -1,7 +1,7 @@
 """Better dual points: the perspective relaxation of the best-subset problem, solved on working
 columns, and its tangents evaluated over all columns.
 
-    minimise over b0, b, z:   sum_i w_i l(y_i, o_i + b0 + z_i'b) + envelope(b, z)          (see `perspective`)
+    minimise over b0, b, z:   sum_i w_i l(y_i, o_i + b0 + z_i'b) + envelope(b, z)    (`perspective`)
 
 Its optimum is the largest lower bound that `bounds` can give. All targets, sizes k or values of
 lambda0, are solved side by side on one set of working columns by accelerated proximal gradient with

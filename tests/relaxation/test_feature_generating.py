@@ -16,7 +16,7 @@ from test_projected_gradient import path_of, plain
 
 import l0path
 from l0path.engine.sparse_path import solve_size
-from l0path.first_order.dual_iht import DualProblem
+from l0path.first_order.dual import DualProblem
 from l0path.relaxation import subproblem
 from l0path.relaxation.generation import Pool, generate, ranked_units, widened
 from l0path.relaxation.group_tree import tree_of

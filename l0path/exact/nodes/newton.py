@@ -17,12 +17,12 @@ from ...problem.conjugates import tangents
 from ...problem.losses import derivatives, mean_loss
 from ...relaxation.bounds import dual_constant
 from .penalty import LEAVE_ZERO, Branch, Penalty, bound, least_cost
-from .relaxation import Limits, Quadratic, Relaxed, relax
+from .relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
 
 QUADRATIC_TURNS = 20  # Newton steps of a quadratic with the perspective penalty
 # mean curvature of the columns below which some is added: where no row is curved the quadratic has
 # no minimum to go to
-LEAST_CURVATURE = 0.05
+FLAT_CURVATURE = 0.05
 # of the mean curvature, added to all: fewer rows are curved than columns are working where a root
 # is weak
 ADDED = 1e-3
@@ -144,12 +144,12 @@ class NodeNewton:
             Z = Z - v[rows] @ Z / total
         G = (Z.T * v[rows]) @ Z
         mean = np.trace(G) / max(J.size, 1)
-        G[np.diag_indices_from(G)] += max(damping * mean, ADDED * mean, LEAST_CURVATURE - mean)
+        G[np.diag_indices_from(G)] += max(damping * mean, ADDED * mean, FLAT_CURVATURE - mean)
         b = self.b[J]
         q = G @ b - gradient[J]
         part = Penalty(tree.dual.lambda1, *(np.ascontiguousarray(x[J]) for x in work.penalty[1:]))
         new = Relaxed(b.copy(), *np.empty((2, J.size)), np.empty(J.size, dtype=np.int64))
-        loss, limits = Quadratic(G, q, 1.0), Limits(math.inf, QUADRATIC_TURNS, 0.0)
+        loss, limits = QuadraticLoss(G, q, 1.0), NodeLimits(math.inf, QUADRATIC_TURNS, 0.0)
         branch = Branch(self.state[J], self.size)
         root = relax(loss, part, branch, s, limits, new, np.empty((J.size, J.size)))[1]
         step = np.zeros(self.b.size)

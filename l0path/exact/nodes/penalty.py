@@ -10,7 +10,7 @@ import numpy as np
 from ...core.dispatch import njit
 
 LEAVE_ZERO = 20  # columns that leave zero at a time
-ZERO, LINEAR, FULL, EDGE = 0, 1, 2, 3
+ZERO, LINEAR, QUADRATIC, EDGE = 0, 1, 2, 3
 
 
 class Penalty(NamedTuple):
@@ -58,7 +58,7 @@ def move(pull, curvature, price, ridge, M, free):
         if rho > 0.0 and not b > rho:
             return (b, LINEAR) if b > 0.0 else (0.0, ZERO)
     b = pull / (curvature + 2.0 * ridge)
-    return (b, FULL) if b < M else (M, EDGE)
+    return (b, QUADRATIC) if b < M else (M, EDGE)
 
 
 @njit

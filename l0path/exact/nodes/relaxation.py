@@ -25,7 +25,7 @@ import numpy as np
 
 from ...core.dispatch import njit
 from ...working_set.linear_algebra import cholesky, cholesky_solve
-from .penalty import EDGE, FULL, LINEAR, ZERO, bound, cost, enter, move, shape, total
+from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, move, shape, total
 
 NODE_SWEEPS = 5  # of coordinate descent in a turn, until the free z sum to about `size`
 # turns of plain Newton steps; later ones search along them at a fixed price, and the price is
@@ -35,7 +35,7 @@ SEARCHED_STEPS = 20  # steps of a later turn
 SOLVED = 1e-13  # of the null loss: what a sweep still changes once a node is solved
 
 
-class Quadratic(NamedTuple):
+class QuadraticLoss(NamedTuple):
     """The loss half - q'b + b'Gb / 2: G (w, w) or larger, q (w,)."""
 
     G: np.ndarray
@@ -43,7 +43,7 @@ class Quadratic(NamedTuple):
     half: float
 
 
-class Limits(NamedTuple):
+class NodeLimits(NamedTuple):
     """A node ends once its bound exceeds `cutoff`, or after `turns` Newton steps; gamma: relative
     rounding of products.
     """
@@ -118,7 +118,7 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
     m, J, v = 0, np.empty(A.size, dtype=np.int64), np.zeros(A.size)
     for i in range(A.size):
         step[A[i]] = 0.0
-        if part[A[i]] == LINEAR or part[A[i]] == FULL:
+        if part[A[i]] == LINEAR or part[A[i]] == QUADRATIC:
             J[m] = A[i]
             m += 1
     lack, less = float(size), 0.0  # sum z = size, linearised: lack = v'step + less ds
@@ -130,7 +130,7 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
         x[i], t[i] = loss.q[j] - side * penalty.lambda1, 0.0
         for l in range(A.size):
             x[i] -= loss.G[j, A[l]] * b[A[l]]
-        if part[j] == FULL:
+        if part[j] == QUADRATIC:
             M[i, i] += 2.0 * ridge[j]
             x[i] -= 2.0 * ridge[j] * b[j]
         else:
@@ -145,7 +145,7 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
             less -= abs(b[j]) / (rho * s) if rho < box else 0.0
     for i in range(A.size):
         j = A[i]
-        lack -= 1.0 if state[j] == 0 and (part[j] == FULL or part[j] == EDGE) else 0.0
+        lack -= 1.0 if state[j] == 0 and (part[j] == QUADRATIC or part[j] == EDGE) else 0.0
     if cholesky(M, m) > 0:
         return 0.0
     cholesky_solve(M, m, x)
