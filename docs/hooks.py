@@ -95,7 +95,7 @@ def links():
         for name in names:
             value, place = found(name), f"{page_name}.html#{home(name)}"
             out |= {name: place, value.__name__: place}
-            for member in vars(value) if inspect.isclass(value) else ():
+            for member in dir(value) if inspect.isclass(value) else ():
                 if not member.startswith("_"):
                     out[f"{value.__name__}.{member}"] = f"{place}.{member}"
     return out

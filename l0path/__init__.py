@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from . import datasets, designs, diagnostics, errors, inspection, plots, report, simulate, solvers
+from . import datasets, designs, diagnostics, errors, plots, simulate, solvers
 from .cross_validation import (
     CVPath,
     NestedCV,
@@ -14,7 +14,6 @@ from .cross_validation import (
     load,
     nested_cv,
     one_standard_error,
-    validate,
 )
 from .fitting import fit
 from .inference import (
@@ -25,7 +24,7 @@ from .inference import (
     stability_selection,
 )
 from .inspection import Certificate, Summary
-from .paths import Model, Path, comparison, criteria
+from .paths import Model, Path
 from .warm import warm_up
 
 if TYPE_CHECKING:
@@ -33,38 +32,6 @@ if TYPE_CHECKING:
     from .estimators import L0ClassifierCV as L0ClassifierCV
     from .estimators import L0Regressor as L0Regressor
     from .estimators import L0RegressorCV as L0RegressorCV
-
-Path.summary, Path.refit, Path.alternatives, Path.score = (
-    inspection.summary,
-    inspection.refit,
-    inspection.alternatives,
-    inspection.score,
-)
-Path.certify = inspection.certify
-Path.select, Path.score_table, Path.validate = criteria.select, criteria.score_table, validate
-Path.compare = comparison.compare
-Path.plot = plots.plot
-CVPath.plot = plots.plot_cv
-StabilitySelection.plot, KnockoffFilter.plot = plots.plot_stability, plots.plot_knockoffs
-Path.explore, CVPath.explore = report.explore, report.explore_cv
-Path.plot_roc, Path.plot_calibration, CVPath.plot_roc, CVPath.plot_calibration = (
-    plots.plot_roc,
-    plots.plot_calibration,
-    plots.plot_cv_roc,
-    plots.plot_cv_calibration,
-)
-NestedCV.plot_roc, NestedCV.plot_calibration = plots.plot_nested_roc, plots.plot_nested_calibration
-diagnostics.plot_recovery = plots.plot_recovery
-(
-    Path._repr_html_,
-    CVPath._repr_html_,
-    inspection.Summary._repr_html_,
-    inspection.Certificate._repr_html_,
-) = report.path_html, report.cv_html, report.summary_html, report.certificate_html
-
-Model._repr_html_, NestedCV._repr_html_ = report.model_html, report.nested_html
-StabilitySelection._repr_html_ = report.stability_html
-KnockoffFilter._repr_html_ = report.knockoffs_html
 
 try:
     __version__ = version("l0path")
@@ -107,9 +74,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "estimators" or name in LAZY:
-        module = import_module(".estimators", __name__)
-        return module if name == "estimators" else getattr(module, name)
+    if name in ("estimators", "report"):
+        return import_module(f".{name}", __name__)
+    if name in LAZY:
+        return getattr(import_module(".estimators", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -5,7 +5,8 @@ the coefficients are.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,9 @@ from numpy.typing import ArrayLike
 
 from .errors import refuse_masked
 from .paths import Path
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["support_recovery"]
 
@@ -211,3 +215,16 @@ def _mask(indices, p):
             "coefficients as floats, e.g. beta.astype(float))"
         )
     return mask
+
+
+def plot_recovery(
+    recovery: pd.DataFrame | dict,
+    kind: str = "rates",
+    *,
+    k: int | Sequence[int] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot tables of `support_recovery` against the size: `l0path.plots.plot_recovery`."""
+    from .plots import plot_recovery
+
+    return plot_recovery(recovery, kind, k=k, ax=ax)

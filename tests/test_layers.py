@@ -37,9 +37,23 @@ LAYERS = [
     {"__main__"},
 ]
 # imports that still point up, (package, package): lines; each number may only fall
-KNOTS = {
-    ("paths", "engine"): 1,
-    ("working_set", "exchange"): 14,
+KNOTS = {}
+# where the methods of results stand whose code is in a package above: there an import may point up
+# if it is the first of the two lines of a function that returns the call of what it imports, or
+# under TYPE_CHECKING
+METHODS_FROM_ABOVE = {
+    f"l0path.{name}"
+    for name in (
+        "cross_validation.showing",
+        "diagnostics",
+        "inference.showing",
+        "inspection.certificate",
+        "inspection.summaries",
+        "paths.inspecting",
+        "paths.model",
+        "paths.path",
+        "paths.showing",
+    )
 }
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
 HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "scipy.optimize", "scipy.special")
@@ -134,6 +148,27 @@ def imports(module, sources):
     return out
 
 
+def called_from_above(module, sources):
+    """Lines of a module whose imports may point up: see METHODS_FROM_ABOVE."""
+    if module not in METHODS_FROM_ABOVE:
+        return set()
+    lines = set()
+    for node in ast.walk(ast.parse(sources[module][0])):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[ast.get_docstring(node) is not None :]
+            if (
+                len(body) == 2
+                and isinstance(body[0], ast.ImportFrom)
+                and isinstance(body[1], ast.Return)
+                and isinstance(body[1].value, ast.Call)
+                and getattr(body[1].value.func, "id", "") in {a.name for a in body[0].names}
+            ):
+                lines.add(body[0].lineno)
+        elif is_type_checking(node):
+            lines |= {part.lineno for part in node.body}
+    return lines
+
+
 def unlisted(sources):
     return [module for module in sources if layer(module) is None]
 
@@ -146,7 +181,10 @@ def upward_imports(sources):
     for module in sources:
         if layer(module) in (None, TOP):
             continue
+        allowed = called_from_above(module, sources)
         for target, line, _ in imports(module, sources):
+            if line in allowed:
+                continue
             front = module == "l0path.__main__" and layer(target) == TOP
             if not front and (layer(target) is None or layer(target) > layer(module)):
                 out.append(f"{module}:{line} imports {target}")
@@ -306,6 +344,21 @@ def test_relative_imports_of_two_levels_are_caught(source):
     assert (
         len(upward_imports(mutant(exchange=source))) == 1
     )  # in a package's __init__ one dot is the package itself
+
+
+def test_only_methods_of_one_call_may_import_from_above(monkeypatch):
+    monkeypatch.setitem(globals(), "METHODS_FROM_ABOVE", {"l0path.formula"})
+    method = "class A:\n def plot(self):\n  'Text.'\n  from .plots import plot\n\n"
+    one_call = f"{method}  return plot(self)"
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .plots import Axes"
+    assert upward_imports(mutant(formula=one_call)) == upward_imports(mutant(formula=typed)) == []
+    for source in (
+        f"{method}  plot(self)\n  return plot(self)",
+        f"{method}  return other(self)",
+        "from .plots import plot\ndef f():\n    return plot()",
+    ):
+        assert len(upward_imports(mutant(formula=source))) == 1
+    assert len(upward_imports(mutant(problem=one_call))) == 1  # a module that is not listed
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 in the folder of kernels.
 """
 
+import gc
 import multiprocessing
 import os
 import subprocess
@@ -11,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.caching import NullCache
 
 import l0path
 from l0path import warm
 from l0path.compiled import HELPING_PROCESSES, KernelCache, cache, processes
 from l0path.compiled.cache import KERNEL_FOLDERS
-from l0path.compiled.reach import callees
-from l0path.exchange import table_sweeps
+from l0path.core import dispatch
+from l0path.exchange import table
 from l0path.problem import losses
 from l0path.working_set import linear_algebra
 
@@ -122,41 +124,58 @@ def test_entered_kernels_are_those_that_python_calls():
     assert not fresh.signatures and fresh(X) == pytest.approx(X.sum())
 
 
-def test_a_share_is_what_nobody_has_begun_callees_first(monkeypatch):
-    """`sweep` waits for its callee `load`, which another process compiles; `cholesky` is stored."""
-    kernels = {
-        k.py_func.__name__: k
-        for k in (table_sweeps.sweep, table_sweeps.load, linear_algebra.cholesky)
-    }
-    free = linear_algebra.invert
-    asked = {"load": 0}
+def test_kernels_that_kernels_call_are_not_entered():
+    A, L = np.eye(2), np.empty((2, 2))
+    found = [
+        kernel for kernel, _ in processes.entered(lambda: linear_algebra.invert(A[:, ::-1], 2, L))
+    ]
+    assert found == [linear_algebra.invert]
+
+
+def test_callees_are_compiled_into_their_callers():
+    """A callee that Python has not called has no compiled form of its own; once it is called it is
+    compiled for Python too, with the same result.
+    """
+    inner, outer = dispatch.njit(_inner), None
+    scope = {"inner": inner}
+    exec("def outer(x): return inner(x) + inner(x)", scope)
+    scope["outer"].__module__ = "l0path.nowhere"
+    outer = dispatch.njit(scope["outer"])
+    outer._cache = inner._cache = NullCache()
+    x = np.arange(3.0)
+    assert outer(x) == 6.0 and not inner.signatures
+    assert inner(x) == 3.0 and len(inner.signatures) == 1 and outer(x) == 6.0
+    assert gc.isenabled()
+
+
+def _inner(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i]
+    return total
+
+
+_inner.__module__ = "l0path.nowhere"
+
+
+def test_a_share_is_what_nobody_has_begun(monkeypatch):
+    """One kernel is stored, one is claimed by another process, one cannot be stored."""
+    kernels = [table.add, table.drop, linear_algebra.cholesky, linear_algebra.invert]
+    names = {"add": "claimed", "cholesky": "stored"}
     order = []
-
-    def state(self, name):
-        if name == "load":
-            asked["load"] += 1
-        return {"cholesky": "stored", "load": "claimed" if asked["load"] < 4 else "stored"}.get(
-            name
-        )
-
-    named = {**kernels, "invert": free}
+    monkeypatch.setattr(processes, "entered", lambda run: [(kernel, ()) for kernel in kernels])
     monkeypatch.setattr(
-        processes, "entered", lambda run: [(named[n], ()) for n in ("sweep", *list(named)[1:])]
+        KernelCache,
+        "entry",
+        lambda self, kinds: None if self.dispatcher is table.drop else self.dispatcher.__name__,
     )
-    monkeypatch.setattr(KernelCache, "entry", lambda self, kinds: self.dispatcher.__name__)
-    monkeypatch.setattr(cache.Folders, "state", state)
+    monkeypatch.setattr(cache.Folders, "state", lambda self, name: names.get(name))
     monkeypatch.setattr(KERNEL_FOLDERS, "shared", False)
     monkeypatch.setattr(
-        type(free), "compile", lambda kernel, kinds: order.append(kernel.__name__) or 1 / 0
+        type(table.add), "compile", lambda kernel, kinds: order.append(kernel.__name__) or 1 / 0
     )
     processes.compile_share(None)
-    assert order == ["invert", "sweep"] and asked["load"] >= 4
-
-
-def test_callees_at_any_depth():
-    found = {kernel.__name__ for kernel in callees(table_sweeps.sweep.py_func)}
-    assert {"load", "settle", "polish", "add", "cholesky"} <= found
-    assert not {"sweep", "replay", "kick"} & found
+    assert order == ["invert"]
 
 
 def test_one_process_waits_for_an_entry_that_another_claimed(tmp_path, monkeypatch):

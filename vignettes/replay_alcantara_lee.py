@@ -37,7 +37,7 @@ from l0path.core import threads
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import ProjectedGradient
-from l0path.engine.sparse_path import solve_size
+from l0path.first_order.one_size import solve_size
 from l0path.working_set.hinge import make_model
 from scipy import sparse
 

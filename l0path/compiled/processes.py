@@ -14,13 +14,13 @@ import os
 import site
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 from numba.core.dispatcher import Dispatcher
 
 from . import cache
-from .reach import PACKAGE, callees
+from .reach import PACKAGE
 
 JOBS_VARIABLE = "L0PATH_COMPILE_JOBS"  # most processes that compile; 1: this one alone
 MOST_JOBS = 4
@@ -149,19 +149,22 @@ HELPING_PROCESSES = Beside()
 
 
 def entered(run):
-    """[(kernel, kinds of its arguments)] that `run()` enters, callees before their callers, found
-    by running kernels as plain Python.
+    """[(kernel, kinds of its arguments)] that `run()` enters from Python, found by running kernels
+    as plain Python.
     """
-    found = {}
+    found, here = {}, threading.local()
 
     def plainly(kernel, *args, **options):
-        kinds = tuple(map(kernel.typeof_pyval, args))
+        inside = getattr(here, "inside", False)  # called by another kernel
+        if not inside:
+            found.setdefault((kernel, tuple(map(kernel.typeof_pyval, args))))
 
         def run_plainly(*args, **options):
+            here.inside = True
             try:
                 return kernel.py_func(*args, **options)
             finally:
-                found.setdefault((kernel, kinds))
+                here.inside = inside
 
         return run_plainly
 
@@ -176,8 +179,7 @@ def entered(run):
 
 def compile_share(run):
     """Compile, beside other processes, what `run()` enters: always the first kernel that nobody has
-    begun and whose callees are stored. So processes that begin at any time share the work, and none
-    waits while there is something to do.
+    begun. So processes that begin at any time share the work.
     """
     cache.KERNEL_FOLDERS.shared = True
 
@@ -185,23 +187,8 @@ def compile_share(run):
         with contextlib.suppress(Exception):
             run()
 
-    found = entered(as_far_as_it_goes)
-    waiting = [(kernel, kinds, kernel._cache.entry(kinds)) for kernel, kinds in found]
-    waiting = [item for item in waiting if item[2] is not None]
-    until = time.monotonic() + cache.LONGEST_WAIT
-    while waiting and time.monotonic() < until:
-        open_now = {kernel for kernel, _, _ in waiting}
-        for item in waiting:
-            kernel, kinds, name = item
-            state = cache.KERNEL_FOLDERS.state(name)
-            if state == "stored":
-                waiting.remove(item)
-                break
-            if state is None and not open_now & callees(kernel.py_func):
-                with contextlib.suppress(Exception):  # the fit itself will meet the error
-                    kernel.compile(kinds)
-                waiting.remove(item)
-                until = time.monotonic() + cache.LONGEST_WAIT
-                break
-        else:
-            time.sleep(0.02)
+    for kernel, kinds in entered(as_far_as_it_goes):
+        name = kernel._cache.entry(kinds)
+        if name is not None and cache.KERNEL_FOLDERS.state(name) is None:
+            with contextlib.suppress(Exception):  # the fit itself will meet the error
+                kernel.compile(kinds)

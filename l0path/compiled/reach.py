@@ -57,20 +57,6 @@ def stamp(function):
     return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
 
 
-def callees(function):
-    """Kernels that a kernel calls, at any depth, itself left out where it does not call itself."""
-    seen, waiting, kernels = set(), [function], set()
-    while waiting:
-        found = waiting.pop()
-        if found not in seen:
-            seen.add(found)
-            waiting.extend(_describe(found)[1])
-            names = {name for code in _nested(found.__code__) for name in code.co_names}
-            named = (found.__globals__.get(name) for name in names)
-            kernels.update(thing for thing in named if isinstance(thing, Dispatcher))
-    return kernels
-
-
 def _describe(function):
     """Text of one function, and the functions of this package that it names."""
     if function in GENERIC_VERBS:

@@ -12,6 +12,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 from ..compiled import GENERIC_VERBS, HELPING_PROCESSES, KernelCache, in_package, shipped
+from ..compiled.parts import CALLEE_OPTIONS, compile_into_callers
 
 OPTIONS = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
@@ -24,6 +25,7 @@ def njit(function):
     kernel = _njit(nogil=True, **OPTIONS)(function)
     if isinstance(kernel, Dispatcher) and in_package(function):  # not with NUMBA_DISABLE_JIT=1
         kernel._cache = KernelCache(kernel)
+        compile_into_callers(kernel, _njit(nogil=True, **CALLEE_OPTIONS, **OPTIONS)(function))
     return kernel
 
 
@@ -42,7 +44,7 @@ def generic(function):
 
     # inlined and without exceptions for a division by zero: the loop around the verb can then use
     # vector units, 5 times faster for the logistic loss
-    options = {"cache": False, "forceinline": True, **OPTIONS}
+    options = {"cache": False, "forceinline": True, **CALLEE_OPTIONS, **OPTIONS}
     # numba asks for the same argument names in the chooser and in the implementation, so both take
     # the names of `function`
     names = function.__code__.co_varnames[: function.__code__.co_argcount]

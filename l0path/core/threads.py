@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from threading import Lock, local
 
-import scipy.linalg  # noqa: F401  loads SciPy's own BLAS, so that the controller below finds it beside NumPy's
+import scipy.linalg  # noqa: F401  loads SciPy's BLAS, so that the controller below finds it too
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()

@@ -2,15 +2,11 @@
 searched on its training rows alone, and every solution is scored on the rows left out.
 """
 
-from .comparing import difference, metrics, rescore
 from .nested import NestedCV, nested_cv
 from .result import CVPath
 from .rules import one_standard_error
 from .run import cv_fit
-from .storage import load, save_cv, save_nested
+from .storage import load
 from .validation import validate
-
-CVPath.save, NestedCV.save = save_cv, save_nested
-CVPath.rescore, CVPath.metrics, CVPath.difference = rescore, metrics, difference
 
 __all__ = ["CVPath", "NestedCV", "cv_fit", "load", "nested_cv", "one_standard_error", "validate"]

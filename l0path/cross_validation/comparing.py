@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.describing import described_by
 from ..core.types import Matrix, Rule
 from .result import CVPath, linear_predictor
 from .scoring import USES, Held, Metric, metric_of, score
@@ -33,6 +34,7 @@ def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
     return scores
 
 
+@described_by(CVPath.rescore)
 def rescore(
     self: CVPath,
     scoring: str | Callable | None = None,
@@ -40,28 +42,6 @@ def rescore(
     X: Matrix | None = None,
     y: ArrayLike | None = None,
 ) -> CVPath:
-    """The same cross-validation judged by another metric, without fitting anything again.
-
-    Parameters
-    ----------
-    scoring : str, scorer, or callable, optional
-        The metric, as in `cv_fit`. None means "deviance".
-    X, y : array-like, optional
-        The data of the fit, needed after loading or pickling only.
-
-    Returns
-    -------
-    CVPath
-        The same path, folds and fits, with scores and choices by `scoring`.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters()
-    >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
-    >>> cv.rescore("mae").model("1se").k
-    2
-    """
     if self.splits is None:
         raise ValueError(
             "rescore belongs to cv_fit; for a validation set call path.validate with another "
@@ -85,6 +65,7 @@ def rescore(
     )
 
 
+@described_by(CVPath.metrics)
 def metrics(
     self: CVPath,
     scoring: Sequence | None = None,
@@ -92,29 +73,6 @@ def metrics(
     X: Matrix | None = None,
     y: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Several metrics of every solution from one cross-validation.
-
-    Parameters
-    ----------
-    scoring : list, optional
-        Metrics as in `cv_fit`. None takes all that the loss has by name.
-    X, y : array-like, optional
-        The data of the fit, needed after loading or pickling only.
-
-    Returns
-    -------
-    DataFrame
-        The rows of `table`: k, and for every metric its mean over the folds and its standard error
-        ("auc", "auc_se", ...).
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters()
-    >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
-    >>> cv.metrics(["mse", "r2"]).columns.tolist()
-    ['k', 'mse', 'mse_se', 'r2', 'r2_se']
-    """
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
     if scoring is None:
@@ -129,57 +87,13 @@ def metrics(
     return out
 
 
+@described_by(CVPath.difference)
 def difference(
     self: CVPath,
     other: CVPath,
     which: Which = "min",
     other_which: Which = None,
 ) -> pd.Series:
-    """The score of one model less that of another on the same folds, fold by fold.
-
-    What the pairs share (hard and easy folds) drops out, so the standard error of the difference is
-    smaller than those of the two scores.
-
-    Parameters
-    ----------
-    other : CVPath
-        The cross-validation of the same rows, folds and metric: of another loss, formula or
-        penalty, or this one, for two models of one path.
-    which : str, int, callable, or dict, default "min"
-        The choice of the model in this one, as in `CVPath.model`.
-    other_which : str, int, callable, or dict, optional
-        The choice in the other one. None means the same as `which`.
-
-    Returns
-    -------
-    Series
-        difference: the mean over the folds, in units of the metric; negative where the score of
-        this model is the smaller one. se: its standard error, made as cv_se is, which is optimistic
-        because training sets overlap. se_corrected: the standard error below. n_folds: the number
-        of folds.
-
-    Raises
-    ------
-    ValueError
-        If folds or metrics differ. Pass both the same cv= and random_state=, or the same fold ids.
-
-    Notes
-    -----
-    The corrected standard error is that of Nadeau & Bengio (Machine Learning 52, 2003), with s^2
-    the variance over the J folds:
-
-        se_corrected = sqrt((1 / J + n_test / n_train) s^2)
-
-    The choices were made by the same scores; `nested_cv` judges procedures.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters()
-    >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
-    >>> cv.difference(cv, "min", "1se").round(0).to_dict()
-    {'difference': -9024.0, 'se': 10063.0, 'se_corrected': 15095.0, 'n_folds': 5.0}
-    """
     _same_folds(self, other)
     i = self.index(which)
     j = other.index(which if other_which is None else other_which)

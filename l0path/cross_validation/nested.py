@@ -25,12 +25,13 @@ from ..problem.losses import canonical_name
 from .result import linear_predictor
 from .run import cv_fit, draw_seed, warn_once
 from .scoring import Held, metric_of, score
+from .showing import ShowingOuterScores
 from .splits import _labels, check_arguments, make_splits, repeats_of, spread, whole
 
 CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 
 
-class NestedCV:
+class NestedCV(ShowingOuterScores):
     """What `nested_cv` returns: the scores of a choice of model on rows that it has not seen.
 
     Attributes

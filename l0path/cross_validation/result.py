@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..engine.plan import default_max_k
 from ..paths import Model, Path
 from ..paths.criteria import RULES as CRITERIA
+from .showing import ShowingScores
 from .splits import spread
 
 RULES = ("min", "1se")
@@ -34,7 +35,7 @@ SAME = (
 )
 
 
-class CVPath:
+class CVPath(ShowingScores):
     """A path with held-out scores, as `cv_fit` and `Path.validate` return it.
 
     Attributes
@@ -67,15 +68,6 @@ class CVPath:
     Folds share training rows and are positively correlated, so cv_se is optimistic; no unbiased
     estimate exists (Bengio & Grandvalet, Journal of Machine Learning Research 5, 2004).
     """
-
-    # bound in `l0path/__init__`, the first three in this folder's
-    difference: Callable[..., pd.Series]
-    metrics: Callable[..., pd.DataFrame]
-    rescore: Callable[..., CVPath]
-    explore: Callable[..., Any]
-    plot: Callable[..., Any]
-    plot_calibration: Callable[..., Any]
-    plot_roc: Callable[..., Any]
 
     def __init__(
         self,

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from ..core.describing import described_by
 from ..core.status import End
 from ..paths import Path
 from ..paths import load as load_path
-from ..paths import save as save_path
 from ..paths.archive import file_name, write_whole
 from ..paths.storage import end_of_text
 from .nested import NestedCV
@@ -27,21 +27,8 @@ FORMATS = {"cv": "l0path cross-validation", "nested": "l0path nested cross-valid
 EDITION = 1  # of these files
 
 
+@described_by(CVPath.save)
 def save_cv(self: CVPath, file: str | PathLike) -> None:
-    """Write the cross-validation to a file: the path, the scores, the folds and their models.
-
-    The data are left out: `held_out` and `rescore` take X= and y= after `l0path.load(file)`.
-
-    Parameters
-    ----------
-    file : str or path
-        The file to write. One that is there is replaced as a whole.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
     distinct, places = [], []
     for matched in self._fits or ():
         known = {}
@@ -75,21 +62,8 @@ def save_cv(self: CVPath, file: str | PathLike) -> None:
     _write(file, header, arrays, {"path": self.path, **fits})
 
 
+@described_by(NestedCV.save)
 def save_nested(self: NestedCV, file: str | PathLike) -> None:
-    """Write the nested cross-validation to a file, which `l0path.load(file)` reads back.
-
-    It holds the table, the chosen models, the folds and the held-out predictions.
-
-    Parameters
-    ----------
-    file : str or path
-        The file to write. One that is there is replaced as a whole.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
     arrays = {
         "table": self.table.to_numpy(dtype=float),
         "held_out": np.asarray(self.held_out, dtype=float),
@@ -190,7 +164,7 @@ def _write(file, header, arrays, paths):
     with tempfile.TemporaryDirectory() as folder:
         np.savez_compressed(FilePath(folder) / "arrays.npz", **arrays)
         for name, path in paths.items():
-            save_path(path, FilePath(folder) / f"{name}.npz")
+            path.save(FilePath(folder) / f"{name}.npz")
 
         def write(stream):
             with zipfile.ZipFile(stream, "w") as archive:

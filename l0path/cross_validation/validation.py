@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import finite, same_index, vector
+from ..core.describing import described_by
 from ..core.types import Matrix
 from ..engine.inputs import coded, sample_weights
 from ..paths import Path
@@ -17,6 +18,7 @@ from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 
 
+@described_by(Path.validate)
 def validate(
     self: Path,
     X: Matrix,
@@ -25,43 +27,6 @@ def validate(
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
 ) -> CVPath:
-    """Score every solution on validation rows.
-
-    Parameters
-    ----------
-    X : array-like of shape (m, p), DataFrame, sparse matrix or design
-        The validation rows.
-    y : array-like of shape (m,), optional
-        Their responses. Labels must be classes of the fit; one of them alone will do where the
-        metric allows. After a fit by a formula None takes the left side of the DataFrame X, and
-        leaves incomplete rows out.
-    scoring : str, scorer, or callable, optional
-        The metric, as in `cv_fit`. None means "deviance".
-    sample_weight : array-like of shape (m,), optional
-        Weights >= 0 of the rows. None means 1 for each.
-    offset : array-like of shape (m,) or str, optional
-        The offset of the rows. It is needed if the fit had one.
-
-    Returns
-    -------
-    CVPath
-        The scores, with one column "validation" and n_folds = 1.
-
-    Notes
-    -----
-    For metrics that are means over rows (deviance, mse, mae, brier, misclassification) cv_sd is the
-    weighted standard deviation over the rows and cv_se = cv_sd / sqrt(m), with m the sum of
-    whole-number weights, else the number of rows of positive weight. For other metrics both are
-    NaN, and "1se" raises an error.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); train, test = data.X.index[::2], data.X.index[1::2]
-    >>> path = l0path.fit(data.X.loc[train], data.y[train], max_k=8)
-    >>> path.validate(data.X.loc[test], data.y[test]).model("1se").features
-    ['Hits', 'CRBI']
-    """
     same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
     X, y, by_row = self._given(X, y, sample_weight=sample_weight, offset=offset)
     sample_weight, offset = by_row["sample_weight"], by_row["offset"]

@@ -14,7 +14,7 @@ from ..errors import refuse_masked
 from ..formula import Encoded
 from ..problem.groups import by_label, group_factor, make_groups, priced
 from ..problem.losses import CLASSIFICATION, make_loss
-from ..problem.problem import Data, row_weights
+from ..problem.problem import Data, checksum, row_weights
 
 LARGEST = (
     1e100  # values of y beyond, or all below the inverse, are refused: their squares are summed
@@ -496,6 +496,26 @@ def constant_notes(data, problem):
         f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: "
         + some(constant, data.names)
     ]
+
+
+def data_of_fit(path, X=None, y=None):
+    """The `Data` that a path was fitted on: those kept in memory, or those of X and y given anew."""
+    data = path._source.data
+    if X is not None:
+        X, y, by_row = path._given(X, y)
+        if y is None:
+            raise ValueError("pass y= together with X=")
+        data = again(path, X, y, by_row["offset"])
+    if data is None:
+        raise ValueError(
+            "the data are not kept with a loaded path: pass X= and y=, those of the fit"
+        )
+    if path.meta.checksum and checksum(data) != path.meta.checksum:
+        raise ValueError(
+            "X or y differ from those of the fit (checksum); pass the X and y that the "
+            "path was fitted on, unchanged"
+        )
+    return data
 
 
 def again(path, X, y, offset=None):

@@ -19,19 +19,23 @@ from ..core.status import FitStatus, Optimality
 from ..exchange.local_search import LocalSearch
 from ..exchange.neighbourhoods.gram import GramNeighbourhood
 from ..exchange.neighbourhoods.refit import RefitNeighbourhood
+from ..exchange.ranking import Candidate, Wanted, ranked
+from ..exchange.verification import violators
 from ..first_order.coordinate_descent import CoordinateDescent, Sides, entry_gains
 from ..first_order.coordinate_solvers import make_descent
 from ..first_order.primal_dual import PrimalDual, PrimalDualSolver
+from ..problem.penalties import separable
 from ..problem.problem import Fit
-from ..working_set.columns import READ, Candidate
+from ..working_set.columns import READ
 from ..working_set.starts import seed
+from .protocols import Point, Session, SliceResult
 
 STEP = 0.99  # the next lambda0 is this share of lambda_lo
 TAKEN = 10  # violators a point may add to W in one round
 HUGE = 1e200  # a lambda0 at which only columns of factor 0 enter
 
 
-class Point(NamedTuple):
+class Solved(NamedTuple):
     """One lambda0 with its fit: stationary down to lambda_lo; `verified` over all p columns, as
     good as `optimality` ("cd", "swap", "refit_swap", "refit_swap_m") says.
     """
@@ -43,42 +47,20 @@ class Point(NamedTuple):
     optimality: str = Optimality.UNVERIFIED
 
 
-class PenalisedPath:
-    """Points for falling lambda0 at one (lambda1, lambda2): `run` fills `points`, `rounds` and
-    `notes`; what is there when it is interrupted stays.
+class Lambda0Path:
+    """Points for falling lambda0 at one (lambda1, lambda2); what is there when it is interrupted
+    stays.
 
     settings: CoordinateDescent; PrimalDual, whose points are stationary for coordinate descent too;
         LocalSearch(refit=False) for partial swaps, LocalSearch() for adds, drops and swaps
     with refit. lambda0: a grid of one's own, solved at every value; None: the dynamic grid, at most
-    n_lambda0 values and max_k unforced columns. on_point(point) hears of every point once, when it
-    is verified.
+    n_lambda0 values and max_k unforced columns.
     """
 
-    def __init__(
-        self,
-        model,
-        *,
-        lambda1,
-        lambda2,
-        max_k,
-        n_lambda0=100,
-        lambda0=None,
-        settings=None,
-        clock,
-        on_point=None,
-    ):
-        self.model, self.lambda1, self.lambda2, self.max_k, self.n_lambda0 = (
-            model,
-            float(lambda1),
-            float(lambda2),
-            max_k,
-            n_lambda0,
-        )
-        self.settings, self.clock, self.on_point = (
-            settings or CoordinateDescent(),
-            clock,
-            on_point or (lambda point: None),
-        )
+    def __init__(self, model, part, settings, session, *, n_lambda0=100, lambda0=None):
+        self.model, self.max_k, self.n_lambda0 = model, part.max_k, n_lambda0
+        self.lambda1, self.lambda2 = float(part.lambda1), float(part.lambda2)
+        self.settings, self.session, self.clock = settings, session, session.clock
         self.grid = (
             None
             if lambda0 is None
@@ -99,13 +81,13 @@ class PenalisedPath:
         self.scale = max(abs(null.value), 1e-300)
         self.descent = make_descent(
             model,
-            lambda1,
-            lambda2,
+            self.lambda1,
+            self.lambda2,
             self.settings if isinstance(self.settings, CoordinateDescent) else CoordinateDescent(),
             self.scale,
         )
         self.ascent = (
-            PrimalDualSolver(model, lambda1, lambda2, self.settings, self.scale, self.descent)
+            PrimalDualSolver(model, self.lambda1, self.lambda2, settings, self.scale, self.descent)
             if isinstance(self.settings, PrimalDual)
             else None
         )
@@ -203,7 +185,7 @@ class PenalisedPath:
             if (
                 FitStatus.SEPARATED in fit.flags
             ):  # a grid of one's own goes on: nothing below has a minimum
-                self.points.append(Point(lambda0, fit, np.nan))
+                self.points.append(Solved(lambda0, fit, np.nan))
                 continue
             fit = self._solve_at(lambda0, fit)
             while (rival := self._rival(lambda0, fit)) is not None:
@@ -220,7 +202,7 @@ class PenalisedPath:
                 break
             separated = FitStatus.SEPARATED in fit.flags
             self.points.append(
-                Point(lambda0, fit, np.nan if separated else self.descent.exit_price(fit))
+                Solved(lambda0, fit, np.nan if separated else self.descent.exit_price(fit))
             )
             self._known[self._key(self.points[-1])] = self.model.width
         self._tail = []
@@ -250,7 +232,7 @@ class PenalisedPath:
         """
         return None if self.grid is None else self.descent.rival(lambda0, fit)
 
-    def dual_slopes(self):
+    def dual_points(self):
         """(n, m): the dual points that ascents found at the path's lambda0 values, weights
         included; m = 0 for other algorithms.
         """
@@ -336,28 +318,20 @@ class PenalisedPath:
             return None
         quadratic, tolerance = model.quadratic(fit, self.lambda2), descent.tolerance(fit)
         keep, ceiling = (1, -tolerance) if self.exact else (self.n_best, 1e300)
-        ranked = model.scan(
-            quadratic,
-            fit,
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            lambda0=lambda0,
-            target=0.0,
-            ceiling=ceiling,
-            keep=keep,
-            columns=model.W,
-        )
+        penalty = separable(lambda0, self.lambda1, self.lambda2)
+        wanted = Wanted(0.0, ceiling, keep)
+        best = ranked(model, fit, quadratic, model.W, penalty, wanted)
         loose = ~np.isin(fit.support, model.problem.forced)
         change = (
             fit.b**2 / (2.0 * np.diagonal(quadratic.B)) - lambda0 * descent.factor_all[fit.support]
         )
-        ranked += [
+        best += [
             Candidate(change[i], int(fit.support[i]), -1)
             for i in np.flatnonzero(loose)
             if not self.exact or change[i] < -tolerance
         ]
         start = descent.price(lambda0, fit)
-        for c in sorted(ranked)[: max(keep, 2)]:
+        for c in sorted(best)[: max(keep, 2)]:
             self.clock.poll()
             stay = fit.support != c.out
             support, b = (
@@ -408,7 +382,7 @@ class PenalisedPath:
                 )
                 if not proof[2]:
                     self._proven[self._key(point)] = (*proof[:2], True)
-                    self.on_point(self.points[i])
+                    self.session.listener(self.point(self.points[i]))
         return None
 
     def _key(self, point):
@@ -587,21 +561,18 @@ class PenalisedPath:
         return found
 
     def _check_exchanges(self, todo, stage):
-        """Adds, drops and swaps with refit over all p columns (`model.violators` under lambda0)."""
+        """Adds, drops and swaps with refit over all p columns (`verification.violators` under lambda0)."""
         found = []
         for i in todo:
             self.clock.poll()
             point = self.points[i]
             tolerance = self.descent.tolerance(point.fit)
             ceiling, keep = (-tolerance, TAKEN) if self.exact else (1e300, self.n_best)
-            found += self.model.violators(
+            found += violators(
+                self.model,
                 [point.fit],
-                [tolerance],
-                lambda1=self.lambda1,
-                lambda2=self.lambda2,
-                lambda0=point.lambda0,
-                ceilings=[ceiling],
-                keep=[keep],
+                [Wanted(tolerance, ceiling, keep)],
+                separable(point.lambda0, self.lambda1, self.lambda2),
             )
         self.model.grow(
             np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
@@ -614,21 +585,50 @@ class PenalisedPath:
             [self._exchange(self.points[i].lambda0, self.points[i].fit) is not None for i in todo],
         )
 
+    # -------------------- results
+
+    def point(self, solved):
+        """A `Solved` as a `Point`."""
+        k, lambda_lo = self.size(solved.fit), solved.lambda_lo
+        return Point(k, solved.fit, solved.optimality, np.nan, solved.lambda0, lambda_lo)
+
+    @property
+    def result(self):
+        """What is solved, valid at any time."""
+        separated = [s.fit for s in self.points if FitStatus.SEPARATED in s.fit.flags]
+        return SliceResult(
+            points=tuple(map(self.point, self.points)),
+            null=self.null,
+            last=self.max_k,
+            end="",
+            separated=min(separated, key=self.size, default=None),
+            scale=self.scale,
+            tol=self.descent.settings.tol,
+            claim=self.optimality,
+            dual_points=self.dual_points(),
+            rounds=tuple(self.rounds),
+            notes=tuple(self.notes),
+        )
+
+    def next_value(self):
+        """Nothing is known beyond max_k."""
+        return None
+
     # -------------------- sizes
 
-    def harvest(self):
+    def best_by_size(self):
         """{k: best Fit of k unforced columns} among all supports that were refitted on the way."""
         return dict(sorted(self.descent.best.items()))
 
     def fill(self, max_k):
-        """A fit of every size up to max_k, on W: `harvest` against the best addition to size k - 1
+        """A fit of every size up to max_k, on W: `best_by_size` against the best addition to size k - 1
         going up and the cheapest removal from k + 1 going down.
 
         Swaps follow where the settings have them with refit. Additions from outside W are not
         looked at: these fits are not verified.
         """
         best, polish, top = (
-            self.harvest(),
+            self.best_by_size(),
             self.mode == "refit",
             min(max_k, int(self.descent.open.sum())),
         )
@@ -653,3 +653,15 @@ class PenalisedPath:
 
     def _search(self):
         return self.settings if isinstance(self.settings, LocalSearch) else LocalSearch()
+
+
+def candidates_from(model, part, clock):
+    """Supports that coordinate descent, and coordinate descent with partial swaps, visit on their
+    lambda0 paths.
+    """
+    supports = []
+    for settings in (CoordinateDescent(), LocalSearch(refit=False)):
+        path = Lambda0Path(model, part, settings, Session(clock))
+        path.run()
+        supports += [fit.support for fit in path.fill(part.max_k).values()]
+    return supports

@@ -9,39 +9,9 @@ import pandas as pd
 
 from ..core.arguments import whole
 from ..errors import check_tol, refuse_masked
-from ..exact.contest import BranchAndBound
-from ..exact.group_enumeration import refuse_groups
-from ..exact.integrality_generation import IntegralityGeneration
-from ..exchange.local_search import LocalSearch
-from ..first_order.coordinate_descent import CoordinateDescent
-from ..first_order.dual_iht import DualIHT
-from ..first_order.primal_dual import PrimalDual
-from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
-from ..relaxation.cutting_planes import FeatureGenerating
+from . import registry
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
-RECORDS = (
-    LocalSearch,
-    CoordinateDescent,
-    ProjectedGradient,
-    DualIHT,
-    FeatureGenerating,
-    PrimalDual,
-    BranchAndBound,
-    IntegralityGeneration,
-)
-NAMES = (
-    "swap",
-    "cd",
-    "CDPSI",
-    *VARIANTS,
-    "dual_iht",
-    "stochastic_dual_iht",
-    "primal_dual",
-    "feature_generating",
-    "exact",
-)
-BLOCKS = 10  # row blocks of "stochastic_dual_iht"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +97,7 @@ def make_plan(
             f"random_state={random_state!r} must be None, an integer >= 0 or a numpy Generator"
         )
     return Plan(
-        settings=_settings(algorithm, tol),
+        settings=registry.settings_of(algorithm, tol),
         penalty=penalty,
         grid=grid,
         sizes=sizes,
@@ -157,71 +127,16 @@ def _numbers(value, name):
     return np.unique(out)[::-1]
 
 
-def _settings(algorithm, tol):
-    """The settings record of an algorithm name or record. `tol` of gradient and dual methods is
-    another quantity, which their records set.
-    """
-    if not isinstance(algorithm, str):
-        if isinstance(algorithm, RECORDS) or (
-            not isinstance(algorithm, type)
-            and hasattr(algorithm, "solver")
-            and hasattr(algorithm, "check")
-        ):
-            return algorithm
-        raise TypeError(
-            f"algorithm={algorithm!r} must be a name or a settings record of l0path.solvers, such "
-            "as LocalSearch(effort='high')"
-        )
-    if algorithm == "swap":
-        return LocalSearch(tol=tol)
-    if algorithm == "CDPSI":
-        return LocalSearch(tol=tol, refit=False)
-    if algorithm in ("cd", "CD"):
-        return CoordinateDescent(tol=tol)
-    if algorithm in VARIANTS:
-        return ProjectedGradient(variant=algorithm)
-    if algorithm in ("dual_iht", "stochastic_dual_iht"):
-        return DualIHT(blocks=1 if algorithm == "dual_iht" else BLOCKS)
-    if algorithm == "primal_dual":
-        return PrimalDual()
-    if algorithm == "feature_generating":
-        return FeatureGenerating()
-    if algorithm == "exact":
-        return BranchAndBound()
-    raise ValueError(
-        f"algorithm={algorithm!r} is not known; choose {', '.join(map(repr, NAMES))} or a settings "
-        "record of l0path.solvers"
-    )
-
-
 def refuse(plan, data):
     """Raise ValueError where the algorithm lacks what the data or the shrinkage need, before X is
-    read: its `check` at the least lambda1 and lambda2 that will be asked for.
+    read: at the least lambda1 and lambda2 that will be asked for.
     """
-    swaps = (
-        isinstance(plan.settings, LocalSearch)
-        and plan.settings.refit
-        and plan.settings.swap_size == 1
-    )
-    exact = isinstance(plan.settings, BranchAndBound | IntegralityGeneration)
-    if data.groups is not None and exact:
-        refuse_groups(data, plan.settings)
-    elif data.groups is not None and not (swaps or isinstance(plan.settings, FeatureGenerating)):
-        raise ValueError(
-            "groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1), "
-            f"'feature_generating' or 'exact': {plan.settings!r} chooses single columns; leave "
-            "groups=None (with a formula, where terms of several columns are groups: "
-            "groups=False), or change algorithm="
-        )
-    if hasattr(plan.settings, "check"):
-        named = PENALTIES[plan.penalty]
-        plan.settings.check(
-            data,
-            *(
-                float(given.min()) if given is not None else 1.0 if term in named else 0.0
-                for term, given in ((1, plan.lambda1), (2, plan.lambda2))
-            ),
-        )
+    named = PENALTIES[plan.penalty]
+    least = [
+        float(given.min()) if given is not None else 1.0 if term in named else 0.0
+        for term, given in ((1, plan.lambda1), (2, plan.lambda2))
+    ]
+    registry.refuse(plan.settings, data, *least)
 
 
 def scaled(plan, data, lambda_scale, sample_weight):

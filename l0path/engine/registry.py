@@ -1,168 +1,262 @@
-"""Which engine serves a plan: the support path for refit swaps, the sparse path for k-sparse
-solvers, the lambda0 path for penalised ones (a support grid is filled from it).
+"""The table of algorithms: their names and settings records, what they can serve, and the engines
+that search a slice for them.
 """
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.status import End, Optimality
-from ..exchange.local_search import LocalSearch, Store
+from ..exact.contest import BranchAndBound
+from ..exact.group_enumeration import refuse_groups
+from ..exact.integrality_generation import IntegralityGeneration
+from ..exchange.local_search import LocalSearch
 from ..first_order.coordinate_descent import CoordinateDescent
+from ..first_order.dual_iht import DualIHT
+from ..first_order.primal_dual import PrimalDual
+from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
+from ..problem.losses import EXACT
+from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
-from .generated_groups import GeneratedGroups
-from .group_path import GroupPath
-from .lambda0_path import PenalisedPath
+from .lambda0_path import Lambda0Path
+from .protocols import Engine, Session, Slice, SparseSettings
 from .size_path import SupportPath
-from .sparse_path import SparsePath
+from .sizes import FilledSizes
+from .strategies.generating import GeneratedGroups
+from .strategies.groups import GroupPath
+from .strategies.sparse import SparsePath
+
+ROW_BLOCKS = 10  # of "stochastic_dual_iht"
+EVERY_LOSS = frozenset(SMOOTH)
+BOUNDED_CURVATURE = EVERY_LOSS - {"poisson"}
+ONLY_COLUMNS, COLUMNS_AND_GROUPS = frozenset({"columns"}), frozenset({"columns", "groups"})
 
 
-def make_engine(model, plan, *, lambda1, lambda2, max_k, clock, rng, supports, listener):
-    """An engine with run() and rounds, and either `store` (sizes; where it has them, `bound`) or
-    `points` (lambda0 values). listener(k, fit, optimality, lambda0) hears of what is verified.
-    """
-    problem, settings = model.problem, plan.settings
-    free = problem.usable.copy()
-    free[problem.forced] = False
-    even = np.unique(problem.factor[free]).size <= 1
+# -------------------- engines of a slice
+
+
+def _uneven(problem):
+    """Whether the penalty factors of the columns, or groups, that may be chosen differ."""
     if problem.groups is not None:
-        factor = problem.groups.factor[
-            np.isfinite(problem.groups.factor) & (problem.groups.factor > 0)
-        ]
-        if plan.grid == "lambda0" and np.unique(factor).size > 1:
-            raise ValueError(
-                "penalty_factor= differs among the groups: they are chosen by their number, so "
-                "lambda0 values cannot be served; use grid='support'"
-            )
-        path = GeneratedGroups if isinstance(settings, FeatureGenerating) else GroupPath
-        engine = path(
-            model,
-            lambda1=lambda1,
-            lambda2=lambda2,
-            max_k=max_k,
-            settings=settings,
-            clock=clock,
-            rng=rng,
-            supports=supports,
+        factor = problem.groups.factor
+        return np.unique(factor[np.isfinite(factor) & (factor > 0)]).size > 1
+    selectable = problem.usable.copy()
+    selectable[problem.forced] = False
+    return np.unique(problem.factor[selectable]).size > 1
+
+
+def _even_costs(plan, problem):
+    """Raise ValueError where a search by number would have to serve lambda0 values."""
+    if plan.grid != "lambda0" or not _uneven(problem):
+        return
+    if problem.groups is not None:
+        raise ValueError(
+            "penalty_factor= differs among the groups: they are chosen by their number, so "
+            "lambda0 values cannot be served; use grid='support'"
         )
-        engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
-        return engine
-    if isinstance(settings, LocalSearch) and settings.refit and (plan.grid == "support" or even):
-        engine = SupportPath(
-            model,
-            lambda1=lambda1,
-            lambda2=lambda2,
-            max_k=max_k,
-            settings=settings,
-            clock=clock,
-            rng=rng,
-            supports=supports,
-        )
-        if settings.effort == "high":
-            engine.harvest = lambda: harvest(model, lambda1, lambda2, max_k, clock)
-        engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
-        return engine
-    if hasattr(settings, "solver"):
-        if plan.grid == "lambda0" and not even:
-            raise ValueError(
-                f"penalty_factor= differs among the columns: {type(settings).__name__} chooses "
-                "columns by their number, so it cannot serve lambda0 values; "
-                "use grid='support', or algorithm='cd', 'swap' or 'primal_dual'"
-            )
-        engine = SparsePath(
-            model,
-            lambda1=lambda1,
-            lambda2=lambda2,
-            max_k=max_k,
-            settings=settings,
-            clock=clock,
-            supports=supports,
-        )
-        engine.on_verified = lambda k, fit: listener(k, fit, engine.optimality(k), float("nan"))
-        return engine
-    path = PenalisedPath(
-        model,
-        lambda1=lambda1,
-        lambda2=lambda2,
-        max_k=max_k,
-        n_lambda0=plan.n_lambda0,
-        lambda0=plan.lambda0 if plan.grid == "lambda0" else None,
-        settings=settings,
-        clock=clock,
+    raise ValueError(
+        f"penalty_factor= differs among the columns: {type(plan.settings).__name__} chooses "
+        "columns by their number, so it cannot serve lambda0 values; "
+        "use grid='support', or algorithm='cd', 'swap' or 'primal_dual'"
     )
-    path.on_point = lambda point: listener(
-        path.size(point.fit), point.fit, point.optimality, point.lambda0
-    )
-    return path if plan.grid == "lambda0" else FilledSizes(path, max_k)
 
 
-def harvest(model, lambda1, lambda2, max_k, clock):
-    """Supports that coordinate descent, and coordinate descent with partial swaps, visit on their
-    lambda0 paths.
-    """
-    supports = []
-    for settings in (CoordinateDescent(), LocalSearch(refit=False)):
-        path = PenalisedPath(
-            model, lambda1=lambda1, lambda2=lambda2, max_k=max_k, settings=settings, clock=clock
-        )
-        path.run()
-        supports += [fit.support for fit in path.fill(max_k).values()]
-    return supports
+def _lambda0_values(model, plan, part, session):
+    """A path over lambda0, from which a grid of sizes is filled."""
+    given = plan.lambda0 if plan.grid == "lambda0" else None
+    path = Lambda0Path(model, part, plan.settings, session, n_lambda0=plan.n_lambda0, lambda0=given)
+    return path if plan.grid == "lambda0" else FilledSizes(path, part, session)
 
 
-class FilledSizes:
-    """Every size from a lambda0 path: the best fit that was met at each size, missing ones by the
-    best addition below or the cheapest removal above.
+def _exchanges(model, plan, part, session):
+    """Exchanges with refit; lambda0 values with unequal costs have a path of their own."""
+    if model.problem.groups is not None:
+        _even_costs(plan, model.problem)
+        return GroupPath(model, part, plan.settings, session)
+    if plan.grid == "lambda0" and _uneven(model.problem):
+        return _lambda0_values(model, plan, part, session)
+    return SupportPath(model, part, plan.settings, session)
+
+
+def _sizes_one_by_one(model, plan, part, session):
+    """A k-sparse solver for every size."""
+    _even_costs(plan, model.problem)
+    kind = SparsePath if model.problem.groups is None else GeneratedGroups
+    return kind(model, part, plan.settings, session)
+
+
+# -------------------- the table
+
+
+def _accept(settings, data, lambda1, lambda2):
+    """Nothing is refused."""
+
+
+class Algorithm(NamedTuple):
+    """What is declared of an algorithm.
+
+    Attributes
+    ----------
+    name : str
+        As `algorithm=` takes it; empty for a record without a name of its own.
+    record : type
+        Its settings record.
+    make : callable
+        make(tol): the settings that the name stands for.
+    engine : callable, optional
+        engine(model, plan, part, session): the search of a `Slice`. None where models of another
+        search are proven.
+    check : callable
+        check(settings, data, lambda1, lambda2): raises ValueError, with the remedy, for what the
+        declaration below excludes, and for options that do not fit the data.
+    losses : frozenset of str
+        Names of the losses it can minimise.
+    units : frozenset of str
+        What it can choose: "columns", "groups".
+    ridge : bool
+        Whether it needs lambda2 > 0.
+    boxes : bool
+        Whether it takes lower= and upper=.
+    proves : bool
+        Whether it proves models: the search of `record.start` comes first.
     """
 
-    def __init__(self, path, max_k):
-        self.path, self.max_k = path, max_k
-        problem = path.model.problem
-        self.store = Store(
-            path.null, problem.forced.size, max_k, path.scale, perfect=problem.perfect
+    name: str
+    record: type
+    make: Callable[[float], Any]
+    engine: Callable[..., Engine] | None
+    check: Callable[..., None] = _accept
+    losses: frozenset = EVERY_LOSS
+    units: frozenset = ONLY_COLUMNS
+    ridge: bool = False
+    boxes: bool = True
+    proves: bool = False
+
+
+def _proving(name, record):
+    return Algorithm(
+        name, record, lambda tol: record(), None, losses=EVERY_LOSS | set(EXACT), proves=True
+    )
+
+
+def _ascending(name, record, make, engine):
+    return Algorithm(name, record, make, engine, record.check, BOUNDED_CURVATURE, ridge=True)
+
+
+SWAP = Algorithm(
+    "swap",
+    LocalSearch,
+    lambda tol: LocalSearch(tol=tol),
+    _exchanges,
+    LocalSearch.check,
+    units=COLUMNS_AND_GROUPS,
+)
+LARGER_SWAPS = SWAP._replace(name="", units=ONLY_COLUMNS)
+PARTIAL_SWAPS = Algorithm(
+    "CDPSI", LocalSearch, lambda tol: LocalSearch(tol=tol, refit=False), _lambda0_values
+)
+ALGORITHMS = (
+    SWAP,
+    Algorithm("cd", CoordinateDescent, lambda tol: CoordinateDescent(tol=tol), _lambda0_values),
+    PARTIAL_SWAPS,
+    *(
+        Algorithm(
+            name,
+            ProjectedGradient,
+            lambda tol, name=name: ProjectedGradient(variant=name),
+            _sizes_one_by_one,
+            ProjectedGradient.check,
         )
-        self.finished = False
+        for name in VARIANTS
+    ),
+    _ascending("dual_iht", DualIHT, lambda tol: DualIHT(blocks=1), _sizes_one_by_one),
+    _ascending(
+        "stochastic_dual_iht", DualIHT, lambda tol: DualIHT(blocks=ROW_BLOCKS), _sizes_one_by_one
+    ),
+    _ascending("primal_dual", PrimalDual, lambda tol: PrimalDual(), _lambda0_values),
+    Algorithm(
+        "feature_generating",
+        FeatureGenerating,
+        lambda tol: FeatureGenerating(),
+        _sizes_one_by_one,
+        FeatureGenerating.check,
+        BOUNDED_CURVATURE,
+        COLUMNS_AND_GROUPS,
+        boxes=False,
+    ),
+    _proving("exact", BranchAndBound)._replace(units=COLUMNS_AND_GROUPS),
+    _proving("", IntegralityGeneration),
+)
+OWN_RECORD = Algorithm(
+    "",
+    SparseSettings,
+    lambda tol: None,
+    _sizes_one_by_one,
+    lambda settings, *more: settings.check(*more),
+)
+BY_NAME = {row.name: row for row in ALGORITHMS if row.name}
+BY_NAME["CD"] = BY_NAME["cd"]
 
-    rounds = property(lambda self: self.path.rounds)
-    dual_slopes = property(lambda self: self.path.dual_slopes)
 
-    def run(self):
-        """Run the path, then fill; whatever ends it, the sizes met so far are kept."""
-        try:
-            self.path.run()
-            fits = self.path.fill(self.max_k)
-            self.finished = True
-        except BaseException:
-            fits = self.path.harvest()
-            raise
-        finally:
-            for _, fit in sorted(fits.items()):
-                self.store.offer(fit)
-            sizes = sorted(self.store.fits)
-            gap = next((k for k in range(len(sizes)) if sizes[k] != k), len(sizes))
-            if self.finished and gap <= self.store.last:
-                self.store.finish(gap - 1, self.store.end or End.SATURATED)
+def names():
+    """The names that `algorithm=` takes."""
+    return [row.name for row in ALGORITHMS if row.name]
 
-    def optimality(self, k):
-        """What the lambda0 path checked about this support; "stationary": its coefficients are the
-        best on it, no more.
-        """
-        key = self.store.fits[k].support.tobytes()
-        checked = [
-            point.optimality
-            for point in self.path.points
-            if point.verified and point.fit.support.tobytes() == key
-        ]
-        return (
-            checked[0]
-            if checked
-            else Optimality.STATIONARY
-            if self.finished
-            else Optimality.UNVERIFIED
+
+def algorithm_of(settings) -> Algorithm:
+    """The row of a settings record; a record of the user's own solves one size at a time."""
+    if isinstance(settings, LocalSearch):
+        if not settings.refit:
+            return PARTIAL_SWAPS
+        return SWAP if settings.swap_size == 1 else LARGER_SWAPS
+    return next((row for row in ALGORITHMS if isinstance(settings, row.record)), OWN_RECORD)
+
+
+def settings_of(algorithm, tol):
+    """The settings record of an algorithm name or record. `tol` of gradient and dual methods is
+    another quantity, which their records set.
+    """
+    if isinstance(algorithm, str):
+        if algorithm in BY_NAME:
+            return BY_NAME[algorithm].make(tol)
+        raise ValueError(
+            f"algorithm={algorithm!r} is not known; choose {', '.join(map(repr, names()))} or a "
+            "settings record of l0path.solvers"
         )
+    records = tuple(row.record for row in ALGORITHMS)
+    own = isinstance(algorithm, SparseSettings) and not isinstance(algorithm, type)
+    if isinstance(algorithm, records) or own:
+        return algorithm
+    raise TypeError(
+        f"algorithm={algorithm!r} must be a name or a settings record of l0path.solvers, such "
+        "as LocalSearch(effort='high')"
+    )
 
-    def next_value(self):
-        """Nothing is known beyond max_k."""
-        return None
 
-    def supports_found(self):
-        """Nothing to offer to other slices: each has its own lambda0 path."""
-        return []
+def search_settings(settings):
+    """The settings of the search that makes a path: for algorithms that prove models, those of the
+    search that they start from.
+    """
+    return settings.start if algorithm_of(settings).proves else settings
+
+
+def refuse(settings, data, lambda1, lambda2):
+    """Raise ValueError where an algorithm lacks what the data or the shrinkage need; nothing of X
+    is read. lambda1, lambda2: the least values that will be asked for.
+    """
+    row = algorithm_of(settings)
+    if data.groups is not None and row.proves:
+        refuse_groups(data, settings)
+    elif data.groups is not None and "groups" not in row.units:
+        raise ValueError(
+            "groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1), "
+            f"'feature_generating' or 'exact': {settings!r} chooses single columns; leave "
+            "groups=None (with a formula, where terms of several columns are groups: "
+            "groups=False), or change algorithm="
+        )
+    row.check(settings, data, lambda1, lambda2)
+
+
+def make_engine(model, plan, part: Slice, session: Session) -> Engine:
+    """The engine of a slice for `plan.settings`, on the working columns of a model."""
+    return algorithm_of(plan.settings).engine(model, plan, part, session)

@@ -5,7 +5,6 @@ it, what was solved is kept.
 import math
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -34,10 +33,12 @@ from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
 from ..working_set.ties import Twins
 from . import inputs
+from .lambda0_path import Lambda0Path
 from .plan import PENALTIES, default_max_k
-from .registry import make_engine
-from .single_units import compare_all
+from .protocols import Session, Slice
+from .registry import algorithm_of, make_engine, search_settings
 from .slices import huber_threshold, hull, hull_grid, shrink_grid
+from .strategies.generating import relaxation_bounds
 
 GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
 
@@ -82,11 +83,6 @@ def units(problem):
     if problem.groups is not None:
         return int(problem.groups.choosable(problem.usable).sum())
     return int(problem.usable.sum()) - problem.forced.size
-
-
-def bound_of(engine, k):
-    """What no model of size k falls below, NaN where the engine has no bounds."""
-    return engine.bound(k) if hasattr(engine, "bound") else float("nan")
 
 
 def solve(
@@ -134,7 +130,7 @@ def solve(
         if certify and hasattr(run.model, "seen"):
             run.model.seen = {}
         run.all_slices()
-        exact = hasattr(plan.settings, "start")
+        exact = algorithm_of(plan.settings).proves
         if certify or (exact and problem.groups is None):
             run.bounds()
         if exact:
@@ -146,18 +142,18 @@ def solve(
         return path
 
 
-def why_saturated(store, problem):
+def why_saturated(result, problem):
     """A note on the size at which a path ends before max_k."""
     unit = "column" if problem.groups is None else "group"
-    fit = store.fits[store.last]
+    fit = next(point.fit for point in result.points if point.k == result.last)
     why = (
         "the fit is perfect"
-        if problem.perfect(fit.value, store.scale)
+        if problem.perfect(fit.value, result.scale)
         else f"every other {unit} is a linear combination of those chosen"
         + (" and the intercept" if problem.intercept else "")
         + " and would change nothing"
     )
-    return f"sizes end at k = {store.last}, where {why}"
+    return f"sizes end at k = {result.last}, where {why}"
 
 
 def near_notes(model, names, held):
@@ -239,7 +235,7 @@ class _Run:
         self.data, self.problem, self.plan, self.keep, self.notes = data, problem, plan, keep, notes
         self.on_solution, self.progress, self.clock = on_solution, progress, clock
         self.control = Control(clock)
-        self.solutions, self.rounds, self.engine = [], [], None
+        self.solutions, self.rounds = [], []
         self.formula = self.offset_name = None
         self.unbounded = []  # notes on bounds that there are none
         self.cut = ""  # what became of a max_k beyond the columns
@@ -259,9 +255,7 @@ class _Run:
             )
             self.cut = self.notes[-1]
         # exact: a path to start from, whose models are proved afterwards
-        self.route = (
-            replace(plan, settings=plan.settings.start) if hasattr(plan.settings, "start") else plan
-        )
+        self.route = replace(plan, settings=search_settings(plan.settings))
         # the hinge has no exchanges: its supports are those of a smoothed hinge, its coefficients
         # its own
         self.hinge = make_model(p) if isinstance(p.loss, Hinge) else None
@@ -317,22 +311,10 @@ class _Run:
             ]
             if not rows or number in without or isinstance(self.plan.settings, FeatureGenerating):
                 continue
-            engine = make_engine(
-                self.model,
-                replace(self.plan, settings=FeatureGenerating(), grid="support"),
-                lambda1=lambda1,
-                lambda2=lambda2,
-                max_k=self.max_k,
-                clock=self.clock,
-                rng=None,
-                supports=[self.solutions[i].groups for i in rows],
-                listener=None,
-            )
-            engine.relax()
-            prices, last = self.problem.groups.factor[engine.model.free], engine.store.last
-            D = np.array(
-                [engine.store.fits[0].value, *(engine.bound(k) for k in range(1, last + 1))]
-            )
+            part = Slice(lambda1, lambda2, self.max_k)
+            starts = tuple(self.solutions[i].groups for i in rows)
+            D, prices = relaxation_bounds(self.model, part, Session(self.clock, supports=starts))
+            last = D.size - 1
             for i in rows:
                 s = self.solutions[i]
                 if math.isnan(s.lambda0):
@@ -406,41 +388,40 @@ class _Run:
         """Solve a slice; whatever stops it, keep its solutions."""
         seen = set()
 
-        def listener(k, fit, optimality, lambda0):
-            if k not in seen:
+        def listener(found):
+            if found.k not in seen:
                 bar.update()
-            seen.add(k)
+            seen.add(found.k)
             if self.on_solution is not None:
-                bound = bound_of(self.engine, k)
+                k, fit, optimality, bound, lambda0, _ = found
                 point = self.solution(number, k, fit, lambda1, lambda2, optimality, lambda0, bound)
                 self.tell(point)
 
         def beyond(problem, supports, rows):
-            def larger(k, fit, optimality, lambda0):
-                if k not in rows:
-                    listener(k, marked(fit), optimality, lambda0)
+            def larger(found):
+                if found.k not in rows:
+                    listener(found._replace(fit=marked(found.fit), lower_bound=float("nan")))
 
-            model = self.fresh_model(problem)
-            return self.search(model, (lambda1, lambda2), supports, larger)
+            return self.search(self.fresh_model(problem), part, supports, larger)
 
-        engine = self.search(self.model, (lambda1, lambda2), supports, listener)
+        part = Slice(lambda1, lambda2, self.max_k, compare_single=self.compares_single())
+        engine = self.search(self.model, part, supports, listener)
         if engine is None:
             return supports
-        self.compare_single(engine, (lambda1, lambda2), listener)
-        if hasattr(engine, "points"):
-            self.collect_points(number, engine, lambda1, lambda2)
-            rounds = engine.rounds
+        result = engine.result
+        if isinstance(engine, Lambda0Path):
+            self.collect_points(number, result, lambda1, lambda2)
+            rounds = result.rounds
         else:
-            names, bound = self.data.names, partial(bound_of, engine)
-            past = PastSeparation(self.problem, engine, names, bound)
+            past = PastSeparation(self.problem, engine, result, self.data.names)
             if self.plan.grid == "support" and not self.control.end:
                 past.run(beyond)
-            self.collect(number, engine, lambda1, lambda2, past)
+            self.collect(number, result, lambda1, lambda2, past)
             rounds = past.rounds
         if not self.control.end:
             bar.shorten(self.max_k + 1 - len(seen))  # sizes that this slice does not have
         self.rounds += [{"slice": number, "round": r, **row} for r, row in enumerate(rounds)]
-        return engine.supports_found() if hasattr(engine, "supports_found") else []
+        return result.starts
 
     def fresh_model(self, problem):
         """The model on working columns of a problem, of none but the forced ones."""
@@ -449,9 +430,14 @@ class _Run:
         model.grow(problem.forced)
         return model
 
-    def search(self, model, shrinkage, supports, listener):
-        """An engine that has run on the model of a problem with (lambda1, lambda2); None where it
-        was stopped before it was made.
+    def compares_single(self):
+        """Whether models of one column, or group, are compared with all others."""
+        published = getattr(self.plan.settings, "paper_defaults", False)
+        return self.plan.grid == "support" and self.hinge is None and not published
+
+    def search(self, model, part, supports, listener):
+        """An engine that has run on the model of a problem for a slice; None where it was stopped
+        before it was made.
         """
         seed, engine = self.plan.random_state, None
         rng = (
@@ -460,35 +446,13 @@ class _Run:
             else np.random.default_rng(0 if seed is None else seed)
         )
         with self.control.stage():
-            engine = self.engine = make_engine(
-                model,
-                self.route,
-                lambda1=shrinkage[0],
-                lambda2=shrinkage[1],
-                max_k=min(self.max_k, units(model.problem)),
-                clock=self.clock,
-                rng=rng,
-                supports=supports,
-                listener=listener,
-            )
+            part = part._replace(max_k=min(self.max_k, units(model.problem)))
+            session = Session(self.clock, listener, rng, tuple(supports))
+            engine = make_engine(model, self.route, part, session)
             engine.run()
         return engine
 
-    def compare_single(self, engine, shrinkage, listener):
-        """Compare the model of one column, or group, of a support grid with all others."""
-        published = getattr(self.plan.settings, "paper_defaults", False)
-        if self.plan.grid != "support" or self.control.end or self.hinge is not None or published:
-            return
-        held, groups = engine.store.fits.get(1), self.problem.groups
-        with self.control.stage():
-            groups = None if groups is None else engine.model
-            compare_all(self.model, engine.store, *shrinkage, self.clock.poll, groups)
-            best = engine.store.fits.get(1)
-            if best is not held or engine.store.compared is not None:
-                checked = engine.store.optimality(1, engine.optimality(1))
-                listener(1, best, checked, float("nan"))
-
-    def collect(self, number, engine, lambda1, lambda2, past):
+    def collect(self, number, result, lambda1, lambda2, past):
         """Solutions of a slice, by size or by lambda0; past: its rows, and what was passed."""
         rows = sorted(past.rows.items())
         known = self.predictions([row.fit for _, row in rows])
@@ -509,7 +473,7 @@ class _Run:
         last = max((i for i, p in enumerate(points) if not p.separated), default=0)
         on = [i for i, p in enumerate(points) if not (past.steps and p.separated and i < last)]
         x = [cost(self.problem, points[i]) for i in on]
-        intervals = self.intervals(past.engine, [points[i] for i in on], x)
+        intervals = self.intervals(past, [points[i] for i in on], x)
         if (
             self.control.end and intervals
         ):  # stopped early: what larger sizes would have taken over is not known
@@ -519,7 +483,7 @@ class _Run:
         self.notes += near_notes(self.model, self.data.names, self.notes)
         self.note_end(number, past)
         if self.plan.grid == "lambda0":
-            points = self.on_lambda0(engine, points, intervals, x)
+            points = self.on_lambda0(result, points, intervals, x)
         elif self.plan.sizes is not None:
             kept = [p for p in points if p.k in self.plan.sizes]
             lost = [k for k in self.plan.sizes if k not in {p.k for p in kept}]
@@ -530,43 +494,37 @@ class _Run:
                 )
                 kept = kept if points[-1] in kept else [*kept, points[-1]]
             points = kept
-        self.solutions += (
-            points
-            if hasattr(engine, "bound") and self.plan.grid == "support"
-            else self.bounded_by(engine, points)
+        own = self.plan.grid == "support" and any(
+            math.isfinite(p.lower_bound) for p in result.points
         )
+        self.solutions += points if own else self.bounded_by(result, points)
 
     def note_end(self, number, past):
         """Say at which sizes a slice was separated, what was left out, and why it ends."""
-        store = past.engine.store
+        result = past.result
         if past.steps:
             self.passed.append(past.story())
             self.notes.append(f"slice {number}: {past.note()}")
         if past.unresolved is not None:
-            self.note_separation(store.last, past.unresolved)
-        elif store.end == End.SATURATED and store.last < min(self.max_k, units(past.problem)):
-            self.notes.append(f"slice {number}: {why_saturated(store, self.problem)}")
+            self.note_separation(result.last, past.unresolved)
+        elif result.end == End.SATURATED and result.last < min(self.max_k, units(past.problem)):
+            self.notes.append(f"slice {number}: {why_saturated(result, self.problem)}")
 
-    def bounded_by(self, engine, points):
-        """Solutions of a slice of a fit to all rows with the bounds that the dual points of an
-        engine give, where it has any and was not stopped: one read of X.
+    def bounded_by(self, result, points):
+        """Solutions of a slice of a fit to all rows with the bounds that the dual points of its
+        search give, where it has any and was not stopped: one read of X.
         """
-        if (
-            self.control.end
-            or self.keep is not None
-            or self.clock.over()
-            or not hasattr(engine, "dual_slopes")
-        ):
+        if self.control.end or self.keep is not None or self.clock.over():
             return points
-        return bound_by_slopes(self.problem, points, engine.dual_slopes(), self.model)
+        return bound_by_slopes(self.problem, points, result.dual_points, self.model)
 
-    def collect_points(self, number, engine, lambda1, lambda2):
+    def collect_points(self, number, result, lambda1, lambda2):
         """Solutions of a lambda0 path, one per value."""
-        known = self.predictions([p.fit for p in engine.points])
+        known = self.predictions([p.fit for p in result.points])
         points = [
             self.solution(
                 number,
-                engine.size(p.fit),
+                p.k,
                 p.fit,
                 lambda1,
                 lambda2,
@@ -574,32 +532,32 @@ class _Run:
                 p.lambda0,
                 predicted=eta,
             )
-            for p, eta in zip(engine.points, known, strict=True)
+            for p, eta in zip(result.points, known, strict=True)
         ]
         null = self.solution(
-            number, 0, engine.null, lambda1, lambda2, ""
+            number, 0, result.null, lambda1, lambda2, ""
         )  # intervals start from it even where no lambda0 of the grid shows it
         ends = [null, *points]
         for i, low, high in hull(
             [cost(self.problem, p) for p in ends], [p.loss + p.shrinkage for p in ends]
         ):
-            if low == 0.0 and engine.points and engine.points[-1].lambda_lo > 0.0:
-                low = min(engine.points[-1].lambda_lo, high)  # below it another column enters
+            if low == 0.0 and result.points and result.points[-1].lambda0_low > 0.0:
+                low = min(result.points[-1].lambda0_low, high)  # below it another column enters
             for at in [i - 1] if i else [t for t, p in enumerate(points) if p.k == 0]:
                 points[at] = points[at]._replace(lambda0_low=low, lambda0_high=high)
-        separated = [p.fit for p in engine.points if apart(p.fit)]
+        separated = [p for p in result.points if apart(p.fit)]
         if separated:
-            first = min(separated, key=engine.size)
-            self.note_separation(engine.size(first), first)
-        self.notes += engine.notes + near_notes(self.model, self.data.names, self.notes)
-        self.solutions += self.bounded_by(engine, points)
+            first = min(separated, key=lambda p: p.k)
+            self.note_separation(first.k, first.fit)
+        self.notes += [*result.notes, *near_notes(self.model, self.data.names, self.notes)]
+        self.solutions += self.bounded_by(result, points)
 
     def note_separation(self, k, fit):
         """Remember the first separated size that ends a slice for the status and the warning."""
         if self.separated is None or k < self.separated[0]:
             self.separated = k, fit
 
-    def intervals(self, engine, points, x):
+    def intervals(self, past, points, x):
         """Hull intervals; one column beyond max_k, by its best addition, bounds the last from
         below.
         """
@@ -607,15 +565,15 @@ class _Run:
         # an interrupt raised by something else than Ctrl-C may fall where the working columns are
         # half updated: no kernel may run on them after it
         beyond = (
-            engine.next_value()
-            if not self.control.torn and points and points[-1].k == engine.store.last == self.max_k
+            past.engine.next_value()
+            if not self.control.torn and points and points[-1].k == past.result.last == self.max_k
             else None
         )
         if beyond is None:
             return hull(x, F)
         return [piece for piece in hull([*x, x[-1] + 1.0], [*F, beyond]) if piece[0] < len(points)]
 
-    def on_lambda0(self, engine, points, intervals, x):
+    def on_lambda0(self, result, points, intervals, x):
         """Rows for lambda0 values: the dynamic grid of the hull, or the user's, each with the
         stored model of least loss + shrinkage + lambda0 sum f.
         """
@@ -623,15 +581,6 @@ class _Run:
         dynamic = self.plan.lambda0 is None
         values = hull_grid(intervals, self.plan.n_lambda0) if dynamic else self.plan.lambda0
         out, short = [], 0
-        refitted = (
-            Optimality.REFIT_SWAP
-            if self.problem.quadratic and not self.problem.boxed and not points[0].lambda1
-            else Optimality.REFIT_SWAP_M
-        )
-        refitted = getattr(engine, "claim", refitted)
-        checked = (
-            Optimality.STATIONARY if hasattr(engine, "bound") else refitted
-        )  # the only model of a size need not be the best for a lambda0
         floor = intervals[-1][1] if intervals else 0.0
         for value in values:
             i = intervals[len(out)][0] if dynamic else int(np.argmin(F + value * np.asarray(x)))
@@ -645,7 +594,8 @@ class _Run:
                     objective=float(F[i] + value * x[i]),
                     flags=flags,
                     lower_bound=float("nan"),
-                    optimality=checked
+                    # the only model of a size need not be the best for a lambda0
+                    optimality=result.claim
                     if point.optimality == Optimality.GLOBAL
                     else point.optimality,
                 )

@@ -6,7 +6,7 @@ exists among all p columns: for the squared loss without lambda1 and box by the 
 ("refit_swap"), otherwise among the n_best pairs of a ranking, each refuted by a refit or by chord
 steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns are
 screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by
-(`RowModel.violators`).
+(`exchange.verification.rows`).
 
 Numerical limit of both: Gram matrices square the condition of columns, so one that keeps less than
 3e-5 of its length beside a support (`exchange.COLLINEAR`) counts as a combination of it, unless
@@ -26,7 +26,13 @@ from ..exchange.local_search import LocalSearch, Store
 from ..exchange.neighbourhoods.chord import ChordNeighbourhood
 from ..exchange.neighbourhoods.gram import GramNeighbourhood
 from ..exchange.neighbourhoods.refit import RefitNeighbourhood
-from ..working_set.starts import seed
+from ..exchange.ranking import Wanted
+from ..exchange.verification import leading, violators
+from ..problem.penalties import separable
+from ..working_set.starts import scale_of, seed
+from .lambda0_path import candidates_from
+from .protocols import Session, Slice
+from .sizes import SizeEngine
 
 # columns from which on a read of X costs more than working columns: more of them are taken in at
 # once
@@ -50,50 +56,30 @@ def make_mover(model, lambda1, lambda2, max_k, scale, settings):
     )
 
 
-class SupportPath:
-    """Every size 0..max_k for one (lambda1, lambda2): `run` fills `store`, `verified` and `rounds`;
-    what is there when it is interrupted stays.
-    """
+def closed_form(problem, lambda1):
+    """Whether tables of exchanges are exact: squared loss, no lambda1, no box."""
+    return problem.quadratic and lambda1 == 0 and not problem.boxed
 
-    def __init__(
-        self,
-        model,
-        *,
-        lambda1,
-        lambda2,
-        max_k,
-        settings,
-        clock,
-        on_verified=None,
-        rng=None,
-        supports=(),
-    ):
-        self.model, self.lambda1, self.lambda2, self.settings, self.clock = (
-            model,
-            float(lambda1),
-            float(lambda2),
-            settings,
-            clock,
+
+class SupportPath(SizeEngine):
+    """Every size 0..max_k for one (lambda1, lambda2) by exchanges of single columns."""
+
+    def __init__(self, model, part, settings, session):
+        self.settings, self.exact = settings, closed_form(model.problem, part.lambda1)
+        model.grow(model.problem.forced)
+        null = model.null(float(part.lambda1), float(part.lambda2))
+        scale = scale_of(model, null)
+        store = Store(
+            null, model.problem.forced.size, part.max_k, scale, settings.tol, model.problem.perfect
         )
-        problem = model.problem
-        self.exact = problem.quadratic and lambda1 == 0 and not problem.boxed
-        self.on_verified = on_verified or (lambda k, fit: None)
-        self.rng = np.random.default_rng(0) if rng is None else rng
-        model.grow(problem.forced)
-        null = model.null(self.lambda1, self.lambda2)
-        self.scale = max(null.value - problem.floor, 1e-300)
-        self.store = Store(
-            null, problem.forced.size, max_k, self.scale, settings.tol, problem.perfect
-        )
-        self.verified, self.rounds, self.most = {0: null.support.tobytes()}, [], max_k
+        super().__init__(model, store, part, session)
+        self.scale, self.most = scale, part.max_k
+        self.rng = np.random.default_rng(0) if session.rng is None else session.rng
         self.apart = False  # whether refits decide because of near combinations
-        self.supports, self.harvest = (
-            supports,
-            tuple,
-        )  # harvest(): more supports that effort "high" lets compete
-        self.mover = make_mover(model, lambda1, lambda2, max_k, self.scale, settings)
+        self.escaped = False  # whether supports of other algorithms have competed
+        self.mover = make_mover(model, self.lambda1, self.lambda2, part.max_k, scale, settings)
 
-    def run(self):
+    def search(self):
         """Rounds of search on W and verification over all columns, until every size is verified."""
         with (
             threads.one_blas_thread()
@@ -113,18 +99,7 @@ class SupportPath:
             self.store.fits[k] = self.mover.refined(self.store.fits[k])
 
     def _run(self):
-        self.on_verified(0, self.store.fits[0])
-        if (
-            FitStatus.SEPARATED in self.store.fits[0].flags
-            or self.store.last == 0
-            or self.store.perfect(self.store.fits[0].value, self.scale)
-        ):
-            self.store.finish(
-                0,
-                FitStatus.SEPARATED
-                if FitStatus.SEPARATED in self.store.fits[0].flags
-                else End.SATURATED,
-            )
+        if not self.begin():
             return
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
@@ -134,7 +109,7 @@ class SupportPath:
             else:
                 self.scout()
         self._tell_apart()
-        for support in self.supports:
+        for support in self.session.supports:
             self.offer_support(support)
         done, escapes = set(), 2 if self.settings.effort == "high" else 0
         overshoots = 2 if self.settings.effort != "fast" else 0
@@ -146,11 +121,7 @@ class SupportPath:
                 if perturbation.oscillate(self.store, self.mover, self.clock.poll):
                     self._search(done)
             searched = time.perf_counter()
-            todo = [
-                k
-                for k in sorted(self.store.fits)
-                if self.verified.get(k) != self.store.fits[k].support.tobytes()
-            ]
+            todo = self.unverified()
             grew = self.verify(todo) if todo else False
             if grew:
                 self._tell_apart()
@@ -163,15 +134,12 @@ class SupportPath:
                     "tables": self.model.tables,
                     "refits": self.model.refits,
                     "checked": len(todo),
-                    "verified": sum(
-                        self.verified.get(k) == f.support.tobytes()
-                        for k, f in self.store.fits.items()
-                    ),
+                    "verified": len(self.store.fits) - len(self.unverified()),
                     "search_seconds": searched - started,
                     "verify_seconds": time.perf_counter() - searched,
                 }
             )
-            if any(self.verified.get(k) != f.support.tobytes() for k, f in self.store.fits.items()):
+            if self.unverified():
                 continue
             if overshoots:
                 overshoots -= 1
@@ -211,16 +179,14 @@ class SupportPath:
         if not found or gram.near.size == known:
             return False
         model.near, model.unclear = gram.near, gram.unclear
-        self.claim = Optimality.REFIT_SWAP_M
         self.apart, self.exact, self.verified = True, False, {}
         self.mover = RefitNeighbourhood(
             model, self.lambda1, self.lambda2, self.scale, self.settings
         )
         if store.end == End.SATURATED:
             store.last, store.end = self.most, ""
-        for k, fit in list(store.fits.items()):
-            store.fits[k] = model.refit(fit.support, self.lambda1, self.lambda2)
-        self.verified[0] = store.fits[0].support.tobytes()
+        self.refit_all()
+        self.verified[0] = store.key(store.fits[0])
         return True
 
     def _glance(self):
@@ -242,8 +208,10 @@ class SupportPath:
         residual = b @ model.Z[: model.width]  # in place: n may be millions
         np.subtract(problem.y, residual, out=residual)
         residual *= problem.weights
-        top = model.leading(
-            residual.T, min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable)
+        top = leading(
+            model,
+            residual.T,
+            min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable),
         )
         model.grow(np.unique(np.concatenate(top)))
 
@@ -257,17 +225,12 @@ class SupportPath:
         """
         null, proxy = self.store.fits[0], self.model.flat()
         curvature = max(float(self.model.derivatives(null)[2].sum()), 1e-12)
-        path = SupportPath(
-            proxy,
-            lambda1=0.0,
-            lambda2=self.lambda2 / curvature,
-            max_k=self.store.last,
-            settings=LocalSearch(effort="fast", tol=self.settings.tol),
-            clock=self.clock,
-        )
+        part = Slice(0.0, self.lambda2 / curvature, self.store.last)
+        fast = LocalSearch(effort="fast", tol=self.settings.tol)
+        path = SupportPath(proxy, part, fast, Session(self.clock))
         held = proxy.reads
         path.run()
-        found = path.supports_found()
+        found = path.result.starts
         self.model.share(proxy)
         self.model.reads += proxy.reads - held
         seed(
@@ -280,10 +243,9 @@ class SupportPath:
         for support in found:
             self.offer_support(support)
 
-    def optimality(self, k):
-        """The class that was checked for the best model of size k."""
-        if self.verified.get(k) != self.store.fits[k].support.tobytes():
-            return Optimality.UNVERIFIED
+    @property
+    def claim(self):
+        """All exchanges, or those of a ranking."""
         return Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
 
     def next_value(self):
@@ -293,15 +255,12 @@ class SupportPath:
         new = self.mover.add(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
 
-    def supports_found(self):
-        """Supports worth offering to another slice."""
-        return [fit.support for k, fit in self.store.fits.items() if k]
-
     def escape(self, done):
-        """Effort "high": supports of other algorithms, random restarts and double swaps from every size."""
-        for support in self.harvest():
-            self.offer_support(support)
-        self.harvest = tuple
+        """Effort "high": supports of other algorithms, random restarts and double swaps."""
+        if not self.escaped:
+            for support in candidates_from(self.model, self.part, self.clock):
+                self.offer_support(support)
+        self.escaped = True
         self._search(done)
         rounds = 30 if self.exact else 10
         perturbation.perturb(self.store, self.mover, self.rng, rounds, done, self.clock.poll)
@@ -323,7 +282,7 @@ class SupportPath:
         fits = self.store.fits
         sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
         for k in [k for k in fits if FitStatus.SEPARATED in fits[k].flags]:
-            self._settle(k)
+            self.mark_verified(k)
         if not sizes:
             return False
         self.clock.poll()
@@ -351,13 +310,12 @@ class SupportPath:
                 max(NEAR * gain, bar) if wide else bar
                 for gain, bar in zip(gains, bars, strict=True)
             ]
-            near = self.model.violators(
+            count = 30 if wide else 10
+            near = violators(
+                self.model,
                 [fits[k] for k in sizes],
-                targets,
-                lambda1=0.0,
-                lambda2=self.lambda2,
-                ceilings=ceilings,
-                keep=[30 if wide else 10] * len(sizes),
+                [Wanted(*pair, count) for pair in zip(targets, ceilings, strict=True)],
+                separable(0.0, 0.0, self.lambda2),
             )
             found = [
                 [c for c in candidates if c.change < bar]
@@ -365,7 +323,7 @@ class SupportPath:
             ]
             for k, candidates in zip(sizes, found, strict=True):
                 if not candidates:
-                    self._settle(k)
+                    self.mark_verified(k)
             # a violator already in W was left by a search that ended early (max_swaps, "fast"):
             # that size stays unverified unless W grows
             grew = any(found) and self.model.grow(
@@ -377,18 +335,20 @@ class SupportPath:
                 for k, candidates in zip(sizes, found, strict=True):
                     self._take(k, candidates)
             return grew
-        found = self.model.violators(
+        found = violators(
+            self.model,
             [fits[k] for k in sizes],
-            targets,
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            ceilings=[1e300] * len(sizes),
-            keep=[
-                local_search.pairs_tried(
-                    self.settings, self.model.problem.n_eff, fits[k].support.size
+            [
+                Wanted(
+                    target,
+                    1e300,
+                    local_search.pairs_tried(
+                        self.settings, self.model.problem.n_eff, fits[k].support.size
+                    ),
                 )
-                for k in sizes
+                for k, target in zip(sizes, targets, strict=True)
             ],
+            separable(0.0, self.lambda1, self.lambda2),
         )
         grew = self.model.grow(
             np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
@@ -397,13 +357,6 @@ class SupportPath:
             self.clock.poll()
             self._confirm(k, candidates)
         return grew
-
-    def _settle(self, k):
-        """Mark a size verified and tell the listener."""
-        key = self.store.fits[k].support.tobytes()
-        if self.verified.get(k) != key:
-            self.verified[k] = key
-            self.on_verified(k, self.store.fits[k])
 
     def _take(self, k, candidates):
         """Carry out the best exchange of a size directly."""
@@ -414,7 +367,9 @@ class SupportPath:
                 not self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
                 and k in self.store.fits
             ):
-                self._settle(k)  # the table and the refit agree to rounding: no real improvement
+                self.mark_verified(
+                    k
+                )  # the table and the refit agree to rounding: no real improvement
 
     def _confirm(self, k, candidates):
         """Refits decide what the ranking of a size proposed; verified when none improves."""
@@ -437,4 +392,4 @@ class SupportPath:
         if better is not fit and self.store.offer(better):
             improved = True
         if not improved and self.store.fits.get(k) is fit:
-            self._settle(k)
+            self.mark_verified(k)

@@ -3,7 +3,7 @@ nodes, bounded over all columns by weak duality in batched reads.
 
     lower = min over open nodes of their bounds  <=  optimum  <=  upper = the best model met
 
-A node holds columns that are in and columns that are out; its relaxation (`node_relaxation`) is
+A node holds columns that are in and columns that are out; its relaxation (`nodes.relaxation`) is
 solved on the working columns (`nodes`) and its dual point is then
 correlated with all columns, many nodes in one read: columns that would take more off the bound than
 those counted become working ones, and columns that the node's bound fixes (`screening`, with the

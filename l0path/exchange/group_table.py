@@ -6,7 +6,8 @@ G_gS b. For a quadratic with everything else re-optimised
 
     adding g       lowers F by   c' s^-1 c / 2
     dropping A     raises F by   b_A' B_AA^-1 b_A / 2
-    A against g    changes F by  b_A' B_AA^-1 b_A / 2 - c*' s*^-1 c* / 2,   c* = c + D_A' B_AA^-1 b_A,   s* = s + D_A' B_AA^-1 D_A,
+    A against g    changes F by  b_A' B_AA^-1 b_A / 2 - c*' s*^-1 c* / 2,
+                   c* = c + D_A' B_AA^-1 b_A,   s* = s + D_A' B_AA^-1 D_A,
 
 the block form of the exchange of single columns in `exchange` (Schur complements of the inverse).
 """
@@ -232,71 +233,6 @@ def _insert(value, g, i, values, groups, members, count, both):
     if both:
         members[at] = i
     return min(count + 1, room)
-
-
-@njit
-def blocks_of(Z, weights, centred, starts, first, last, at, blocks):
-    """blocks[at[g]:] = Z_g diag(weights) Z_g' about the weighted means if `centred`, for the groups
-    first..last, whose columns are the rows starts[g]..starts[g + 1] of Z (m, n).
-    """
-    total = 0.0
-    for i in range(weights.size):
-        total += weights[i]
-    work, most = np.empty(weights.size), 0
-    for g in range(first, last):
-        most = max(most, starts[g + 1] - starts[g])
-    means = np.empty(most)
-    for g in range(first, last):
-        left, d = starts[g], starts[g + 1] - starts[g]
-        for a in range(d):
-            z, t = Z[left + a], 0.0
-            for i in range(weights.size):
-                work[i] = weights[i] * z[i]
-                t += work[i]
-            means[a] = t
-            for j in range(0, a + 1, 4):  # four at a time, the last again where there are fewer
-                j1, j2, j3 = min(j + 1, a), min(j + 2, a), min(j + 3, a)
-                z0, z1, z2, z3 = Z[left + j], Z[left + j1], Z[left + j2], Z[left + j3]
-                t0 = t1 = t2 = t3 = 0.0
-                for i in range(weights.size):
-                    u = work[i]
-                    t0 += u * z0[i]
-                    t1 += u * z1[i]
-                    t2 += u * z2[i]
-                    t3 += u * z3[i]
-                row = at[g] + a * d
-                blocks[row + j], blocks[row + j1], blocks[row + j2], blocks[row + j3] = (
-                    t0,
-                    t1,
-                    t2,
-                    t3,
-                )
-        for a in range(d):
-            for j in range(a + 1):
-                t = blocks[at[g] + a * d + j]
-                if centred and total > 0.0:
-                    t -= means[a] * means[j] / total
-                blocks[at[g] + a * d + j] = t
-                blocks[at[g] + j * d + a] = t
-
-
-@njit
-def blocks_in_place(X, center, scale, weights, centred, columns, starts, first, last, at, blocks):
-    """`blocks_of` the columns columns[starts[g]:starts[g + 1]] of a design, the rows of X (p, n),
-    centred and scaled on the way.
-    """
-    most, two = 0, np.zeros(2, np.int64)
-    for g in range(first, last):
-        most = max(most, starts[g + 1] - starts[g])
-    Z = np.empty((most, weights.size))
-    for g in range(first, last):
-        two[1] = starts[g + 1] - starts[g]
-        for a in range(two[1]):
-            j = columns[starts[g] + a]
-            x, z, c, s = X[j], Z[a], center[j], 1.0 / scale[j]
-            for i in range(weights.size):
-                z[i] = (np.float64(x[i]) - c) * s
-        blocks_of(Z, weights, centred, two, 0, 1, at[g : g + 1], blocks)
 
 
 @njit

@@ -5,7 +5,9 @@ For the quadratic  F(b) = const - q'b + b'Gb / 2 + lambda2 ||b||^2  on a support
 = (G_SS + 2 lambda2 I)^-1:
 
     b = B q_S,   V = G_{:,S} B,   c = q - G_{:,S} b,   s_j = G_jj + 2 lambda2 - V_j . G_{j,S}
-    drop i: b_i^2 / (2 B_ii)      add j: -c_j^2 / (2 s_j)      swap i for j: b_i^2 / (2 B_ii) - (c_j + b_i V_ji / B_ii)^2 / (2 (s_j + V_ji^2 / B_ii))
+    drop i:        b_i^2 / (2 B_ii)
+    add j:         -c_j^2 / (2 s_j)
+    swap i for j:  b_i^2 / (2 B_ii) - (c_j + b_i V_ji / B_ii)^2 / (2 (s_j + V_ji^2 / B_ii))
 
 `State` keeps these numbers for one support over the w working columns and changes them by rank one,
 O(k w) a move.
@@ -16,12 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..working_set.linear_algebra import invert
+from ..working_set.linear_algebra import COLLINEAR, invert
 
-# a column keeps less than this share of its squared length outside the support: it counts as a
-# combination of it. Without lambda1 and box it cannot improve a model with that support; with them
-# it can (`dependent` in kernels), and is ranked by the step of its coefficient alone
-COLLINEAR = 1e-9
 NONE, START = (
     np.int64(-1),
     np.int64(0),

@@ -26,6 +26,7 @@ from ..problem.losses import Squared
 from ..problem.problem import pose
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
+from .showing import ShowingCompetition
 
 KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
 LARGEST = (
@@ -33,7 +34,7 @@ LARGEST = (
 )  # entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
 
 
-class KnockoffFilter:
+class KnockoffFilter(ShowingCompetition):
     """What `knockoff_filter` returns.
 
     Attributes

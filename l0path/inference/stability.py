@@ -21,11 +21,12 @@ from ..cross_validation.run import draw_seed, warn_once
 from ..engine.plan import default_max_k
 from .error_bounds import expected_false
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
+from .showing import ShowingFrequencies
 
 PAIRED = 0.5  # largest share of the rows of which two disjoint sets can be drawn
 
 
-class StabilitySelection:
+class StabilitySelection(ShowingFrequencies):
     """What `stability_selection` returns. Its rows are columns of X, or groups where the fit had
     them.
 

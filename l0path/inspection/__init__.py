@@ -1,5 +1,5 @@
-"""Looking at one solution of a path: `summary`, `alternatives`, `refit`, `score`, `certify`;
-methods of Path and Model, bound in `l0path/__init__`.
+"""Looking at one solution of a path: `summary`, `alternatives`, `refit`, `score`, `certify`, which
+methods of `Path` and `Model` call.
 """
 
 from .certificate import Certificate, certify

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.control import Clock, Control, deferred_interrupts
+from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
@@ -130,6 +131,11 @@ class Certificate:
             open_ if self.proven else ""
         )
 
+    def _repr_html_(self):
+        from ..report import certificate_html
+
+        return certificate_html(self)
+
     def __repr__(self):
         m = self.model
         what = f"lambda0 = {m.lambda0:.4g}, k = {m.k}" if math.isfinite(m.lambda0) else f"k = {m.k}"
@@ -148,6 +154,7 @@ class Certificate:
         return "\n".join(lines) + ">"
 
 
+@described_by(Path.certify)
 def certify(
     self: Path,
     rule: Rule | None = None,
@@ -163,75 +170,6 @@ def certify(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Certificate:
-    """`Certificate` of one solution: a bound for all models of its size, and what the best ones
-    share.
-
-    The lower bound holds for the objective of every model of the size (on a lambda0 grid: of every
-    model). First come rounds of better dual points, as many as gain something, and of safe rules
-    that fix columns. Fixed columns leave the problem, which tightens the bounds of the next round.
-    Then branch and bound searches what is left, until the gap is closed or a limit is met. Ctrl-C
-    ends it too. Whatever ends it, the certificate holds the best model met and the bound reached.
-
-    Parameters
-    ----------
-    rule : int, str, or callable, optional
-        A size, a criterion or a function of the path, as in `Path.index`.
-    time_limit : float or None, default 30
-        Seconds. None means no limit.
-    n_best : int, default 1
-        How many of the best supports are wanted, all of the size of the solution.
-        `certificate.best` lists them, and "optimal" then says that no other support is better than
-        the last of them.
-    gap : float, default 1e-6
-        The relative gap at which the search ends.
-    node_limit : int, optional
-        The largest number of nodes of the search. None means no limit.
-    box : float or str, optional
-        M > 0, a bound of every |b_j| in standardised units, for problems with lambda2 = 0 that have
-        no other bound (a squared loss with more rows than columns has one). "auto" takes twice the
-        largest |b_j| of the solution. It is assumed and not proved: `assumptions` says so, and
-        nothing is called proven under it. None assumes nothing.
-    algorithm : settings record, optional
-        `BranchAndBound` or `IntegralityGeneration` of `l0path.solvers`. None means the first, with
-        the gap and node_limit given here.
-    progress : bool, default False
-        Whether a line on stderr (in a notebook below the cell) shows seconds, objective, bound, gap
-        and nodes.
-    X, y : array-like, optional
-        The data of the fit, needed after loading a path.
-    **selector : int or float
-        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
-
-    Returns
-    -------
-    Certificate
-        What is proved. The path does not change: `certificate.path` is a copy with the row bounded
-        and, where a better subset was found, replaced. Where the gap is closed to 1e-6 its
-        optimality is "global".
-
-    Raises
-    ------
-    ValueError
-        If a limit, n_best or the gap is out of range, or a box is not positive or leaves the
-        solution out.
-    TypeError or LookupError
-        If the selector names no solution, or several.
-
-    References
-    ----------
-    - box="auto": Bertsimas, King & Mazumder, Annals of Statistics 44, 2016.
-    - n_best is nbest of `regsubsets` in the R package leaps.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> certificate = path.certify(k=3, n_best=2)
-    >>> certificate.status, certificate.proven
-    ('optimal', True)
-    >>> [model.features for model in certificate.best]
-    [['Hits', 'CRBI', 'PutOuts'], ['Hits', 'CRBI', 'Division_W']]
-    """
     began = time.perf_counter()
     if isinstance(n_best, bool) or not isinstance(n_best, (int, np.integer)) or n_best < 1:
         raise ValueError(

@@ -2,12 +2,13 @@
 others in), decided by refits; where they are many, the groups that score best are tried.
 
 The score of a group outside is twice what it takes off the objective by itself, c' G_gg^-1 c for
-the slopes c of the fit without the member that it replaces (`GroupModel.scores`).
+the slopes c of the fit without the member that it replaces (`verification.groups.scores`).
 """
 
 import numpy as np
 
 from ..core.status import FitStatus
+from ..exchange.verification.groups import scores
 from ..problem.problem import pose
 from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.hinge import make_model
@@ -98,11 +99,12 @@ class GroupNeighbours:
             return out
         fits = [self.without(i) for i in members]
         sides = [self.model.slopes(fit) for fit in fits]
-        scores = self.model.scores(
+        found = scores(
+            self.model,
             np.column_stack([-slopes for slopes, _ in sides]),
             np.array([float(v.sum()) for _, v in sides]),
         )
-        for i, fit, score in zip(members, fits, scores, strict=True):
+        for i, fit, score in zip(members, fits, found, strict=True):
             change = (
                 fit.value
                 - self.value

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.arguments import finite, same_index, vector
+from ..core.describing import described_by
 from ..core.types import Matrix, Rule
 from ..core.warnings import recorded
 from ..cross_validation.result import SELECTORS
@@ -40,6 +41,7 @@ class Rows(NamedTuple):
     same: bool
 
 
+@described_by(Path.refit)
 def refit(
     self: Path,
     rule: Rule | None = None,
@@ -53,83 +55,6 @@ def refit(
     scale: float | str | None = None,
     **selector: Any,
 ) -> Any:
-    """Statsmodels results of the unpenalised fit on the chosen (and forced) columns.
-
-    The intercept is as in the fit. Parameters are named as in `path.coef`, "(Intercept)" first.
-    lambda1, lambda2 and bounds play no part.
-
-    Without X and y (or with those of the fit, as a loaded path needs) the rows have also chosen the
-    columns: the results say so, in `results.selection` and in `results.summary()`, "conditional on
-    selection". With new X and y they say "held-out rows", and the inference is honest as long as
-    these rows had no part in the choice.
-
-    Parameters
-    ----------
-    rule : int, str, or callable, optional
-        A size, a criterion or a function of the path, as in `Path.index`.
-    X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
-        Rows other than those of the fit. After a fit by a formula X is a DataFrame.
-    y : array-like of shape (m,), optional
-        Their responses. After a fit by a formula y may be left out: it is the left side then.
-    sample_weight : array-like of shape (m,), optional
-        Weights of these rows. Whole-number weights count rows (a weight of 2 is a row twice). Other
-        weights, and class weights, are precisions, scaled to mean 1.
-    offset : array-like of shape (m,), optional
-        The offset of these rows.
-    cov_type : str, optional
-        The covariance of the coefficients, a name of statsmodels: "nonrobust", "HC0" to "HC3"
-        (unequal variances), "cluster" (dependent rows), "HAC" (dependence in time); for the Huber
-        loss "H1", "H2" or "H3". None means "nonrobust", and "H1" for the Huber loss.
-    cov_kwds : dict, optional
-        Its options, such as {"groups": labels} for "cluster" (one label per row; after a formula
-        also the rows of the data before incomplete ones were dropped) or {"maxlags": 4}.
-    scale : float or str, optional
-        The dispersion. "X2" for the Poisson and logistic losses: Pearson's chi-squared over its
-        degrees of freedom, which gives the standard errors of a quasi-Poisson or quasi-binomial
-        model. "dev": the deviance over them. A number, which for the squared loss is a known error
-        variance. None leaves it to the model.
-    **selector : Any
-        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`. All other names go to
-        statsmodels' `fit` (`use_t=True`, `maxiter=`).
-
-    Returns
-    -------
-    Any
-        The results of statsmodels. `results.predict(new)` takes a DataFrame of the columns that X
-        had (after a formula: of those on its right side), and
-        `statsmodels.stats.anova.anova_lm(results)` has a row per term of the formula, or per
-        column.
-
-    Raises
-    ------
-    ValueError or TypeError
-        If an argument is not one of the above, and for the hinge losses, which have no likelihood.
-
-    Notes
-    -----
-    The models of statsmodels:
-
-    - squared: OLS, and with weights WLS, of y - offset.
-    - logistic: GLM Binomial. poisson: GLM Poisson. Counts of rows are freq_weights, precisions
-      var_weights.
-    - huber: RLM with HuberT at the delta of the fit, fixed in units of y, and the MAD of the
-      residuals as scale.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> results = path.refit(k=2)
-    >>> results.bse.round(3).to_dict()
-    {'(Intercept)': 55.982, 'Hits': 0.482, 'CRBI': 0.067}
-    >>> results.selection[:24]
-    'conditional on selection'
-    >>> path.refit(k=2, cov_type="HC3").bse.round(3).to_dict()
-    {'(Intercept)': 80.976, 'Hits': 0.72, 'CRBI': 0.103}
-    >>> train, test = data.X.index[::2], data.X.index[1::2]
-    >>> l0path.fit(data.X.loc[train], data.y[train]).refit(k=2, X=data.X.loc[test], y=data.y[test]).selection[:13]
-    'held-out rows'
-    """
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     loss = self.meta.loss
     if loss in CLASSIFICATION - {"logistic"}:

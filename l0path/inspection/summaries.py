@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..core.describing import described_by
 from ..core.status import FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Path
@@ -110,6 +111,11 @@ class Summary:
         out.index = [_cut(str(name)) for name in self.table.index]
         return out
 
+    def _repr_html_(self):
+        from ..report import summary_html
+
+        return summary_html(self)
+
     def __repr__(self):
         body = self.formatted().to_string() if len(self.table) else "(intercept only)"
         if self.coef is not None and len(self.coef):
@@ -125,6 +131,7 @@ def _cut(name, longest=40):
     return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
 
 
+@described_by(Path.summary)
 def summary(
     self: Path,
     rule: Rule | None = None,
@@ -133,57 +140,6 @@ def summary(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Summary:
-    """`Summary` of one solution: what each feature is worth, and what could stand in for it.
-
-    With groups the same is said of each chosen group.
-
-    Parameters
-    ----------
-    rule : int, str, or callable, optional
-        A size, a criterion or a function of the path, as in `Path.index`.
-    X, y : array-like, optional
-        The data of the fit, needed after loading a path. Data that differ are refused.
-    **selector : int or float
-        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
-
-    Returns
-    -------
-    Summary
-        Its `table` has one row per feature of the support, and the columns described in the Notes.
-
-    Notes
-    -----
-    The columns of `table`:
-
-    - coef, standardized: the coefficient in units of y and X, and b_j = s_j beta_j.
-    - increase_if_dropped: the increase of loss + shrinkage when the feature is left out and all
-      others are fitted again. Forced columns have it too (what forcing is worth). NaN if the bounds
-      of the coefficient leave out 0.
-    - best_exchange: the column outside whose exchange for the feature, all others fitted again,
-      gives the least objective. None for forced columns, or when no column is left.
-    - exchange_change: what that exchange does to the objective. A positive value is worse, a
-      negative value would improve the model.
-
-    With groups best_exchange is the label of a group, and in place of the first two columns are
-
-    - columns, norm: how many coefficients of the group are not zero, and the norm of its b_j. A
-      column of several chosen groups counts in each; its coefficient is in `.coef` once.
-
-    The exchanges are those of all p columns. They are exact for the squared loss without lambda1
-    and bounds. Else the local quadratic model ranks them, and refits decide among the best 20 of
-    each feature, or among all where that is cheap. Exchanges of groups are all refitted where that
-    is cheap, else the best 20 of each group by score.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> path.summary(k=2).table[["increase_if_dropped", "best_exchange"]].round(1)
-             increase_if_dropped best_exchange
-    feature
-    Hits             10519.2          Runs
-    CRBI             23597.1         CRuns
-    """
     index = self.index(rule, **selector)
     model, near = self.model(index=index), _around(self, index, X, y)
     s, groups, coef = near.solution, self.meta.groups, None
@@ -318,6 +274,7 @@ def _best_exchanges(near):
     return exchange, change
 
 
+@described_by(Path.alternatives)
 def alternatives(
     self: Path,
     rule: Rule | None = None,
@@ -327,50 +284,6 @@ def alternatives(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> pd.DataFrame:
-    """The nearest models: the best of all exchanges of one feature for another column.
-
-    With groups a chosen group is exchanged for another group.
-
-    Parameters
-    ----------
-    rule : int, str, or callable, optional
-        A size, a criterion or a function of the path, as in `Path.index`.
-    n : int, default 10
-        The number of exchanges, those with the least objective.
-    X, y : array-like, optional
-        The data of the fit, needed after loading a path.
-    **selector : int or float
-        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
-
-    Returns
-    -------
-    DataFrame
-        One row per exchange, the best first. dropped, added: names, or labels of groups. objective:
-        that of the model after the exchange, all coefficients fitted again. relative: its
-        difference to the objective of the model, divided by that (negative: better than the model).
-        proven: whether no single exchange better than those listed was missed.
-
-    Notes
-    -----
-    proven is True for the squared loss without lambda1 and bounds, where the table of exchanges is
-    exact, and where every exchange was refitted (20 000 or fewer, on few rows). Else the local
-    quadratic model (for groups: their scores) ranks all exchanges, n + 100 are refitted, and proven
-    is False.
-
-    Forced columns stay. Only one exchange is made: nothing is searched beyond. The table leaves out
-    columns that keep less than 3e-5 of their length beside the other chosen ones. Around a model
-    flagged "left_out", exchanges after which columns separate the classes are not listed: such
-    models have no optimum, and the search of that model was without these columns.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> path.alternatives(k=2, n=2)[["dropped", "added", "relative", "proven"]].round(3)
-      dropped  added  relative  proven
-    0    Hits   Runs     0.012    True
-    1    CRBI  CRuns     0.018    True
-    """
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
     index = self.index(rule, **selector)

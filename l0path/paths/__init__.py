@@ -2,8 +2,6 @@
 
 from .model import Model
 from .path import Path
-from .storage import load, save
-
-Path.save = save
+from .storage import load
 
 __all__ = ["Model", "Path", "load"]

@@ -12,6 +12,7 @@ from typing import IO, Unpack
 import numpy as np
 import pandas as pd
 
+from ..core.describing import described_by
 from ..core.types import Rule, Selector
 from .criteria import LIKELIHOOD, score_table
 from .model import Model
@@ -120,6 +121,7 @@ class Comparison(pd.DataFrame):
         return [f"k = {c}" if sizes else str(c) for c in self.columns], list(parts.values())
 
 
+@described_by(Path.compare)
 def compare(
     self: Path,
     models: Sequence[Rule | Model | dict],
@@ -128,57 +130,6 @@ def compare(
     criteria: Sequence[str] = ("aic", "bic"),
     **within: Unpack[Selector],
 ) -> Comparison:
-    """Some models of the path side by side.
-
-    Parameters
-    ----------
-    models : list
-        Sizes (5), rules ("bic", a function), selectors as dicts ({"k": 5, "slice": 1}, {"index":
-        7}), or Models of this path, in the order of the columns.
-    standardized : bool, default False
-        Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
-    criteria : sequence of str, default ("aic", "bic")
-        Columns of `score_table`, such as "aic", "bic", "r2_adjusted", "cp".
-    **within : int or float
-        slice, lambda1, lambda2: the slice that sizes and rules are about, where there are several.
-
-    Returns
-    -------
-    Comparison
-        A DataFrame with a column for each model. Its rows are the coefficients by name, NaN (blank
-        in print) where a model does not have the feature; `n`, `k`, the loss, the objective where
-        this is not the loss, and the deviance ratio; the criteria, where the loss has a likelihood;
-        what was checked (`optimality`), and the gap to the lower bound where there is one.
-        Printing, `to_latex()` and `to_markdown()` round; the cells are the numbers themselves.
-
-    Raises
-    ------
-    TypeError, ValueError, or LookupError
-        If a selector names no solution, or several, or a criterion is unknown.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> path.compare([2, 3, 4])
-    squared loss of Salary
-    k                                    2           3           4
-    coefficient (Intercept)         -47.96      -71.46       13.92
-                Hits                 3.301       2.804       2.676
-                CRBI                0.6899      0.6825      0.6818
-                Division_W                                  -140.0
-                PutOuts                         0.2736      0.2735
-    fit         n                      263         263         263
-                k                        2           3           4
-                loss                 58263       55607       53177
-                deviance_ratio      0.4252      0.4514      0.4754
-    criterion   aic                3820.49     3810.21     3800.46
-                bic                3831.20     3824.50     3818.32
-    check       optimality      refit_swap  refit_swap  refit_swap
-                gap
-    >>> path.compare([5, "bic"]).loc["fit"].loc["deviance_ratio"].astype(float).round(3).tolist()
-    [0.491, 0.509]
-    """
     criteria = _criteria(self, criteria)
     at, labels = _chosen(self, models, within)
     table = self.table.loc[at]

@@ -35,6 +35,7 @@ import numpy as np
 import pandas as pd
 from scipy import linalg
 
+from ..core.describing import described_by
 from ..problem.losses import CLASSIFICATION
 from ..problem.problem import pose
 from . import Path
@@ -54,6 +55,7 @@ FORMULAS = {
 WIDEST = 2000  # columns up to which the full model is fitted for the variance of Cp
 
 
+@described_by(Path.score_table)
 def score_table(
     self: Path,
     p_total: int | None = None,
@@ -62,55 +64,6 @@ def score_table(
     ebic_gamma: float = 1.0,
     separated: bool = False,
 ) -> pd.DataFrame:
-    """Log-likelihood and information criteria of every solution, rows as `path.table`.
-
-    Parameters
-    ----------
-    p_total : int, optional
-        The number of columns at the beginning, when X holds those a screening left over; ebic, gic
-        and mbic then charge for all of them. None means p.
-    sigma2 : float, optional
-        The noise variance for cp, in squared units of y. None means RSS / (n - rank) of the full
-        model if n > p + 1 (and p <= 2000), else of the largest model on the path. NaN if that takes
-        the data and the path was loaded from a file.
-    ebic_gamma : float, default 1.0
-        The parameter of ebic, from 0 (bic) to 1, which is consistent for any p that is a power of
-        n.
-    separated : bool, default False
-        Whether rows whose columns separate the classes take part. Their likelihood has no finite
-        maximum, so else everything but their df is NaN.
-
-    Returns
-    -------
-    DataFrame
-        loglik, df, aic, aicc, bic, ebic, gic and mbic, and for the squared loss also rss,
-        r2_adjusted and cp. The loglik of a perfect fit is as large as rounding makes it, up to inf;
-        `select` passes it over.
-
-    Raises
-    ------
-    ValueError
-        If the loss has no likelihood (hinge and Huber losses). Choose there by `l0path.cv_fit`.
-
-    Notes
-    -----
-    The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table say what went
-    in: n (n_eff), p (columns that compete: p_total less the forced ones), ebic_gamma, sigma2
-    (squared loss), and `formulas`, the criteria as texts in these, in df, m = df (+ 1 under the
-    squared loss) and chosen, the nonzero coefficients that were not forced.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> path.score_table()[["df", "aic", "bic", "cp"]].loc[5:7].round(1)
-       df     aic     bic    cp
-    5   6  3794.6  3816.1  21.6
-    6   7  3787.2  3812.2  14.0
-    7   8  3786.3  3814.9  13.1
-    >>> path.score_table().attrs["n"]
-    263.0
-    """
     meta = self.meta
     _has_likelihood(meta.loss)
     q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
@@ -171,6 +124,7 @@ def score_table(
     return table
 
 
+@described_by(Path.select)
 def select(
     self: Path,
     rule: str,
@@ -181,48 +135,6 @@ def select(
     ebic_gamma: float = 1.0,
     separated: bool = False,
 ) -> int:
-    """The index of the solution with the smallest criterion.
-
-    Rows whose likelihood has no finite maximum, or says nothing, take no part: rows flagged
-    "separated" (unless separated=True), rows of zero loss (up to rounding, squared loss), and rows
-    with df >= n.
-
-    Parameters
-    ----------
-    rule : str, int, or callable
-        "aic", "aicc", "bic", "ebic", "gic", "mbic", "cp" (squared loss only); a size, or a function
-        of the path, as in `Path.index`.
-    rows : sequence of int, optional
-        Indices to choose among. None means all.
-    p_total, sigma2 : as in Path.score_table
-        The number of columns at the beginning, and the noise variance.
-    ebic_gamma : float, default 1.0
-        The parameter of ebic, from 0 to 1.
-    separated : bool, default False
-        Whether rows whose columns separate the classes take part.
-
-    Returns
-    -------
-    int
-        A row of `path.table`. Ties (1e-10 relative) go to the fewest nonzeros, then to the first
-        row.
-
-    Raises
-    ------
-    ValueError
-        If the rule is unknown, or the loss has no likelihood.
-    LookupError
-        If no row is left.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> path.select("bic")
-    6
-    >>> path.select("aic")
-    10
-    """
     if callable(rule) or (isinstance(rule, (int, np.integer)) and not isinstance(rule, bool)):
         return self.index(rule)
     name = rule.lower() if isinstance(rule, str) else rule

@@ -248,6 +248,11 @@ class Model:
         """
         return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
 
+    def _repr_html_(self):
+        from ..report import model_html
+
+        return model_html(self)
+
     def __repr__(self):
         shown = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
         about = f"{self.path.meta.about}, " if self.path.meta.about else ""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.status import FitStatus
+from ..exchange.local_search import flat
 from ..problem.losses import Poisson, mean_of_rows
 from ..problem.recession import separating
 from .records import LEFT_OUT
@@ -108,12 +109,12 @@ class PastSeparation:
     ----------
     problem : Problem
         What the first engine solved.
-    engine : object
-        An engine with a `store` that has run.
+    engine : Engine
+        An engine over sizes that has run.
+    result : SliceResult
+        What it has solved.
     names : sequence of str
         Names of the columns.
-    bound : callable
-        bound(k): what no model of size k falls below, NaN where that is not known.
 
     Attributes
     ----------
@@ -121,28 +122,27 @@ class PastSeparation:
         The best fit of every size; those of searches that left out columns are marked.
     steps : list of Step
         The separated sizes that were passed.
-    engine : object
+    engine : Engine
         The last engine that has run.
+    result : SliceResult
+        What it has solved.
     rounds : list of dict
         Those of all engines.
     """
 
-    def __init__(self, problem, engine, names, bound):
+    def __init__(self, problem, engine, result, names):
         self.problem, self.engine, self.names, self.steps = problem, engine, names, []
-        self.rounds = list(engine.rounds)
+        self.result = result
+        self.rounds = list(self.result.rounds)
         self.rows = {
-            k: Row(fit, engine.store.optimality(k, engine.optimality(k)), bound(k))
-            for k, fit in sorted(engine.store.fits.items())
+            point.k: Row(point.fit, point.optimality, point.lower_bound)
+            for point in self.result.points
         }
 
     @property
     def unresolved(self):
         """The separated fit at which the last search ended, None where it did not."""
-        store = self.engine.store
-        last = store.fits.get(store.last)
-        if store.apart is None and last is not None and apart(last):
-            return last
-        return store.apart
+        return self.result.separated
 
     @property
     def left(self):
@@ -171,9 +171,9 @@ class PastSeparation:
             engine = search(problem, known, self.rows)
             if engine is None:
                 return
-            self.problem, self.engine = problem, engine
+            self.problem, self.engine, self.result = problem, engine, engine.result
             self.steps.append(step)
-            self.rounds += engine.rounds
+            self.rounds += self.result.rounds
             self.take()
 
     def next_step(self):
@@ -183,31 +183,32 @@ class PastSeparation:
         Columns that the model of one size less has as well are kept: without the others they do
         not separate.
         """
-        fit, store = self.unresolved, self.engine.store
+        fit, last = self.unresolved, self.result.last
         complete, columns = separated_by(self.problem, fit)
-        if complete or store.last == 0:
+        if complete or last == 0:
             return None
         left, groups = columns, self.problem.groups
         if groups is not None:
             left = np.intersect1d(fit.groups, groups.having(columns))
-        smaller = store.fits.get(store.last - 1, store.fits[0])
+        solved = {point.k: point.fit for point in self.result.points}
+        smaller = solved.get(last - 1, solved[0])
         left = np.setdiff1d(left, self.chosen(smaller))
         what, _ = consequence(self.problem, self.names, fit)
-        return Step(store.last, what, left) if left.size else None
+        return Step(last, what, left) if left.size else None
 
     def take(self):
         """Let the fits of the last engine compete for their sizes."""
-        store, left = self.engine.store, tuple(self.left.tolist())
-        for k, fit in sorted(store.fits.items()):
+        left = tuple(self.left.tolist())
+        for k, fit, optimality, *_ in self.result.points:
             if k not in self.rows or self.better(fit, self.rows[k].fit):
-                self.rows[k] = Row(marked(fit), self.engine.optimality(k), np.nan, left)
+                self.rows[k] = Row(marked(fit), optimality, np.nan, left)
 
     def better(self, fit, held):
         """Whether a fit that is not separated has a lower loss than the one held at its size."""
         if apart(fit):
             return False
         value = loss_of(self.problem, held) if apart(held) else held.value
-        return fit.value < value - self.engine.store.tolerance(value)
+        return fit.value < value - flat(value, self.result.scale, self.result.tol)
 
     def labels(self, left):
         """Names of columns, or groups, as a text."""

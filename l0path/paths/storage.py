@@ -11,6 +11,7 @@ from os import PathLike
 
 import numpy as np
 
+from ..core.describing import described_by
 from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
@@ -45,20 +46,8 @@ def _unlabel(x):
     return np.dtype(dtype).type(plain) if dtype else plain
 
 
+@described_by(Path.save)
 def save(self: Path, file: str | PathLike) -> None:
-    """Write the path to a file, which `l0path.load(file)` reads back. The data are left out.
-
-    Parameters
-    ----------
-    file : str or path
-        The file to write, of any name; .npz is customary. It is replaced as a whole: where writing
-        fails, a path that was there stays.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written, for want of space say.
-    """
     file = file_name(file, "path.save('path.npz')")
     formula = self.meta.formula
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {

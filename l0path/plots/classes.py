@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.arguments import same_index
+from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import CVPath, NestedCV
 from ..cross_validation.result import linear_predictor
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@described_by(Path.plot_roc)
 def plot_roc(
     self: Path,
     X: Matrix | None = None,
@@ -35,45 +37,11 @@ def plot_roc(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    """ROC curve of one model of a path, by scikit-learn's RocCurveDisplay.
-
-    The area under it with its 95 % confidence interval is in the legend (`l0path.plots.auc`), the
-    positive class in the title. Curves drawn into the same `ax` take colours and dashes in turn.
-
-    Parameters
-    ----------
-    X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
-        The rows to be ranked. Without X and y these are the rows of the fit, which flatter the
-        model.
-    y : array-like of shape (m,), optional
-        Their labels.
-    rule : int, str, or callable, optional
-        A size, a criterion or a function of the path, as in `Path.index`.
-    sample_weight, offset : array-like of shape (m,), optional
-        Weights and offset of the rows.
-    ax : Axes, optional
-        The Axes to draw into. None makes a figure.
-    label : str, optional
-        The label of the curve. None names the size.
-    **selector : int or float
-        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-
-    Raises
-    ------
-    ValueError
-        If the path does not classify, or only one class is in the rows.
-    TypeError or LookupError
-        If the selector names no solution, or several.
-    """
     curve = _rows(self, X, y, rule, sample_weight, offset, "link", selector)
     return _roc(curve, ax, label, self.classes[1])
 
 
+@described_by(Path.plot_calibration)
 def plot_calibration(
     self: Path,
     X: Matrix | None = None,
@@ -87,48 +55,11 @@ def plot_calibration(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    """Calibration curve of one logistic model of a path, by scikit-learn's CalibrationDisplay.
-
-    It shows the share of positives against the mean probability in bins of about equal weight, with
-    95 % Wilson intervals. Below stands a histogram of the probabilities (of the first curve in an
-    `ax`). A curve on the diagonal is well calibrated, a flatter one overfitted. The numbers are
-    `l0path.plots.calibration(y, probability, bins, sample_weight)`.
-
-    Parameters
-    ----------
-    X : array-like of shape (m, p), DataFrame, sparse matrix or design, optional
-        The rows. Without X and y these are the rows of the fit, which flatter the model.
-    y : array-like of shape (m,), optional
-        Their labels.
-    rule : int, str, or callable, optional
-        A size, a criterion or a function of the path, as in `Path.index`.
-    bins : int, default 10
-        The number of bins. Equal probabilities stay together, so there may be fewer.
-    sample_weight, offset : array-like of shape (m,), optional
-        Weights and offset of the rows.
-    ax : Axes, optional
-        The Axes to draw into. None makes a figure.
-    label : str, optional
-        The label of the curve. None names the size.
-    **selector : int or float
-        k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-
-    Raises
-    ------
-    ValueError
-        If the loss has no probabilities, or bins < 1.
-    TypeError or LookupError
-        If the selector names no solution, or several.
-    """
     curve = _rows(self, X, y, rule, sample_weight, offset, "response", selector)
     return _calibration(curve, ax, label, bins, self.classes[1])
 
 
+@described_by(CVPath.plot_roc)
 def plot_cv_roc(
     self: CVPath,
     which: Rule | None = None,
@@ -139,31 +70,11 @@ def plot_cv_roc(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    """ROC curve of the held-out predictions of all folds together: `cv.plot_roc("1se")`.
-
-    Rows are weighted as in the fit. Within a fold the ranking is fair; between folds intercepts
-    differ, so the area is not the mean of the areas of the folds, which is `scoring="auc"`.
-
-    Parameters
-    ----------
-    which : str, int, or callable, default "min"
-        The choice, as in `CVPath.index`.
-    X, y : array-like, optional
-        The data of the fit, needed after loading or pickling only.
-    ax, label : as in Path.plot_roc
-        The Axes to draw into (None makes a figure), and the label of the curve.
-    **selector : int or float
-        k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.index`.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-    """
     curve = _held_out(self, which, X, y, "link", selector)
     return _roc(curve, ax, label, self.path.classes[1])
 
 
+@described_by(CVPath.plot_calibration)
 def plot_cv_calibration(
     self: CVPath,
     which: Rule | None = None,
@@ -175,66 +86,19 @@ def plot_cv_calibration(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    """Calibration curve of the held-out probabilities of all folds: `cv.plot_calibration("1se")`.
-
-    Parameters
-    ----------
-    which : str, int, or callable, default "min"
-        The choice, as in `CVPath.index`.
-    bins : int, default 10
-        The number of bins, as in `Path.plot_calibration`.
-    X, y : array-like, optional
-        The data of the fit, needed after loading or pickling only.
-    ax, label : as in Path.plot_roc
-        The Axes to draw into (None makes a figure), and the label of the curve.
-    **selector : int or float
-        k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.index`.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-    """
     curve = _held_out(self, which, X, y, "response", selector)
     return _calibration(curve, ax, label, bins, self.path.classes[1])
 
 
+@described_by(NestedCV.plot_roc)
 def plot_nested_roc(self: NestedCV, *, ax: Axes | None = None, label: str | None = None) -> Axes:
-    """ROC curve of the held-out predictions of a nested cross-validation.
-
-    Each row is ranked by the model of the outer fold that has seen it neither in the fit nor in the
-    choice of the model.
-
-    Parameters
-    ----------
-    ax, label : as in Path.plot_roc
-        The Axes to draw into (None makes a figure), and the label of the curve.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-    """
     return _roc(_nested(self, "link"), ax, label, self.models[0].path.classes[1])
 
 
+@described_by(NestedCV.plot_calibration)
 def plot_nested_calibration(
     self: NestedCV, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
 ) -> Axes:
-    """Calibration curve of the held-out probabilities of a nested cross-validation.
-
-    Parameters
-    ----------
-    bins : int, default 10
-        The number of bins, as in `Path.plot_calibration`.
-    ax, label : as in Path.plot_roc
-        The Axes to draw into (None makes a figure), and the label of the curve.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-    """
     curve = _nested(self, "response")
     return _calibration(curve, ax, label, bins, self.models[0].path.classes[1])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.describing import described_by
 from ..paths import Path
 from . import numbers, style
 
@@ -23,6 +24,7 @@ XLABEL = {
 }
 
 
+@described_by(Path.plot)
 def plot(
     self: Path,
     kind: str = "coef",
@@ -35,61 +37,6 @@ def plot(
     k: int | float | Sequence[int] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> Axes:
-    """Plot the path and return the Axes.
-
-    The numbers behind a plot are `l0path.plots.data(path, kind, x=..., slice=..., k=...)`.
-
-    Parameters
-    ----------
-    kind : str, default "coef"
-        "coef": coefficients, with names at the right margin, the twelve largest of the last model;
-        a feature has the same colour in all plots of a path, and the columns of a group share one,
-        told apart by dashes and labels. "loss": mean loss and deviance ratio. "criteria":
-        information criteria, as differences from their minima. "lambda0": the interval of lambda0
-        for which each size is best. "gap": objective and lower bound, the gap between them shaded.
-        "support": which features, or groups, are in, for every size.
-    x : str, default "k"
-        "k", "lambda0" (logarithmic, falling to the right; steps, only models that are best for some
-        lambda0) or "l1" (sum of absolute standardised coefficients). It is used by the kinds coef,
-        loss, criteria and gap.
-    mark : dict, int, str, callable, or list, optional
-        A selector as a dict ({"k": 5}), an index, or a rule ("bic", a function), or a list of
-        these: vertical lines. None marks nothing.
-    slice : int, optional
-        The slice of a path with several. None takes that of `mark`, else the one that
-        cross-validation chose where the path comes from `cv_fit`, else the one with most solutions
-        and least shrinkage (the title says which). loss and gap show all.
-    ax : Axes, optional
-        The Axes to draw into. None makes a figure.
-    standardized : bool, default True
-        Whether coefficients are standardised, or in units of y and X.
-    k : int, pair of int or range, optional
-        The largest size to draw, (smallest, largest) or a range; np.inf means all. None means all,
-        but for coefficients and supports of a path beyond k = 40 the sizes up to 30, or up to the
-        largest that `mark` names (the title says so). Labels are those of the largest size drawn;
-        minima of criteria are those of the whole path.
-    labels : dict, optional
-        {name: text} of features, or groups, to be renamed in the plot.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-
-    Raises
-    ------
-    ValueError
-        If kind or x is unknown, or k is no range.
-    LookupError
-        If a mark is not drawn.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> ax = path.plot("coef", mark="bic")
-    >>> ax.figure.savefig("coefficients.png")  # doctest: +SKIP
-    """
     marks = [
         (m, _index(self, m, slice))
         for m in (mark if isinstance(mark, list) else [] if mark is None else [mark])

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.describing import described_by
+from ..inference import KnockoffFilter, StabilitySelection
 from . import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@described_by(StabilitySelection.plot)
 def plot_stability(
     self,
     kind: str = "frequency",
@@ -23,33 +26,6 @@ def plot_stability(
     ax: Axes | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> Axes:
-    """Plot selection frequencies of a `StabilitySelection` and return the Axes.
-
-    The numbers are `frequency` and `by_size`.
-
-    Parameters
-    ----------
-    kind : str, default "frequency"
-        "frequency": a bar for each of the n features chosen most often at size k, those at or above
-        the threshold (dashed) in colour. "path": the frequency of every feature against the size of
-        the model, the selected ones coloured and named, k marked.
-    n : int, default 20
-        The largest number of bars, or names.
-    ax : Axes, optional
-        The Axes to draw into. None makes a figure.
-    labels : dict, optional
-        {name: text} of features to be renamed in the plot.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-
-    Raises
-    ------
-    ValueError
-        If the kind is unknown.
-    """
     if kind not in ("frequency", "path"):
         raise ValueError(f"kind={kind!r} is not known; choose 'frequency' or 'path'")
     bars, texts = kind == "frequency", dict(labels or {})
@@ -120,29 +96,10 @@ def _bars(ax, top, texts, selected, threshold):
         style.message(ax, "no predictor was ever chosen")
 
 
+@described_by(KnockoffFilter.plot)
 def plot_knockoffs(
     self, *, n: int = 30, ax: Axes | None = None, labels: Mapping[str, str] | None = None
 ) -> Axes:
-    """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes.
-
-    Winners are above zero and losers below, with dashed lines at the threshold and its mirror
-    image, and the selected ones coloured and named. The bars beyond the lower line estimate how
-    many of those beyond the upper one are false. The numbers are `statistic` and `threshold`.
-
-    Parameters
-    ----------
-    n : int, default 30
-        The largest number of names.
-    ax : Axes, optional
-        The Axes to draw into. None makes a figure.
-    labels : dict, optional
-        {name: text} of features to be renamed in the plot.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-    """
     ax, _ = style.new_axes(ax)
     W = self.statistic[self.statistic != 0]
     W = W.iloc[np.lexsort((-np.sign(W.to_numpy()), -W.abs().to_numpy()))]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.describing import described_by
 from ..cross_validation import CVPath
 from . import style
 from .draw import _axis, _shrinkage, _xlabel
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 NAMES = {"min": "best score", "1se": "one standard error"}
 
 
+@described_by(CVPath.plot, cv="CVPath")
 def plot_cv(
     cv: CVPath,
     ax: Axes | None = None,
@@ -28,50 +30,6 @@ def plot_cv(
     k: int | Sequence[int] | None = None,
     log: bool = False,
 ) -> Axes:
-    """Plot the scores of a `CVPath`, with bars of one standard error, and return the Axes.
-
-    The choices `mark` are labelled; scores of other slices are thin lines. Repeats of the folds do
-    not shorten the bars.
-
-    Parameters
-    ----------
-    cv : CVPath
-        The cross-validation.
-    ax : Axes, optional
-        The Axes to draw into. None makes a figure.
-    mark : sequence of str, default ("min", "1se")
-        Choices to label.
-    x : str, optional
-        "k" or "lambda0". None takes k on a support grid.
-    slice : int, optional
-        The slice with bars. None takes that of the best score.
-    k : int, pair of int or range, optional
-        The largest size to draw, (smallest, largest) or a range. None means all.
-    log : bool, default False
-        Whether scores, which must be positive, are on a logarithmic axis. It shows the floor of a
-        curve that falls far.
-
-    Returns
-    -------
-    Axes
-        The Axes of matplotlib.
-
-    Raises
-    ------
-    ValueError
-        If x, k or log does not fit.
-    LookupError
-        If the path does not have the slice.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters()
-    >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
-    >>> ax = cv.plot()
-    >>> ax.get_xlabel()
-    'predictors in the model, k'
-    """
     table = cv.table
     path = cv.path
     if x is None:

@@ -1,15 +1,16 @@
 """Conjugates of the losses, and the dual points a loss allows.
 
-    l*(y, r) = sup over eta of  r eta - l(y, eta),   finite for low(y) <= r <= high(y), an interval that holds 0
+    l*(y, r) = sup over eta of  r eta - l(y, eta)
+    finite for low(y) <= r <= high(y), an interval that holds 0
 
-    loss               l*(y, r)                                                  domain, q = y r for classes
-    squared            r^2 / 2 + y r                                             all r
-    huber(delta)       r^2 / 2 + y r                                             |r| <= delta
-    poisson            (r + y) log(r + y) - (r + y)                              r >= -y
-    logistic           -q log(-q) + (1 + q) log(1 + q), 0 log 0 = 0              -1 <= q <= 0
-    squared_hinge      q + q^2 / 4                                               q <= 0
-    smoothed_hinge     q + gamma q^2 / 2                                         -1 <= q <= 0
-    hinge              q                                                         -1 <= q <= 0
+    loss               l*(y, r)                                       domain, q = y r for classes
+    squared            r^2 / 2 + y r                                  all r
+    huber(delta)       r^2 / 2 + y r                                  |r| <= delta
+    poisson            (r + y) log(r + y) - (r + y)                   r >= -y
+    logistic           -q log(-q) + (1 + q) log(1 + q), 0 log 0 = 0   -1 <= q <= 0
+    squared_hinge      q + q^2 / 4                                    q <= 0
+    smoothed_hinge     q + gamma q^2 / 2                              -1 <= q <= 0
+    hinge              q                                              -1 <= q <= 0
 
 Sources: Liu et al. (ICML 2017), Table 1 (there the squared loss lacks our 1/2); Ren & Qian (Dynamic
     Incremental Optimization for Best Subset Selection), appendix E,

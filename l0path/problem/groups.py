@@ -3,7 +3,8 @@
 With groups the penalty counts groups. Let C be the chosen ones; columns may belong to several
 groups, and the coefficients are sums of one part for each chosen group,
 
-    beta = sum_{g in C} v^(g),   v^(g)_j = 0 for j not in g        (latent groups: Jacob, Obozinski & Vert, ICML 2009, eq. (2)),
+    beta = sum_{g in C} v^(g),   v^(g)_j = 0 for j not in g
+    (latent groups: Jacob, Obozinski & Vert, ICML 2009, eq. (2)),
 
 so that a column may be used as soon as one of its groups is chosen. Shrinkage and bounds are those
 of beta, which parts of a sum cannot change; without overlap v^(g) is beta on g.

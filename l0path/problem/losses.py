@@ -1,14 +1,14 @@
 """Losses as records of numbers, with value, slope and curvature of one row as verbs that work in
 Python and in kernels.
 
-    loss                                    value, eta = linear predictor, m = y eta         y
-    squared                                 (y - eta)^2 / 2                                  real
-    logistic                                log(1 + exp(-m))                                 -1, 1
-    squared_hinge                           max(0, 1 - m)^2                                  -1, 1
-    smoothed_hinge(gamma)                   0 | (1 - m)^2 / (2 gamma) | 1 - m - gamma / 2    -1, 1
-    huber(delta), r = eta - y               r^2 / 2 | delta |r| - delta^2 / 2                real
-    poisson                                 exp(eta) - y eta                                 counts >= 0
-    hinge, for exact solving only           max(0, 1 - m)                                    -1, 1
+    loss                                   value, eta = linear predictor, m = y eta        y
+    squared                                (y - eta)^2 / 2                                 real
+    logistic                               log(1 + exp(-m))                                -1, 1
+    squared_hinge                          max(0, 1 - m)^2                                 -1, 1
+    smoothed_hinge(gamma)                  0 | (1 - m)^2 / (2 gamma) | 1 - m - gamma / 2   -1, 1
+    huber(delta), r = eta - y              r^2 / 2 | delta |r| - delta^2 / 2               real
+    poisson                                exp(eta) - y eta                                counts >= 0
+    hinge, for exact solving only          max(0, 1 - m)                                   -1, 1
 
 Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135,
 2021), section 2 (classification losses); Liu et al. (ICML 2017), section 3 (smoothed hinge); Huber

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix
 from ..cross_validation import CVPath
@@ -81,6 +82,7 @@ class Page:
         return f"<l0path.report.Page: {self.title}, {len(self.html) / 1024:.0f} KB; {f'in {self.file}' if self.file else 'not written: .save(file), .show()'}>"
 
 
+@described_by(FittedPath.explore)
 def explore(
     self: FittedPath,
     file: str | PathLike | None = None,
@@ -94,48 +96,6 @@ def explore(
     y: ArrayLike | None = None,
     progress: bool = False,
 ) -> Page:
-    """A page to look through the path with slider and keyboard, one HTML file that loads nothing.
-
-    For every model it shows its features with coefficients, where it lies on the curves of
-    coefficients, fit, held-out score and bound, and the exchanges of one feature that come nearest.
-    Slices have a selection list; best held-out score, one standard error and criteria have buttons.
-    It holds the columns that ever enter, with 7 digits.
-
-    Parameters
-    ----------
-    file : str or path, optional
-        Where to write the page (it is overwritten). None writes nothing.
-    cv : CVPath, optional
-        The cross-validation of this path, for its held-out scores; `cv.explore()` is the same.
-    alternatives : int, default 5
-        Exchanges listed for each model, 0 for none (see `Path.alternatives`; not for groups, nor
-        without the data).
-    time_limit : float or None, default 30
-        Seconds for the exchanges, None for no limit. The models chosen by scores and criteria come
-        first, then the others by size. Ctrl-C ends them too, and the page is made of what there is.
-    title : str, optional
-        The title of the page.
-    show : bool, default False
-        Whether to open the page in a browser.
-    X, y : array-like, optional
-        The data of the fit, needed for `alternatives` after loading a path.
-    progress : bool, default False
-        Whether a bar on stderr shows the exchanges.
-
-    Returns
-    -------
-    Page
-        The page, which a notebook shows in a frame.
-
-    Raises
-    ------
-    ValueError
-        If cv is of another path, limits are out of range, or X and y are not those of the fit.
-    TypeError
-        If cv is no CVPath.
-    OSError
-        If the file cannot be written.
-    """
     _check(self, cv, alternatives, time_limit)
     if file is not None:
         file = file_name(file, "path.explore('path.html')")
@@ -161,21 +121,8 @@ def explore(
     return page
 
 
+@described_by(CVPath.explore)
 def explore_cv(self: CVPath, file: str | PathLike | None = None, **options: Any) -> Page:
-    """The page of `Path.explore` for `cv.path`, with its held-out scores.
-
-    Parameters
-    ----------
-    file : str or path, optional
-        Where to write the page (it is overwritten). None writes nothing.
-    **options : Any
-        The options of `Path.explore`.
-
-    Returns
-    -------
-    Page
-        The page, which a notebook shows in a frame.
-    """
     return explore(self.path, file, self, **options)
 
 

@@ -1,5 +1,5 @@
-"""What the models on the working columns share: which columns these are, exchanges of a quadratic
-among them.
+"""What the models on the working columns share: which columns these are, and which of them are
+nearly combinations of others.
 
 A column's number among all p is its *index*, its place among the working columns W its *position*.
 """
@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
-
-from ..exchange.table import scan
 
 APART = 1e-4  # of its length, by which a column differs from another in a near combination
 CONDITION = 1e14  # condition of a few columns beyond which they count as dependent
@@ -27,16 +25,6 @@ class Quadratic(NamedTuple):
     c: np.ndarray
     a: np.ndarray
     B: np.ndarray
-
-
-class Candidate(NamedTuple):
-    """An exchange: drop the column `out` (-1: none), add the column `into` (-1: none); `change` of
-    F that the quadratic foretells.
-    """
-
-    change: float
-    out: int
-    into: int
 
 
 class WorkingColumns:
@@ -110,10 +98,12 @@ class WorkingColumns:
 
     def look_for_near(self):
         """Note the working columns that are combinations of others up to less than APART of their
-        length, but not beyond CONDITION or rounding; whether there are any. Gram matrices square a condition,
-        so they cannot tell such columns from true combinations. Pairs are found among all working
-        columns, other combinations where these are at most NEAR_COLUMNS. Of more columns in pairs
-        (all columns, where they are far from the origin) the first ones stand for the others.
+        length, but not beyond CONDITION or rounding; whether there are any.
+
+        Gram matrices square a condition, so they cannot tell such columns from true combinations.
+        Pairs are found among all working columns, other combinations where these are at most
+        NEAR_COLUMNS. Of more columns in pairs (all columns, where they are far from the origin) the
+        first ones stand for the others.
         """
         unit = 1.0 / np.sqrt(np.maximum(self.problem.square[self.W], 1e-300))
         G = self._gram()
@@ -164,83 +154,3 @@ class WorkingColumns:
         old = self.width
         self.Z, self.W, self.where, self.width = other.Z, other.W, other.where, other.width
         self._extend(old, self.width)
-
-    def prices(self, lambda0, J):
-        """What a column of J costs by being in: lambda0 f_j, 1e300 where f_j is infinite."""
-        factor = self.problem.factor[J]
-        return (
-            np.where(np.isfinite(factor), lambda0 * np.minimum(factor, 1e300), 1e300)
-            if lambda0
-            else np.zeros(factor.size)
-        )
-
-    def terms(self, fit, J, lambda0):
-        """What an exchange of a fit with columns J has to know of them: skip (m,) unusable or in
-        the support, locked (k,) forced, price (m,) and paid (k,) lambda0 f.
-        """
-        p = self.problem
-        skip = ~p.usable[J]
-        if fit.support.size:  # np.isin would sort both
-            skip |= (
-                fit.support[np.minimum(np.searchsorted(fit.support, J), fit.support.size - 1)] == J
-            )
-        locked = (
-            np.isin(fit.support, p.forced, assume_unique=True)
-            if p.forced.size
-            else np.zeros(fit.support.size, dtype=bool)
-        )
-        paid = (
-            np.where(locked, 0.0, lambda0 * p.factor[fit.support])
-            if lambda0
-            else np.zeros(fit.support.size)
-        )
-        return skip, locked, self.prices(lambda0, J), paid
-
-    def scan(
-        self, quadratic, fit, *, lambda1, lambda2, lambda0=0.0, target=1e300, ceiling, keep, columns
-    ):
-        """Best exchanges of a fit among `columns` (indices that the quadratic's columns stand for),
-        ascending by change: list of Candidate.
-        """
-        skip, locked, price, paid = self.terms(fit, columns, lambda0)
-        self.tables += 1
-        change, column, position = (
-            np.empty(keep),
-            np.empty(keep, np.int64),
-            np.empty(keep, np.int64),
-        )
-        count = scan(
-            quadratic.rows,
-            quadratic.B,
-            fit.b,
-            quadratic.c,
-            quadratic.a,
-            skip,
-            locked,
-            price,
-            paid,
-            lambda1,
-            lambda2,
-            bool(lambda1 or self.boxed or self.near is not None),
-            target,
-            ceiling,
-            change,
-            column,
-            position,
-        )
-        return candidates(
-            fit.support, change[:count], columns[column[:count]], position[:count], keep
-        )
-
-
-def candidates(support, change, into, position, keep):
-    """The `keep` lowest exchanges as a list of Candidate, ascending; ties go to the smaller column.
-    position: in the support, -1 for an addition.
-    """
-    best = np.lexsort((position, into, change))[:keep]
-    return [
-        Candidate(
-            float(change[e]), -1 if position[e] < 0 else int(support[position[e]]), int(into[e])
-        )
-        for e in best
-    ]

@@ -6,18 +6,16 @@ import numpy as np
 
 from ..core import threads
 from ..core.status import FitStatus
-from ..exchange import table, updates, verification
+from ..designs.cluster.shard_gram import ShardGram, on_cluster
 from ..problem.problem import Fit
 from . import newton
-from .columns import CONDITION, Quadratic, WorkingColumns, candidates
+from .columns import CONDITION, Quadratic, WorkingColumns
 from .least_squares import least_squares
 from .linear_algebra import invert
 
 STRIP = 64  # rows of G made at a time
 SLICE = 2048  # columns of a task of `known_slopes`
-LOOK = 1 << 16  # columns of a task of `leading`
 FAINT_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
-PRUNE = 4096  # columns from which on a bound is worth its price
 
 
 class GramModel(WorkingColumns):
@@ -39,6 +37,10 @@ class GramModel(WorkingColumns):
         self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
         self._cluster = None
 
+    def flat(self):
+        """The squared loss whose Gram rows screen all columns: this one."""
+        return self
+
     @property
     def members(self):
         """How many columns have Gram rows over all p columns."""
@@ -46,11 +48,11 @@ class GramModel(WorkingColumns):
 
     @property
     def cluster(self):
-        """The Gram rows where the columns live (`range_checks.ClusterRows`) if that is not here,
+        """The Gram rows where the columns live (`ShardGram`) if that is not here,
         else None.
         """
-        if self._cluster is None and verification.on_cluster(self.problem.X):
-            self._cluster = verification.ClusterRows(self.problem, self.q_all)
+        if self._cluster is None and on_cluster(self.problem.X):
+            self._cluster = ShardGram(self.problem, self.q_all)
         return self._cluster
 
     @property
@@ -259,156 +261,3 @@ class GramModel(WorkingColumns):
         with threads.one_blas_thread():
             threads.run(part, [*range(0, p.X.p, SLICE), p.X.p])
         return known, a, tau, slip
-
-    def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
-        """For each fit its best keep[i] exchanges over all p columns: the tables of `replay`, exact
-        on the quadratic. Without lambda1 and box the coefficients are taken anew from the supports.
-        """
-        out = []
-        for part in self.batches(fits):
-            out += self._violators(
-                fits[part], targets[part], lambda1, lambda2, lambda0, ceilings[part], keep[part]
-            )
-        return out
-
-    def _violators(self, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
-        p, room = self.problem, max(keep)
-        self.read([fit.support for fit in fits])
-        members = np.unique(np.concatenate([fit.support for fit in fits]))
-        at, dependent = self.where[members], bool(lambda1 or self.boxed or self.near is not None)
-        # members may depend on each other there: a trace of a ridge lets the table tell them apart
-        trace = FAINT_RIDGE * float(p.square[members].mean()) if dependent and members.size else 0.0
-        columns = table.Columns(
-            np.ascontiguousarray(self.G[np.ix_(at, at)]),
-            self.q[at],
-            2.0 * float(lambda2) + trace,
-            members.size,
-            np.isin(members, p.forced),
-            np.zeros(members.size),
-        )
-        price = self.prices(lambda0, slice(None))
-        supports = self._supports(
-            fits,
-            members,
-            columns,
-            targets,
-            ceilings,
-            np.where(columns.locked, 0.0, price[members]),
-            price,
-            dependent,
-        )
-        tape = updates.new_tape(supports)
-        steps = updates.record(
-            table.new_state(members.size, supports.S.shape[1]),
-            columns,
-            supports,
-            not dependent,
-            tape,
-        )
-        if self.cluster is not None:
-            lists = self.cluster.check(
-                supports,
-                tape,
-                steps,
-                columns.twice,
-                float(lambda1),
-                p.factor,
-                float(lambda0),
-                list(keep),
-            )
-        else:
-            lists, rows = [[] for _ in fits], self._rows
-
-            def check(start, stop):
-                found = verification.check_range(
-                    rows,
-                    self.q_all,
-                    p.square,
-                    p.usable,
-                    price,
-                    supports,
-                    tape,
-                    steps,
-                    columns.twice,
-                    float(lambda1),
-                    room,
-                    start,
-                    stop,
-                )
-                for mine, parts in zip(lists, found, strict=True):
-                    mine += parts
-
-            threads.run(check, verification.tasks(p.X.p))
-        self.tables += len(fits)
-        out = []
-        for e, parts in enumerate(lists):
-            order = members[supports.S[e, : supports.size[e]]]
-            out.append(
-                candidates(
-                    order, *(np.concatenate(part) for part in zip(*parts, strict=True)), keep[e]
-                )
-                if parts
-                else []
-            )
-        return out
-
-    def leading(self, R, most):
-        """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, m arrays.
-        One read of X.
-        """
-        self.reads += 1
-        if self.cluster is not None:
-            return list(self.cluster.leading(R, most))
-        p, C = self.problem, self.problem.X.correlate(R)
-        cuts = [*range(0, p.X.p, LOOK), p.X.p]
-        parts = [None] * (len(cuts) - 1)
-
-        def look(start, stop):
-            parts[start // LOOK] = verification.leaders(
-                C[start:stop], p.square[start:stop], p.usable[start:stop], most, start
-            )
-
-        threads.run(look, cuts)
-        return list(verification.leading(parts, most))
-
-    def _supports(self, fits, members, columns, targets, ceilings, paid, price, dependent):
-        """The fits as `replay.Supports`; pruned where all p columns are many and no price is below
-        a member's.
-        """
-        e, K = len(fits), max(1, *(fit.support.size for fit in fits))
-        S, b, size, norm = (
-            np.zeros((e, K), np.int64),
-            np.zeros((e, K + 1)),
-            np.array([fit.support.size for fit in fits]),
-            np.full(e, np.inf),
-        )
-        prune = (
-            self.problem.X.p >= PRUNE
-            and max(ceilings) < updates.RANKING
-            and not (paid.size and price.min() < paid.max())
-        )
-        for i, fit in enumerate(fits):
-            k = fit.support.size
-            at = np.searchsorted(members, fit.support)
-            S[i, :k], b[i, :k] = at, fit.b
-            if prune:
-                values = (
-                    np.linalg.eigvalsh(columns.G[np.ix_(at, at)]) + columns.twice
-                    if k
-                    else np.ones(1)
-                )
-                norm[i] = 1.0 / max(values[0] - 1e-13 * k * values[-1], 1e-300)
-        row = np.array([self.row_of[j] for j in members.tolist()], dtype=np.int64)
-        return updates.Supports(
-            S,
-            b,
-            size,
-            np.array(targets, dtype=np.float64),
-            np.array(ceilings, dtype=np.float64),
-            norm,
-            members,
-            row,
-            columns.locked,
-            paid,
-            dependent,
-        )

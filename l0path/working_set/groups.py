@@ -1,5 +1,5 @@
-"""The working groups: which groups' columns are at hand, restricted optima on unions of groups, and
-the tables of all exchanges of a fit with them.
+"""The working groups: which groups' columns are at hand, restricted optima on unions of groups, the
+quadratic at a fit, and Gram blocks.
 """
 
 from typing import NamedTuple
@@ -8,20 +8,16 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 
 from ..core import threads
-from ..exchange.group_table import blocks_in_place, blocks_of, drops, exchanges, scores
-from ..exchange.table import COLLINEAR
+from ..core.dispatch import njit
+from .linear_algebra import COLLINEAR
 
-STRIP = 256  # columns of working groups in one task of a table
-TASKS = 32  # of a read of all groups for each thread at most
-READ = (
+BLOCK_TASKS = 32  # of a read of all groups for each thread at most
+BLOCK_ENTRIES = (
     1 << 17
-    # entries of columns held while Gram blocks of all groups are made, 1 MB a task: they stay in
-    # cache
-)
+)  # of columns held while Gram blocks of all groups are made: 1 MB stay in cache
 TALL = 1.5  # columns a row from which inverses are made by systems on the rows
-FAINT = 1e-8  # share of the largest square of a column that a ridge must be for that
-KEPT = 64  # inverses that are held
-HELD = 1 << 23  # entries of X'R of one read: 64 MB
+RIDGE_SHARE = 1e-8  # share of the largest square of a column that a ridge must be for that
+INVERSES = 64  # that are held
 
 
 class GroupFit(NamedTuple):
@@ -42,18 +38,7 @@ class GroupFit(NamedTuple):
         return self.groups.tobytes()
 
 
-class Table(NamedTuple):
-    """The best exchanges of a fit with the first `width` working groups: additions [(change,
-    group)], swaps [(change, group out, group in)], ascending; drops {group: increase of F}.
-    """
-
-    width: int
-    additions: list
-    swaps: list
-    drops: dict
-
-
-class State(NamedTuple):
+class GroupQuadratic(NamedTuple):
     """A quadratic at a fit: positions at (K,) in W of independent columns of its support, those of
     members first, member i at members[i]..members[i + 1], its group ids[i]; B (K, K), b (K,).
 
@@ -68,6 +53,19 @@ class State(NamedTuple):
     ZV: np.ndarray | None = None
     slopes: np.ndarray | None = None
     v: np.ndarray | None = None
+
+
+class Crossing(NamedTuple):
+    """The quadratic at a fit with m columns of several groups: rows (K, m) = G_{S, columns},
+    gradient c (m,); group g has the columns starts[g]..starts[g + 1], and its Gram block G_gg row
+    by row from blocks[at[g]] on.
+    """
+
+    rows: np.ndarray
+    c: np.ndarray
+    blocks: np.ndarray
+    at: np.ndarray
+    starts: np.ndarray
 
 
 def inverse(H):
@@ -215,7 +213,7 @@ class GroupModel:
                 return GroupFit(*model.on_rows(support, self.lambda2)[0], groups)
             G = model.G[np.ix_(at, at)]
             B, kept = self._inverse(at, G)
-            if len(self.inverses) >= KEPT:
+            if len(self.inverses) >= INVERSES:
                 self.inverses.pop(next(iter(self.inverses)))
             self.inverses[groups.tobytes()] = B, kept
             b = np.zeros(support.size)
@@ -236,7 +234,7 @@ class GroupModel:
         """Whether so many columns are more than the rows by far, and the ridge is there to tell
         them apart.
         """
-        return count > TALL * self.problem.X.n and self.lambda2 > FAINT * float(
+        return count > TALL * self.problem.X.n and self.lambda2 > RIDGE_SHARE * float(
             self.problem.square.max()
         )
 
@@ -268,9 +266,9 @@ class GroupModel:
         self.weak |= kept.size < at.size
         return B, kept
 
-    # -------------------- exchanges
+    # -------------------- quadratics
 
-    def state(self, fit):
+    def quadratic(self, fit):
         """The quadratic at a fit: exact for the squared loss, else to second order."""
         ids = fit.groups[~np.isin(fit.groups, self.forced, assume_unique=True)]
         own = [self.of(g) for g in ids]
@@ -317,120 +315,26 @@ class GroupModel:
             if self.closed
             else fit.b[np.searchsorted(fit.support, order[kept])]
         )
-        return State(at[kept], members, ids, B, b, *more)
+        return GroupQuadratic(at[kept], members, ids, B, b, *more)
 
-    def _drops(self, state):
-        K = state.at.size
-        roots, beta, loss = (
-            np.empty((K, max(int(np.diff(state.members).max(initial=1)), 1))),
-            np.empty(K),
-            np.empty(state.ids.size),
-        )
-        drops(state.B, state.b, state.members, roots, beta, loss)
-        return roots, beta, loss
-
-    def drops(self, fit):
-        """{group: increase of F by its removal}, by the quadratic at the fit."""
-        state = self.state(fit)
-        return dict(zip(state.ids.tolist(), self._drops(state)[2].tolist(), strict=True))
-
-    def table(self, fit, known, keep):
-        """The Table of a fit over all working groups: `known` (None, or that over the first of
-        them) and those that came later.
-        """
-        state, first, last = self.state(fit), 0 if known is None else known.width, self.W.size
-        self.model.tables += 1
-        roots, beta, loss = self._drops(state)
-        skip = ~self.free[self.W] | np.isin(self.W, fit.groups, assume_unique=True)
-        quadratic = self.problem.quadratic
-        blocks = self.blocks if quadratic else np.empty(self.at[-1])
-        ceiling = 1e300 if not self.exact else 0.0
-        found = []
-
-        def part(left, right):
-            J = self.places[self.starts[left] : self.starts[right]]
-            starts, at = (
-                self.starts[left : right + 1] - self.starts[left],
-                self.at[left : right + 1],
-            )
-            if quadratic:
-                rows = self.model.G[np.ix_(state.at, J)]
-                c = (
-                    self.model.q[J] - state.b @ rows
-                    if self.closed
-                    else self.model.q[J]
-                    - fit.b @ self.model.G[np.ix_(self.model.where[fit.support], J)]
-                )
-            else:
-                Z = self.model.Z[J]
-                rows, c = state.ZV @ Z.T, -(Z @ state.slopes)
-                blocks_of(Z, state.v, self.problem.intercept, starts, 0, right - left, at, blocks)
-            if self.lambda1:
-                c = np.sign(c) * np.maximum(np.abs(c) - self.lambda1, 0.0)
-            plus, added, change, group, member = (
-                np.empty(keep),
-                np.empty(keep, np.int64),
-                np.empty(keep),
-                np.empty(keep, np.int64),
-                np.empty(keep, np.int64),
-            )
-            count, swaps = exchanges(
-                rows,
-                np.ascontiguousarray(state.B @ rows),
-                state.members,
-                roots,
-                beta,
-                loss,
-                c,
-                blocks,
-                at,
-                starts,
-                skip[left:right],
-                2.0 * self.lambda2,
-                0,
-                right - left,
-                self.widest,
-                ceiling,
-                added,
-                plus,
-                change,
-                group,
-                member,
-            )
-            found.append(
-                (left, plus[:count], added[:count], change[:swaps], group[:swaps], member[:swaps])
-            )
-
-        threads.run(part, self._tasks(first, last))
-        additions, swaps = ([], []) if known is None else (known.additions, known.swaps)
-        for left, plus, added, change, group, member in found:
-            additions = additions + [
-                (float(x), int(self.W[left + g])) for x, g in zip(plus, added, strict=True)
-            ]
-            swaps = swaps + [
-                (float(x), int(state.ids[i]), int(self.W[left + g]))
-                for x, g, i in zip(change, group, member, strict=True)
-            ]
-        return Table(
-            last,
-            sorted(additions)[:keep],
-            sorted(swaps, key=lambda s: (s[0], s[2], s[1]))[:keep],
-            dict(zip(state.ids.tolist(), loss.tolist(), strict=True)),
-        )
-
-    def _tasks(self, first, last):
-        """Bounds of ranges of working groups with about STRIP columns each."""
-        if first == last:
-            return [first]
-        bounds = [first]
-        for g in range(first, last):
-            if self.starts[g + 1] - self.starts[bounds[-1]] > STRIP and g > bounds[-1]:
-                bounds.append(g)
-        return [*bounds, last]
+    def against(self, fit, quadratic, which):
+        """The Crossing of the quadratic at a fit with the working groups `which`, a slice."""
+        left, right = which.start, which.stop
+        J = self.places[self.starts[left] : self.starts[right]]
+        starts, at = self.starts[left : right + 1] - self.starts[left], self.at[left : right + 1]
+        if self.problem.quadratic:
+            G, q, support = self.model.G, self.model.q, self.model.where[fit.support]
+            rows = G[np.ix_(quadratic.at, J)]
+            c = q[J] - (quadratic.b @ rows if self.closed else fit.b @ G[np.ix_(support, J)])
+            return Crossing(rows, c, self.blocks, at, starts)
+        Z, at = self.model.Z[J], at - at[0]
+        rows, c, blocks = quadratic.ZV @ Z.T, -(Z @ quadratic.slopes), np.empty(at[-1])
+        blocks_of(Z, quadratic.v, self.problem.intercept, starts, 0, right - left, at, blocks)
+        return Crossing(rows, c, blocks, at, starts)
 
     # -------------------- all groups
 
-    def _all_blocks(self):
+    def all_blocks(self):
         """Gram blocks of every group with the problem's weights, in one read of X: (at (G + 1,),
         blocks).
         """
@@ -442,7 +346,10 @@ class GroupModel:
             blocks, bounds, most = (
                 np.empty(at[-1]),
                 [0],
-                max(READ // max(X.n, 1), X.p // (TASKS * threads.count()) if whole else 1),
+                max(
+                    BLOCK_ENTRIES // max(X.n, 1),
+                    X.p // (BLOCK_TASKS * threads.count()) if whole else 1,
+                ),
             )
             for g in range(sizes.size):
                 if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
@@ -480,28 +387,67 @@ class GroupModel:
             ), p.weights
         return self.model.derivatives(fit)[1:]
 
-    def scores(self, R, mass, known=None):
-        """(m, G) c' (mass G_gg + 2 lambda2 I)^-1 c of every group for the right-hand sides R (n,
-        m), c = X_g'R; mass (m,): curvature in units of the weights. -1 for groups that may not be
-        chosen. known (m, p): R'X, where it is at hand.
-        """
-        at, blocks = self._all_blocks()
-        out, step = (
-            np.full((R.shape[1], self.free.size), -1.0),
-            max(1, HELD // max(self.problem.X.p, 1)),
-        )
-        for left in range(0, R.shape[1], step):
-            right = min(left + step, R.shape[1])
-            C = np.empty((right - left, self.problem.X.p)) if known is None else known[left:right]
-            if known is None:
-                self.problem.X.correlate_into(np.ascontiguousarray(R[:, left:right].T), C)
-                self.model.reads += 1
-            part = out[left:right]
-            ridge = 2.0 * self.lambda2 / max(float(np.mean(mass[left:right])), 1e-300)
 
-            def task(a, e, C=C, part=part, ridge=ridge):
-                scores(C, self.columns, self.start, at, blocks, ridge, self.widest, a, e, part)
+@njit
+def blocks_of(Z, weights, centred, starts, first, last, at, blocks):
+    """blocks[at[g]:] = Z_g diag(weights) Z_g' about the weighted means if `centred`, for the groups
+    first..last, whose columns are the rows starts[g]..starts[g + 1] of Z (m, n).
+    """
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i]
+    work, most = np.empty(weights.size), 0
+    for g in range(first, last):
+        most = max(most, starts[g + 1] - starts[g])
+    means = np.empty(most)
+    for g in range(first, last):
+        left, d = starts[g], starts[g + 1] - starts[g]
+        for a in range(d):
+            z, t = Z[left + a], 0.0
+            for i in range(weights.size):
+                work[i] = weights[i] * z[i]
+                t += work[i]
+            means[a] = t
+            for j in range(0, a + 1, 4):  # four at a time, the last again where there are fewer
+                j1, j2, j3 = min(j + 1, a), min(j + 2, a), min(j + 3, a)
+                z0, z1, z2, z3 = Z[left + j], Z[left + j1], Z[left + j2], Z[left + j3]
+                t0 = t1 = t2 = t3 = 0.0
+                for i in range(weights.size):
+                    u = work[i]
+                    t0 += u * z0[i]
+                    t1 += u * z1[i]
+                    t2 += u * z2[i]
+                    t3 += u * z3[i]
+                row = at[g] + a * d
+                blocks[row + j], blocks[row + j1], blocks[row + j2], blocks[row + j3] = (
+                    t0,
+                    t1,
+                    t2,
+                    t3,
+                )
+        for a in range(d):
+            for j in range(a + 1):
+                t = blocks[at[g] + a * d + j]
+                if centred and total > 0.0:
+                    t -= means[a] * means[j] / total
+                blocks[at[g] + a * d + j] = t
+                blocks[at[g] + j * d + a] = t
 
-            threads.run(task, [*range(0, self.free.size, 512), self.free.size])
-        out[:, ~self.free] = -1.0
-        return out
+
+@njit
+def blocks_in_place(X, center, scale, weights, centred, columns, starts, first, last, at, blocks):
+    """`blocks_of` the columns columns[starts[g]:starts[g + 1]] of a design, the rows of X (p, n),
+    centred and scaled on the way.
+    """
+    most, two = 0, np.zeros(2, np.int64)
+    for g in range(first, last):
+        most = max(most, starts[g + 1] - starts[g])
+    Z = np.empty((most, weights.size))
+    for g in range(first, last):
+        two[1] = starts[g + 1] - starts[g]
+        for a in range(two[1]):
+            j = columns[starts[g] + a]
+            x, z, c, s = X[j], Z[a], center[j], 1.0 / scale[j]
+            for i in range(weights.size):
+                z[i] = (np.float64(x[i]) - c) * s
+        blocks_of(Z, weights, centred, two, 0, 1, at[g : g + 1], blocks)

@@ -1,13 +1,16 @@
 """The hinge on the working columns: restricted optima, by smoothed hinges that narrow and a linear
 system that ends them, or by linear programming where there is no ridge.
 
-    minimise over b0, b:   sum_i w_i max(0, 1 - y_i (o_i + b0 + z_i'b)) + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper      (H)
+    minimise over b0 and lower <= b <= upper                                                   (H)
+        sum_i w_i max(0, 1 - y_i (o_i + b0 + z_i'b)) + lambda1 ||b||_1 + lambda2 ||b||^2
 
 Rows have margins m_i = y_i eta_i below, at or above 1, and slopes a_i = -y_i w_i, -y_i u_i (0 <=
 u_i <= w_i) or 0. Given which rows are where, and which coefficients are at bounds or zero,
 optimality is a linear system in b, b0 and u:
 
-    2 lambda2 b_j + lambda1 sign(b_j) + z_j'a = 0 (j free),    sum a = 0 (free intercept),    y_i eta_i = 1 (rows at the kink)
+    2 lambda2 b_j + lambda1 sign(b_j) + z_j'a = 0   (j free)
+    sum a = 0                                       (free intercept)
+    y_i eta_i = 1                                   (rows at the kink)
 
 The smoothed hinge of width gamma lies below the hinge by at most gamma / 2, and its slopes are dual
 points of the hinge: the rows where it is curved are those at the kink once gamma is small enough,

@@ -6,6 +6,11 @@ import math
 
 from ..core.dispatch import njit
 
+# a column keeps less than this share of its squared length outside the support: it counts as a
+# combination of it. Without lambda1 and box it cannot improve a model with that support; with them
+# it can (`dependent` in kernels), and is ranked by the step of its coefficient alone
+COLLINEAR = 1e-9
+
 
 @njit
 def cholesky(A, k):

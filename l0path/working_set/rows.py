@@ -8,21 +8,16 @@ import numpy as np
 import scipy
 from scipy.linalg import solve_triangular
 
-from ..core import threads
 from ..core.status import FitStatus
-from ..exchange.screening import foretold
-from ..exchange.table import scan
-from ..exchange.trials import SETTLED, attempt
 from ..problem.losses import Squared, derivatives, name_of, smoothness
 from ..problem.problem import Fit
 from . import newton
-from .columns import CONDITION, READ, Quadratic, WorkingColumns
+from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import BYTES, Local, WeightedGrams
 from .gram import GramModel
 from .least_squares import from_rows
 from .linear_algebra import invert
 
-SHARE = 8  # exchanges to be refuted that are worth a thread
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
 
 
@@ -35,7 +30,6 @@ class RowModel(WorkingColumns):
     REACH = (
         10.0  # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
     )
-    NEAR = 4  # columns a fit may propose from outside W for each pair that is asked for
 
     def __init__(self, problem):
         super().__init__(problem)
@@ -303,123 +297,14 @@ class RowModel(WorkingColumns):
             local.B,
         )
 
-    def swaps(self, fit, lambda2, first, keep):
-        """The `keep` swaps with working columns from position `first` on that the quadratic ranks
-        first: (change, position dropped, working position added), ascending.
-        """
-        quadratic, p = self.quadratic(fit, lambda2, first), self.problem
-        skip, none = ~p.usable[self.W[first:]], np.zeros(quadratic.c.size)
-        inside = self.where[fit.support]
-        skip[inside[inside >= first] - first] = True
-        locked = (
-            np.isin(fit.support, p.forced, assume_unique=True)
-            if p.forced.size
-            else np.zeros(fit.support.size, dtype=bool)
-        )
-        change, column, position = (
-            np.empty(keep),
-            np.empty(keep, np.int64),
-            np.empty(keep, np.int64),
-        )
-        self.tables += 1
-        count = scan(
-            quadratic.rows,
-            quadratic.B,
-            fit.b,
-            quadratic.c,
-            quadratic.a,
-            skip,
-            locked,
-            none,
-            np.zeros(fit.support.size),
-            0.0,
-            float(lambda2),
-            self.boxed,
-            1e300,
-            1e300,
-            change,
-            column,
-            position,
-        )
-        return change[:count], position[:count], column[:count] + first
-
-    def attempt(self, fit, out, into, lambda2, any_below, target, proof=True):
-        """Try exchanges (position dropped, working position added), -1 for none, by chord steps:
-        (Fit, number) of the first below target, or with any_below=False of the lowest; number -1 if
-        none. proof: only a bound refutes (with any_below).
-        """
-        e, value, b0, promised, reach, best = self._tried(
-            fit, (out, into), lambda2, any_below, target, proof
-        )
-        if e < 0:
-            return None, e
-        stay = np.arange(fit.support.size) != out[e]
-        support, b = fit.support[stay], best[:-1][stay]
-        if into[e] >= 0:
-            j = self.W[into[e]]
-            at = np.searchsorted(support, j)
-            support, b = (
-                np.concatenate([support[:at], [j], support[at:]]),
-                np.concatenate([b[:at], best[-1:], b[at:]]),
-            )
-        if not np.isfinite(value):  # the quadratic foretold coefficients where the loss overflows
-            b, b0 = np.zeros(support.size), fit.b0
-            b[np.isin(support, fit.support)] = fit.b[stay]
-        elif promised <= SETTLED * abs(value) and (reach < self.REACH or lambda2 > 0):
-            return Fit(support, b, b0, value), e
-        return self.refit(support, 0.0, lambda2, (b, b0), target), e
-
-    def _tried(self, fit, exchanges, lambda2, any_below, target, proof):
-        """What `trials.attempt` returns, and its coefficients. Proofs mostly refute all exchanges:
-        several threads share these, and the first exchange that is found counts.
-        """
-        p, local = self.problem, self.local(fit, lambda2)
-        proof, tried, (out, into) = proof and any_below, {}, exchanges
-
-        def piece(left, right):
-            best = np.empty(fit.support.size + 1)
-            found = attempt(
-                p.loss,
-                p.y,
-                p.weights,
-                p.offset,
-                self.Z,
-                local.at,
-                fit.b,
-                float(fit.b0),
-                float(lambda2),
-                p.intercept,
-                local.B,
-                local.c,
-                local.rows,
-                local.index,
-                local.diagonal,
-                local.mean,
-                local.scale,
-                local.total,
-                out[left:right],
-                into[left:right],
-                any_below,
-                float(target),
-                best,
-                local.v if local.gram is None else local.gram.v,
-                proof,
-            )
-            tried[left] = *found, best
-
-        pieces = max(min(threads.count(), out.size // SHARE), 1) if proof else 1
-        threads.run(piece, np.linspace(0, out.size, pieces + 1).astype(int).tolist())
-        left = min((left for left in tried if tried[left][0] >= 0), default=None)
-        e, *rest = tried[0 if left is None else left]
-        return (-1 if left is None else e + left), *rest
-
-    def keep_slopes(self, fits, R, pulls, lambda1, lambda2):
-        """Remember slopes R (n, m) of fits and their products with all columns, pulls (m, p); the
-        oldest are dropped beyond KEPT bytes.
+    def keep_slopes(self, fits, R, products, penalty):
+        """Remember slopes R (n, m) of fits and their products with all columns, (m, p); the oldest
+        are dropped beyond KEPT bytes.
         """
         for i, fit in enumerate(fits):
-            self.seen[lambda1, lambda2, fit.support.tobytes()] = R[:, i], pulls[i]
-        room = max(KEPT // (8 * (R.shape[0] + pulls.shape[1])), 1)
+            key = penalty.lambda1, penalty.lambda2, fit.support.tobytes()
+            self.seen[key] = R[:, i], products[i]
+        room = max(KEPT // (8 * (R.shape[0] + products.shape[1])), 1)
         for key in list(self.seen)[: max(len(self.seen) - room, 0)]:
             del self.seen[key]
 
@@ -436,151 +321,6 @@ class RowModel(WorkingColumns):
         for m, i in enumerate(known):
             a[:, m], tau[:, m] = held[keys[i]]
         return known, a, tau, None
-
-    def violators(self, fits, targets, *, lambda1, lambda2, lambda0=0.0, ceilings, keep):
-        """For each fit its best exchanges over all p columns, by two quadratics: with unweighted
-        Gram rows, one set for all fits, NEAR keep columns outside W are proposed; these are then
-        ranked with the curvatures of the fit, W with those of a fit close by (`quadratic`). One
-        read of X for the gradients, one for new Gram rows, one counted for the columns proposed.
-        """
-        flat, out = self.flat(), []
-        for part in flat.batches(fits):
-            out += self._violators(
-                flat,
-                fits[part],
-                targets[part],
-                lambda1,
-                lambda2,
-                lambda0,
-                ceilings[part],
-                keep[part],
-            )
-        return out
-
-    def _violators(self, flat, fits, targets, lambda1, lambda2, lambda0, ceilings, keep):
-        p, held = self.problem, flat.reads
-        flat.read([fit.support for fit in fits])
-        self.reads += 2 + flat.reads - held
-        slopes = [self.derivatives(fit)[1:] for fit in fits]
-        R = -np.column_stack([s for s, _ in slopes])
-        sides, near = [], [self.NEAR * most for most in keep]
-        for fit, (_, v), most, target, ceiling in zip(
-            fits, slopes, near, targets, ceilings, strict=True
-        ):
-            total = max(float(v.sum()), 1e-300)
-            B = flat.inverse(fit, lambda2 / total)
-            bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
-            sides.append(
-                (
-                    total,
-                    B,
-                    bound,
-                    [flat.row_of[j] for j in fit.support.tolist()],
-                    most,
-                    target / total,
-                    ceiling / total,
-                )
-            )
-        found, pulls = (
-            [[] for _ in fits],
-            None if self.seen is None else np.empty((len(fits), p.X.p)),
-        )
-        step = max(512, READ // R.shape[1])
-        elsewhere = (
-            flat.cluster is not None and not lambda0
-        )  # the columns and their Gram rows are on workers, and so is this loop
-        if elsewhere:
-            terms = [self.terms(fit, np.empty(0, np.int64), 0.0) for fit in fits]
-            found = flat.cluster.foretell(
-                R,
-                [
-                    (*side, fit.support, fit.b, locked, paid)
-                    for side, fit, (_, locked, _, paid) in zip(sides, fits, terms, strict=True)
-                ],
-                float(lambda1),
-                float(lambda2),
-                bool(lambda1 or self.boxed),
-            )
-        for left in () if elsewhere else range(0, p.X.p, step):
-            block = slice(left, min(left + step, p.X.p))
-            C = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T)
-            if pulls is not None:
-                pulls[:, block] = -C
-
-            def propose(i, C=C, block=block):
-                found[i] = self._proposed(
-                    fits[i], sides[i], C[i], block, lambda0, lambda1, lambda2, found[i]
-                )
-
-            threads.run_each(propose, len(fits))
-
-        if pulls is not None:
-            self.keep_slopes(fits, -R, pulls, lambda1, lambda2)
-        out = []
-        for i, fit in enumerate(fits):
-            J = np.array([j for _, j in found[i] if self.where[j] < 0], dtype=np.int64)
-            options = {
-                "lambda1": lambda1,
-                "lambda2": lambda2,
-                "lambda0": lambda0,
-                "target": targets[i],
-                "ceiling": ceilings[i],
-                "keep": keep[i],
-            }
-            ranked = self.scan(self.quadratic(fit, lambda2), fit, **options, columns=self.W)
-            if J.size:
-                Z = np.ascontiguousarray(p.X.columns(J).T)
-                ranked = sorted(
-                    ranked + self.scan(self.exact(fit, lambda2, Z), fit, **options, columns=J),
-                    key=lambda x: (x.change, x.into, x.out),
-                )
-            out.append(ranked[: keep[i]])
-        return out
-
-    def _proposed(self, fit, side, c, block, lambda0, lambda1, lambda2, found):
-        """The lowest (change, column) of a fit among `found` and the columns of `block`, by the
-        unweighted quadratic times the mean curvature.
-        """
-        total, B, bound, rows, most, target, ceiling = side
-        skip, locked, price, paid = self.terms(
-            fit, np.arange(block.start, block.stop), lambda0 / total
-        )
-        ceiling = found[-1][0] if len(found) == most else ceiling
-        change, column, position = (
-            np.empty(most),
-            np.empty(most, np.int64),
-            np.empty(most, np.int64),
-        )
-        count = foretold(
-            self._flat.rows[:, block],
-            np.array(rows, dtype=np.int64),
-            B,
-            fit.b,
-            c / total,
-            self.problem.square[block],
-            skip,
-            locked,
-            price,
-            paid,
-            lambda1 / total,
-            lambda2 / total,
-            bool(lambda1 or self.boxed),
-            bound,
-            target,
-            ceiling,
-            0,
-            c.size,
-            change,
-            column,
-            position,
-        )
-        return sorted(
-            found
-            + [
-                (float(v), block.start + int(j))
-                for v, j in zip(change[:count], column[:count], strict=True)
-            ]
-        )[:most]
 
 
 def recedes(name, problem, Z, lower, upper):

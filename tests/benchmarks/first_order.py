@@ -13,10 +13,14 @@ from common import INSTANCES, agreement, arguments, instance, smaller
 import l0path
 from l0path.core.control import Clock
 from l0path.engine.inputs import parse
+from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SupportPath
-from l0path.engine.sparse_path import solve_size
 from l0path.exchange.local_search import pairs_tried
+from l0path.exchange.ranking import Wanted
+from l0path.exchange.verification import violators
 from l0path.first_order import operators
+from l0path.first_order.one_size import solve_size
+from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient
 from l0path.working_set.hinge import make_model
@@ -133,14 +137,12 @@ def polished(path, support):
     fit = model.refit(support, 0.0, path.lambda2)
     while True:
         fit = mover.swap(fit, thorough=True)
-        ceiling, keep = (
-            (-path.store.tolerance(fit.value), 10)
+        wanted = (
+            Wanted(1e300, -path.store.tolerance(fit.value), 10)
             if path.exact
-            else (1e300, pairs_tried(path.settings, model.problem.n_eff, k))
+            else Wanted(1e300, 1e300, pairs_tried(path.settings, model.problem.n_eff, k))
         )
-        found = model.violators(
-            [fit], [1e300], lambda1=0.0, lambda2=path.lambda2, ceilings=[ceiling], keep=[keep]
-        )[0]
+        found = violators(model, [fit], [wanted], separable(0.0, 0.0, path.lambda2))[0]
         if not model.grow(np.array([c.into for c in found], dtype=np.int64)):
             return fit.value
 
@@ -156,30 +158,15 @@ def supports_of(problem, path, ridge, K):
     """
     model = make_model(problem)
     supports = {s.k: s.support for s in path.solutions if s.k}
-    engine = SupportPath(
-        model,
-        lambda1=0.0,
-        lambda2=ridge,
-        max_k=K,
-        settings=LocalSearch(),
-        clock=Clock(),
-        supports=list(supports.values()),
-    )
+    part, starting = Slice(0.0, ridge, K), Session(Clock(), supports=tuple(supports.values()))
+    engine = SupportPath(model, part, LocalSearch(), starting)
     seed(model, engine.store.fits[0], K, 0.0)
     alone = {k: polished(engine, support) for k, support in supports.items()}
     swept, joined = (
-        SupportPath(
-            make_model(problem),
-            lambda1=0.0,
-            lambda2=ridge,
-            max_k=K,
-            settings=LocalSearch(),
-            clock=Clock(),
-        )
-        for _ in range(2)
+        SupportPath(make_model(problem), part, LocalSearch(), Session(Clock())) for _ in range(2)
     )
     joined.run()
-    swept.supports = joined.supports = list(supports.values())
+    swept.session = joined.session = starting
     swept.run()
     joined.run()
     return alone, values_of(swept.store.fits), values_of(joined.store.fits)

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 import l0path
-from l0path.engine.plan import NAMES
+from l0path.engine.registry import names
 from l0path.solvers import DualIHT, FeatureGenerating, PrimalDual, ProjectedGradient
 
 DUAL = ("dual_iht", "stochastic_dual_iht", "primal_dual")
@@ -445,5 +445,5 @@ def test_ctrl_c_keeps_what_is_solved(name):
 
 
 def test_all_names_are_listed_where_users_look():
-    assert set(NEW) | {"swap", "cd", "CDPSI", "exact"} == set(NAMES)
-    assert all(f'"{name}"' in l0path.fit.__doc__ for name in NAMES)
+    assert set(NEW) | {"swap", "cd", "CDPSI", "exact"} == set(names())
+    assert all(f'"{name}"' in l0path.fit.__doc__ for name in names())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import l0path
 from l0path.designs import dense, standardized
-from l0path.exchange import updates
+from l0path.exchange import updates, verification
 from l0path.working_set import gram
 from l0path.working_set import rows as row_model
 
@@ -316,10 +316,10 @@ def test_threads_and_block_widths_do_not_matter(problem):
     same(one, problem.fit(n_jobs=2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(updates, "RANGE", 7)
-        patch.setattr(gram, "LOOK", 5)
+        patch.setattr(verification.gram, "LOOK", 5)
         patch.setattr(gram, "STRIP", 3)
         patch.setattr(standardized, "READ", 1)
-        patch.setattr(row_model, "READ", 1)
+        patch.setattr(verification.rows, "READ", 1)
         patch.setattr(row_model.RowModel, "BATCH", 1)
         patch.setattr(dense, "TILE", 64)
         patch.setattr(dense, "CACHED", 64)

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 import l0path
 from l0path.core.control import Stop
-from l0path.engine.group_path import GroupStore
 from l0path.engine.single_units import SingleColumns, SingleFits, compare_all
+from l0path.engine.strategies.groups import GroupStore
 from l0path.exchange.local_search import Store
 from l0path.problem.problem import pose
 from l0path.working_set.groups import GroupModel

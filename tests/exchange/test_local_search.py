@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import l0path
+from l0path.exchange import verification
 from l0path.exchange.local_search import Store, pairs_tried
+from l0path.exchange.ranking import Wanted
+from l0path.problem.penalties import separable
 from l0path.problem.problem import Fit, pose
 from l0path.solvers import LocalSearch
 from l0path.working_set import gram
@@ -109,7 +112,7 @@ def test_store_keeps_the_best_of_each_size_and_ends_at_a_perfect_fit():
 
 @pytest.mark.parametrize("rho", [0.0, 0.9])
 @pytest.mark.parametrize("ceiling", [-1e-9, 0.01])
-def test_violators_are_all_the_exchanges_that_refits_find(rho, ceiling, monkeypatch):
+def test_violators_are_all_the_exchanges_that_refits_find(rho, ceiling):
     n, p, target = 60, 120, 0.05
     sim = l0path.simulate.linear(n, p, 8, rho=rho, snr=2, random_state=3)
     path = l0path.fit(sim.X, sim.y, max_k=6, lambda2=1e-6, algorithm=LocalSearch(effort="fast"))
@@ -123,14 +126,12 @@ def test_violators_are_all_the_exchanges_that_refits_find(rho, ceiling, monkeypa
     fits = [model.refit(support, 0.0, 1e-6) for support in supports]
     found = {}
     for prune in (False, True):
-        monkeypatch.setattr(gram, "PRUNE", 0 if prune else p + 1)
-        found[prune] = model.violators(
+        found[prune] = verification.gram.violators(
+            model,
             fits,
-            [target] * len(fits),
-            lambda1=0.0,
-            lambda2=1e-6,
-            ceilings=[ceiling] * len(fits),
-            keep=[p] * len(fits),
+            [Wanted(target, ceiling, p)] * len(fits),
+            separable(0.0, 0.0, 1e-6),
+            verification.gram.Limits(prune_from=0 if prune else p + 1),
         )
     for fit, plain, pruned in zip(fits, found[False], found[True], strict=True):
         change = {}

@@ -17,7 +17,8 @@ from oracles import (
 
 from l0path.core.control import Clock, Stop
 from l0path.designs import as_design
-from l0path.engine.lambda0_path import STEP, PenalisedPath
+from l0path.engine.lambda0_path import STEP, Lambda0Path
+from l0path.engine.protocols import Session, Slice, ignore
 from l0path.exchange.local_search import LocalSearch
 from l0path.first_order.cd_kernels import Coordinates, RowLoss, StopRule, cd_gram, line
 from l0path.first_order.coordinate_descent import CoordinateDescent, entry_gains
@@ -52,20 +53,12 @@ def problem_of(d):
     return pose(data)
 
 
-def path_of(d, settings=CD, max_k=None, model=None, clock=None, on_point=None, **how):
-    """A finished PenalisedPath of an instance."""
+def path_of(d, settings=CD, max_k=None, model=None, listener=ignore, **how):
+    """A finished Lambda0Path of an instance."""
     model = make_model(problem_of(d)) if model is None else model
     max_k = d["X"].shape[1] if max_k is None else max_k
-    path = PenalisedPath(
-        model,
-        lambda1=d["lambda1"],
-        lambda2=d["lambda2"],
-        max_k=max_k,
-        settings=settings,
-        clock=clock or Clock(),
-        on_point=on_point,
-        **how,
-    )
+    part = Slice(d["lambda1"], d["lambda2"], max_k)
+    path = Lambda0Path(model, part, settings, Session(Clock(), listener), **how)
     path.run()
     return path
 
@@ -394,14 +387,14 @@ def test_a_small_working_set_finds_what_all_columns_find(loss, settings):
     )
 
 
-def test_harvest_and_fill_give_every_size():
+def test_the_best_met_and_fill_give_every_size():
     path = path_of(wide_instance(), max_k=20)
     sizes = path.fill(20)
     assert sorted(sizes) == list(range(21)) and all(
         fit.support.size == k for k, fit in sizes.items()
     )
     assert np.all(np.diff([sizes[k].value for k in range(21)]) < 0)
-    best = path.harvest()
+    best = path.best_by_size()
     assert all(sizes[k].value <= best[k].value + 1e-12 for k in best if k <= 20)
     for point in path.points:
         assert best[point.fit.support.size].value <= point.fit.value * (1 + 1e-9)
@@ -427,14 +420,8 @@ class Impatient(Clock):
 def test_an_interrupt_leaves_what_was_solved(polls):
     d = wide_instance()
     whole = path_of(d, max_k=20)
-    path = PenalisedPath(
-        make_model(problem_of(d)),
-        lambda1=0.0,
-        lambda2=1e-2,
-        max_k=20,
-        settings=CD,
-        clock=Impatient(polls),
-    )
+    session = Session(Impatient(polls))
+    path = Lambda0Path(make_model(problem_of(d)), Slice(0.0, 1e-2, 20), CD, session)
     with pytest.raises(Stop):
         path.run()
     values = [point.lambda0 for point in path.points]
@@ -444,10 +431,9 @@ def test_an_interrupt_leaves_what_was_solved(polls):
 
 def test_the_listener_hears_each_verified_point_once():
     heard = []
-    path = path_of(wide_instance(), max_k=20, on_point=heard.append)
-    assert heard == path.points and all(
-        point.verified and point.optimality == "cd" for point in heard
-    )
+    path = path_of(wide_instance(), max_k=20, listener=heard.append)
+    assert tuple(heard) == path.result.points
+    assert all(point.optimality == "cd" for point in heard)
     assert path.rounds[-1]["verified"] == len(path.points)
 
 

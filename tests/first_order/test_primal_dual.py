@@ -11,7 +11,9 @@ from test_coordinate_descent import in_user_units, problem_of, wide_instance
 from test_projected_gradient import plain
 
 from l0path.core.control import Clock
-from l0path.engine.lambda0_path import PenalisedPath
+from l0path.engine.lambda0_path import Lambda0Path
+from l0path.engine.protocols import Session, Slice
+from l0path.first_order.coordinate_descent import CoordinateDescent
 from l0path.first_order.primal_dual import PrimalDualSolver, solve_lambda0
 from l0path.solvers import PrimalDual
 from l0path.working_set.hinge import make_model
@@ -208,7 +210,7 @@ def test_on_working_columns_it_serves_a_lambda0_path():
     """
     d = wide_instance(6, n=60, p=120, k=5, lambda2=0.05)
     model = make_model(problem_of(d))
-    path = PenalisedPath(model, lambda1=0.0, lambda2=0.05, max_k=8, clock=Clock())
+    path = Lambda0Path(model, Slice(0.0, 0.05, 8), CoordinateDescent(), Session(Clock()))
     solver = PrimalDualSolver(model, 0.0, 0.05, PrimalDual(), path.scale, path.descent)
     path._solve_at = lambda lambda0, start: solver.solve(lambda0, start, everywhere=False).fit
     path.run()

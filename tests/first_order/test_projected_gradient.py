@@ -13,9 +13,13 @@ from test_coordinate_descent import in_user_units, problem_of, wide_instance
 import l0path
 from l0path.core.control import Clock, Stop
 from l0path.designs import as_design
+from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SupportPath
-from l0path.engine.sparse_path import SparsePath, solve_size
+from l0path.engine.strategies.sparse import SparsePath
+from l0path.exchange.ranking import Wanted
+from l0path.exchange.verification import violators
 from l0path.first_order import extrapolation
+from l0path.first_order.one_size import solve_size
 from l0path.first_order.operators import (
     all_columns,
     largest,
@@ -25,6 +29,7 @@ from l0path.first_order.operators import (
 )
 from l0path.first_order.projected_gradient import STEP_RULES, VARIANTS
 from l0path.problem.losses import derivatives, mean_loss
+from l0path.problem.penalties import separable
 from l0path.problem.problem import Data, pose
 from l0path.solvers import LocalSearch, ProjectedGradient
 from l0path.working_set.hinge import make_model
@@ -38,15 +43,8 @@ PAPERS = [ProjectedGradient(variant=variant, paper_defaults=True) for variant in
 
 def path_of(d, settings, max_k, clock=None, **how):
     """A finished SparsePath of an instance."""
-    path = SparsePath(
-        make_model(problem_of(d)),
-        lambda1=d["lambda1"],
-        lambda2=d["lambda2"],
-        max_k=max_k,
-        settings=settings,
-        clock=clock or Clock(),
-        **how,
-    )
+    part, session = Slice(d["lambda1"], d["lambda2"], max_k), Session(clock or Clock(), **how)
+    path = SparsePath(make_model(problem_of(d)), part, settings, session)
     path.run()
     return path
 
@@ -468,9 +466,7 @@ def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
     none = np.full(12, np.inf)
     data = Data(design=design, y=y, loss=problem_of(d).loss, weights=w.astype(float), lower=-none, upper=none, factor=np.ones(12), forced=np.empty(0, np.int64), excluded=np.zeros(12, bool),
                 names=names)  # fmt: skip
-    thin = SparsePath(
-        make_model(pose(data)), lambda1=0.0, lambda2=1e-2, max_k=4, settings=settings, clock=Clock()
-    )
+    thin = SparsePath(make_model(pose(data)), Slice(0.0, 1e-2, 4), settings, Session(Clock()))
     thin.run()
     for k in range(5):
         for other in (rows, thin):
@@ -503,14 +499,14 @@ def test_settings_and_problems_are_checked():
 def test_path_reads_x_a_few_times_and_serves_an_engine():
     d, heard = wide_instance(5, lambda2=0.0), []
     path = path_of(
-        d, ProjectedGradient(variant="apg+"), 15, on_verified=lambda k, fit: heard.append(k)
+        d, ProjectedGradient(variant="apg+"), 15, listener=lambda point: heard.append(point.k)
     )
     assert sorted(set(heard)) == sorted(path.store.fits) == list(range(16))
     assert (np.diff([path.store.fits[k].value for k in range(16)]) < 0).all()
     assert path.model.reads < 15 and path.model.width < 250
     assert [row["verified"] for row in path.rounds][-1] == 16
     assert path.next_value() < path.store.fits[15].value
-    assert [support.size for support in path.supports_found()] == list(range(1, 16))
+    assert [support.size for support in path.result.starts] == list(range(1, 16))
     assert np.isnan(path.bound(3))
     paper = path_of(d, ProjectedGradient(variant="apg+", paper_defaults=True), 4)
     assert (
@@ -529,9 +525,8 @@ def test_polish_leaves_no_swap_among_all_columns():
     for k in range(1, 13):
         fit = polished.store.fits[k]
         assert polished.mover.swap(fit).value >= fit.value * (1 - 1e-9)
-        assert not polished.model.violators(
-            [fit], [1e300], lambda1=0.0, lambda2=0.0, ceilings=[-1e-8 * fit.value], keep=[5]
-        )[0]
+        wanted = Wanted(1e300, -1e-8 * fit.value, 5)
+        assert not violators(polished.model, [fit], [wanted], separable(0.0))[0]
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -553,14 +548,9 @@ def test_polish_looks_beyond_the_working_columns(loss):
 
 def test_time_limit_keeps_what_was_solved():
     clock = Clock(0.02)
-    path = SparsePath(
-        make_model(problem_of(wide_instance(1, p=1500))),
-        lambda1=0.0,
-        lambda2=0.0,
-        max_k=40,
-        settings=ProjectedGradient(variant="pg_ll"),
-        clock=clock,
-    )
+    model = make_model(problem_of(wide_instance(1, p=1500)))
+    settings = ProjectedGradient(variant="pg_ll")
+    path = SparsePath(model, Slice(0.0, 0.0, 40), settings, Session(clock))
     with pytest.raises(Stop):
         path.run()
     assert 0 in path.store.fits and len(path.store.fits) < 41
@@ -570,11 +560,9 @@ def test_time_limit_keeps_what_was_solved():
 def test_supports_from_elsewhere_compete():
     d = wide_instance(2, lambda2=0.0)
     model = make_model(problem_of(d))
-    search = SupportPath(
-        model, lambda1=0.0, lambda2=0.0, max_k=12, settings=LocalSearch(), clock=Clock()
-    )
+    search = SupportPath(model, Slice(0.0, 0.0, 12), LocalSearch(), Session(Clock()))
     search.run()
-    path = path_of(d, ProjectedGradient(), 12, supports=search.supports_found())
+    path = path_of(d, ProjectedGradient(), 12, supports=search.result.starts)
     assert all(
         path.store.fits[k].value <= search.store.fits[k].value * (1 + 1e-9) for k in range(13)
     )

@@ -22,6 +22,7 @@ from scipy.optimize import linprog, minimize_scalar
 from l0path import relaxation
 from l0path.core.control import Clock
 from l0path.designs import as_design
+from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SupportPath
 from l0path.problem.losses import Hinge, make_loss, slope, value
 from l0path.problem.problem import Data, pose
@@ -704,9 +705,7 @@ def test_checks_of_all_columns_leave_slopes_behind_that_give_the_bounds_of_a_rea
     if not problem.quadratic:
         model.seen = {}
     lambda1 = d.get("lambda1", 0.0)
-    path = SupportPath(
-        model, lambda1=lambda1, lambda2=0.05, max_k=5, settings=LocalSearch(), clock=Clock()
-    )
+    path = SupportPath(model, Slice(lambda1, 0.05, 5), LocalSearch(), Session(Clock()))
     path.run()
     fits = [(path.store.fits[k].support, path.store.fits[k].b) for k in range(1, 6)]
     dual = relaxation.dual_problem(problem, lambda1, 0.05)

@@ -12,7 +12,11 @@ import pytest
 
 import l0path
 from l0path.exchange import screening
+from l0path.exchange.neighbourhoods.chord import Exchanges, Goal, attempt
+from l0path.exchange.ranking import Wanted, ranked
+from l0path.exchange.verification import violators
 from l0path.problem import losses
+from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.working_set import curvature, newton
 from l0path.working_set.hinge import make_model
@@ -67,7 +71,8 @@ def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
     assert (model.local(fit, lambda2).gram is not None) == shared
     moves = [(i, j) for i in (-1, 0, 1, 3) for j in (-1, 0, 3, 12, 23) if (i, j) != (-1, -1)]
     for out, into in moves:
-        new, at = model.attempt(fit, np.array([out]), np.array([into]), lambda2, False, np.inf)
+        exchange = Exchanges(np.array([out]), np.array([into]))
+        new, at = attempt(model, fit, exchange, lambda2, Goal(np.inf, False, False))
         support = np.sort(
             np.append(
                 np.delete(fit.support, out) if out >= 0 else fit.support,
@@ -82,13 +87,10 @@ def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
             np.append(new.b, new.b0), np.append(truth.b, truth.b0), atol=1e-5
         )
         # never a value below the optimum, never a refusal of what is below the target
-        low = model.attempt(
-            fit, np.array([out]), np.array([into]), lambda2, True, truth.value * (1 - 1e-7)
-        )[0]
+        below, above = (Goal(truth.value * (1 + shift), True, True) for shift in (-1e-7, 1e-7))
+        low = attempt(model, fit, exchange, lambda2, below)[0]
         assert low is None or low.value >= truth.value * (1 - 1e-10)
-        assert model.attempt(
-            fit, np.array([out]), np.array([into]), lambda2, True, truth.value * (1 + 1e-7)
-        )[0].value < truth.value * (1 + 1e-7)
+        assert attempt(model, fit, exchange, lambda2, above)[0].value < above.target
 
 
 def test_the_first_and_the_lowest_exchange_are_taken():
@@ -96,12 +98,14 @@ def test_the_first_and_the_lowest_exchange_are_taken():
     fit = model.refit(np.array([2, 7, 20]), 0.0, lambda2)
     out, into = np.full(21, 2), np.setdiff1d(np.arange(24), fit.support)
     values = np.array([model.refit(np.sort(np.array([2, 7, j])), 0.0, lambda2).value for j in into])
-    best, at = model.attempt(fit, out, into, lambda2, False, np.inf)
+    exchanges = Exchanges(out, into)
+    best, at = attempt(model, fit, exchanges, lambda2, Goal(np.inf, False, False))
     assert at == values.argmin() and best.value == pytest.approx(values.min(), rel=1e-11)
     target = np.median(values)
-    first, at = model.attempt(fit, out, into, lambda2, True, target)
+    first, at = attempt(model, fit, exchanges, lambda2, Goal(target, True, True))
     assert at == np.flatnonzero(values < target)[0] and first.value < target
-    assert model.attempt(fit, out, into, lambda2, True, values.min() - 1e-4) == (None, -1)
+    nothing = Goal(values.min() - 1e-4, True, True)
+    assert attempt(model, fit, exchanges, lambda2, nothing) == (None, -1)
 
 
 def test_a_weighted_gram_matrix_grows_to_what_it_would_be_made_as():
@@ -235,22 +239,14 @@ def test_violators_find_the_best_pairs_of_the_exact_ranking_over_all_columns():
         model = make_model(pose(path._source.data))
         model.grow(path.support(k=k))
         fit = model.refit(path.support(k=k), 0.0, 1e-4)
-        [found] = model.violators(
-            [fit], [1e300], lambda1=0.0, lambda2=1e-4, ceilings=[1e300], keep=[20]
-        )
+        penalty, wanted = separable(0.0, 0.0, 1e-4), Wanted(1e300, 1e300, 20)
+        [found] = violators(model, [fit], [wanted], penalty)
         Z = np.ascontiguousarray(model.problem.X.columns(np.arange(p)).T)
-        ranked = model.scan(
-            model.exact(fit, 1e-4, Z),
-            fit,
-            columns=np.arange(p),
-            lambda1=0.0,
-            lambda2=1e-4,
-            ceiling=1e300,
-            keep=20,
-        )
-        hits += len({(c.out, c.into) for c in found} & {(c.out, c.into) for c in ranked})
-        total += len(ranked)
-        assert (found[0].out, found[0].into) == (ranked[0].out, ranked[0].into)
+        exact = model.exact(fit, 1e-4, Z)
+        best = ranked(model, fit, exact, np.arange(p), penalty, wanted)
+        hits += len({(c.out, c.into) for c in found} & {(c.out, c.into) for c in best})
+        total += len(best)
+        assert (found[0].out, found[0].into) == (best[0].out, best[0].into)
     assert hits >= 0.95 * total
 
 

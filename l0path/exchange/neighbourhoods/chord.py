@@ -1,12 +1,21 @@
-"""Moves ranked by the table of `exchange` on the local quadratic and tried by chord steps
-(`chord`): losses without a sign or bound to respect (no lambda1, no box).
+"""Steps ranked by the table of exchanges on the local quadratic and tried by chord steps
+(`trials`): losses without a sign or bound to respect (no lambda1, no box).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
+from ...core import threads
 from ...core.status import FitStatus
+from ...problem.penalties import separable
+from ...problem.problem import Fit
+from .. import trials
 from ..local_search import pairs_tried
+from ..ranking import Wanted, scanned
 from .refit import RefitNeighbourhood
+
+SHARED = 8  # exchanges to be refuted that are worth a thread
 
 
 class ChordNeighbourhood(RefitNeighbourhood):
@@ -34,11 +43,9 @@ class ChordNeighbourhood(RefitNeighbourhood):
         if not pairs:
             return None
         i, j = np.array(pairs, dtype=np.int64).T
-        out, into = (
-            np.where(i >= 0, np.searchsorted(fit.support, i), -1),
-            np.where(j >= 0, self.model.where[j], -1),
-        )
-        return self.model.attempt(fit, out, into, self.lambda2, False, np.inf)[0]
+        out = np.where(i >= 0, np.searchsorted(fit.support, i), -1)
+        exchanges = Exchanges(out, np.where(j >= 0, self.model.where[j], -1))
+        return attempt(self.model, fit, exchanges, self.lambda2, Goal(np.inf, False, False))[0]
 
     def _improve(self, fit, first, keep):
         """The first of the `keep` first swaps with working columns from position `first` on that
@@ -46,7 +53,8 @@ class ChordNeighbourhood(RefitNeighbourhood):
         """
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
-        change, out, into = self.model.swaps(fit, self.lambda2, first, keep)
+        change, position, column = self._swaps(fit, first, keep)
+        exchanges = Exchanges(position, column + first)
         target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
@@ -56,9 +64,8 @@ class ChordNeighbourhood(RefitNeighbourhood):
         proof = keep >= pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
         try_these = np.flatnonzero(change <= last)
         while try_these.size:
-            new, at = self.model.attempt(
-                fit, out[try_these], into[try_these], self.lambda2, True, target, proof
-            )
+            goal = Goal(target, True, proof)
+            new, at = attempt(self.model, fit, exchanges.of(try_these), self.lambda2, goal)
             if at < 0:
                 break
             if new is not None and new.value < target:
@@ -67,3 +74,110 @@ class ChordNeighbourhood(RefitNeighbourhood):
         if full:
             self.last_ranked[key, keep] = min(last, change[-1])
         return None
+
+    def _swaps(self, fit, first, keep):
+        """The `keep` swaps with working columns from position `first` on that the quadratic ranks
+        first: (change, position dropped, number of the column added), ascending.
+        """
+        model = self.model
+        change, column, position = scanned(
+            model,
+            fit,
+            model.quadratic(fit, self.lambda2, first),
+            model.W[first:],
+            separable(0.0, 0.0, self.lambda2),
+            Wanted(1e300, 1e300, keep),
+        )
+        return change, position, column
+
+
+class Exchanges(NamedTuple):
+    """Exchanges of a fit: positions dropped from the support and working positions added, -1 for
+    none; two arrays.
+    """
+
+    out: np.ndarray
+    into: np.ndarray
+
+    def of(self, which):
+        """Some of them."""
+        return Exchanges(self.out[which], self.into[which])
+
+
+class Goal(NamedTuple):
+    """What trials look for: with `first` the first exchange below `target`, else the lowest of all;
+    with `proof` (and `first`) only a bound refutes.
+    """
+
+    target: float
+    first: bool
+    proof: bool
+
+
+def attempt(model, fit, exchanges, lambda2, goal):
+    """Try exchanges of a fit of a RowModel by chord steps: (Fit, number) of the one that the goal
+    asks for, number -1 if there is none.
+    """
+    e, value, b0, promised, reach, best = _tried(model, fit, exchanges, lambda2, goal)
+    if e < 0:
+        return None, e
+    out, into = exchanges.out[e], exchanges.into[e]
+    stay = np.arange(fit.support.size) != out
+    support, b = fit.support[stay], best[:-1][stay]
+    if into >= 0:
+        j = model.W[into]
+        at = np.searchsorted(support, j)
+        support = np.concatenate([support[:at], [j], support[at:]])
+        b = np.concatenate([b[:at], best[-1:], b[at:]])
+    if not np.isfinite(value):  # the quadratic predicted coefficients where the loss overflows
+        b, b0 = np.zeros(support.size), fit.b0
+        b[np.isin(support, fit.support)] = fit.b[stay]
+    elif promised <= trials.SETTLED * abs(value) and (reach < model.REACH or lambda2 > 0):
+        return Fit(support, b, b0, value), e
+    return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
+
+
+def _tried(model, fit, exchanges, lambda2, goal):
+    """What `trials.attempt` returns, and its coefficients. Proofs mostly refute all exchanges:
+    several threads share these, and the first exchange that is found counts.
+    """
+    p, local = model.problem, model.local(fit, lambda2)
+    proof, tried = goal.proof and goal.first, {}
+
+    def piece(left, right):
+        best = np.empty(fit.support.size + 1)
+        found = trials.attempt(
+            p.loss,
+            p.y,
+            p.weights,
+            p.offset,
+            model.Z,
+            local.at,
+            fit.b,
+            float(fit.b0),
+            float(lambda2),
+            p.intercept,
+            local.B,
+            local.c,
+            local.rows,
+            local.index,
+            local.diagonal,
+            local.mean,
+            local.scale,
+            local.total,
+            exchanges.out[left:right],
+            exchanges.into[left:right],
+            goal.first,
+            float(goal.target),
+            best,
+            local.v if local.gram is None else local.gram.v,
+            proof,
+        )
+        tried[left] = *found, best
+
+    number = exchanges.out.size
+    pieces = max(min(threads.count(), number // SHARED), 1) if proof else 1
+    threads.run(piece, np.linspace(0, number, pieces + 1).astype(int).tolist())
+    left = min((left for left in tried if tried[left][0] >= 0), default=None)
+    e, *rest = tried[0 if left is None else left]
+    return (-1 if left is None else e + left), *rest

@@ -1,10 +1,11 @@
 """Steps over sets of groups: add, drop and swap groups with everything re-optimised, ranked or
-decided by the tables of `group_model`.
+decided by the tables of `group_ranking`.
 """
 
 import numpy as np
 
 from ...core.status import FitStatus
+from .. import group_ranking
 from ..local_search import flat
 from .protocol import Reach
 
@@ -22,7 +23,7 @@ def groups_tried(settings):
 
 
 class GroupNeighbourhood:
-    """Moves of a GroupModel, with the interface of the movers of single columns. Tables are kept by
+    """Moves of a GroupModel, a `protocol.Neighbourhood`. Tables are kept by
     sets of groups, and follow the working groups.
     """
 
@@ -37,18 +38,17 @@ class GroupNeighbourhood:
         return flat(value, self.scale, self.settings.tol)
 
     def table(self, fit):
-        """The Table of a fit over all working groups."""
+        """The GroupTable of a fit over all working groups."""
         known = self.tables.get(fit.key)
         if known is None or known.width < self.model.W.size:
-            known = self.tables[fit.key] = self.model.table(fit, known, self.tried)
+            known = self.tables[fit.key] = group_ranking.table(self.model, fit, known, self.tried)
         return known
 
     def drops(self, fit):
         """[(increase of F, group)] of the removals from a fit, the cheapest first."""
         known = self.tables.get(fit.key)
-        return sorted(
-            (x, g) for g, x in (self.model.drops(fit) if known is None else known.drops).items()
-        )
+        found = group_ranking.drops(self.model, fit) if known is None else known.drops
+        return sorted((x, g) for g, x in found.items())
 
     def add(self, fit, polish=True):
         """One group more: the best addition, then swaps. None when no group is independent of the

@@ -5,8 +5,10 @@ lambda1, boxes.
 import numpy as np
 
 from ...core.status import FitStatus
+from ...problem.penalties import separable
 from .. import table
 from ..local_search import flat, pairs_tried
+from ..ranking import Wanted, ranked
 from .protocol import Reach, columns_by_size
 
 
@@ -160,20 +162,19 @@ class RefitNeighbourhood:
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
         failed = self.failed.setdefault(fit.support.tobytes(), set())
-        ranked = self.model.scan(
-            self.model.quadratic(fit, self.lambda2, first),
+        best = ranked(
+            self.model,
             fit,
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            ceiling=1e300,
-            keep=keep,
-            columns=self.model.W[first:],
+            self.model.quadratic(fit, self.lambda2, first),
+            self.model.W[first:],
+            separable(0.0, self.lambda1, self.lambda2),
+            Wanted(1e300, 1e300, keep),
         )
         target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
         )  # columns that came later must beat the first pairs of before
-        for candidate in ranked:
+        for candidate in best:
             pair = (candidate.out, candidate.into)
             if candidate.out < 0 or pair in failed or candidate.change > last:
                 continue
@@ -181,8 +182,8 @@ class RefitNeighbourhood:
             if new is not None and new.value < target:
                 return new
             failed.add(pair)
-        if len(ranked) == keep:
-            self.last_ranked[key, keep] = min(last, ranked[-1].change)
+        if len(best) == keep:
+            self.last_ranked[key, keep] = min(last, best[-1].change)
         return None
 
     def removable(self, fit):

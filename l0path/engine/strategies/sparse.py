@@ -13,128 +13,46 @@ import time
 
 import numpy as np
 
-from ..core import threads
-from ..core.status import End, FitStatus, Optimality
-from ..exchange import local_search
-from ..exchange.local_search import LocalSearch, Store
-from ..exchange.neighbourhoods.gram import GramNeighbourhood
-from ..exchange.neighbourhoods.refit import RefitNeighbourhood
-from ..working_set.columns import READ
-from ..working_set.starts import scale_of, seed_at
-
-ROUNDS = 30  # reads of X after which what still changes is left unverified
-
-
-def outside(model, solver, outcomes):
-    """For each outcome its best columns (solver.taken) outside W that pass the solver's threshold,
-    and their scores, descending: one read of X for all of them.
-    """
-    p = model.problem
-    R = np.column_stack([solver.right_side(outcome) for outcome in outcomes])
-    edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
-    least = (
-        np.array([solver.reach(edge) for edge in edges])
-        if hasattr(solver, "reach") and hasattr(p.X, "correlate_above")
-        else None
-    )
-    found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
-    step = max(256, READ // R.shape[1])
-    for left in range(0, p.X.p, step):
-        block = slice(left, min(left + step, p.X.p))
-        pulls = -(
-            p.X.correlate(R, block.start, block.stop)
-            if least is None
-            else p.X.correlate_above(R, least, block.start, block.stop)
-        ).T
-        out = p.usable[block] & (model.where[block] < 0)
-        for i, outcome in enumerate(outcomes):
-            score = np.where(out, solver.scores(outcome, pulls[i], block), -1.0)
-            over = np.flatnonzero(score > edges[i])
-            score, J = (
-                np.concatenate([found[i][0], score[over]]),
-                np.concatenate([found[i][1], left + over]),
-            )
-            best = np.lexsort((J, -score))[: max(solver.taken, outcome.fit.support.size)]
-            found[i] = score[best], J[best]
-    model.reads += 1
-    return found
+from ...core import threads
+from ...core.status import FitStatus
+from ...exchange import local_search
+from ...exchange.local_search import LocalSearch, Store
+from ...exchange.neighbourhoods.gram import GramNeighbourhood
+from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.ranking import Wanted
+from ...exchange.verification import violators
+from ...first_order.one_size import ROUNDS, outside
+from ...problem.penalties import separable
+from ...working_set.starts import scale_of, seed_at
+from ..sizes import SizeEngine
 
 
-def solve_size(
-    model, k, *, settings, lambda1=0.0, lambda2=0.0, start=None, poll=lambda: None, watch=None
-):
-    """Outcome of k unforced columns over all p columns, from a Fit (default: forced columns only):
-    rounds of solving on W and checking. watch(name, value) hears of what the solver meets on the
-    way.
-    """
-    model.grow(model.problem.forced)
-    null = model.null(lambda1, lambda2)
-    solver = settings.solver(model, lambda1, lambda2, scale_of(model, null))
-    if not solver.everywhere and model.width <= model.problem.forced.size + k:
-        seed_at(model, null, max(100, 4 * k))
-    if start is not None:
-        model.grow(start.support)
-    outcome, steps = solver.solve(k, null if start is None else start, poll, watch), 0
-    for _ in range(0 if solver.everywhere else ROUNDS):
-        steps += outcome.iterations
-        ((score, J),) = outside(model, solver, [outcome])
-        outcome = solver.judge(outcome, score)
-        if outcome.proven or not model.grow(J[: solver.taken]):
-            break
-        outcome = solver.solve(k, outcome.fit, poll, watch)
-    return outcome if solver.everywhere else outcome._replace(iterations=steps)
-
-
-class SparsePath:
+class SparsePath(SizeEngine):
     """Every size 0..max_k at one (lambda1, lambda2), for a settings record that has `check` and
-    `solver`; `run` fills `store`, `outcomes` and `rounds`, and what is there when it is interrupted
-    stays.
-
-    A size is verified when no column outside W would change what its solver asserts. on_verified(k,
-    fit) hears of each once; supports: sets of columns that compete for their sizes.
+    `solver`. A size is verified when no column outside W would change what its solver asserts.
     """
 
-    def __init__(
-        self,
-        model,
-        *,
-        lambda1,
-        lambda2,
-        max_k,
-        settings,
-        clock,
-        on_verified=None,
-        rng=None,
-        supports=(),
-    ):
-        self.model, self.lambda1, self.lambda2, self.settings, self.clock = (
-            model,
-            float(lambda1),
-            float(lambda2),
-            settings,
-            clock,
-        )
-        self.on_verified, self.supports = on_verified or (lambda k, fit: None), supports
-        problem = model.problem
+    def __init__(self, model, part, settings, session):
+        self.settings, problem = settings, model.problem
         model.grow(problem.forced)
-        null = model.null(self.lambda1, self.lambda2)
+        null = model.null(float(part.lambda1), float(part.lambda2))
         self.scale = scale_of(model, null)
-        self.solver = settings.solver(model, lambda1, lambda2, self.scale)
+        self.solver = settings.solver(model, part.lambda1, part.lambda2, self.scale)
         free = int(problem.usable.sum()) - problem.forced.size
-        self.store = Store(
-            null, problem.forced.size, min(max_k, free), self.scale, perfect=problem.perfect
-        )
-        self.outcomes, self.verified, self.rounds = {}, {0: null.support.tobytes()}, []
+        largest = min(part.max_k, free)
+        store = Store(null, problem.forced.size, largest, self.scale, perfect=problem.perfect)
+        super().__init__(model, store, part, session)
+        self.outcomes = {}
         search = LocalSearch(effort="fast")
         self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
         self._near = 0  # how many columns of near combinations are known
         self.mover = (
-            GramNeighbourhood(model, lambda2, max_k, self.scale, search)
+            GramNeighbourhood(model, self.lambda2, part.max_k, self.scale, search)
             if self.exact
-            else RefitNeighbourhood(model, lambda1, lambda2, self.scale, search)
+            else RefitNeighbourhood(model, self.lambda1, self.lambda2, self.scale, search)
         )
 
-    def run(self):
+    def search(self):
         """Rounds of solving on W and checking over all columns."""
         with (
             threads.one_blas_thread()
@@ -143,22 +61,14 @@ class SparsePath:
 
     def _run(self):
         store, null = self.store, self.store.fits[0]
-        self.on_verified(0, null)
-        if (
-            FitStatus.SEPARATED in null.flags
-            or store.last == 0
-            or store.perfect(null.value, self.scale)
-        ):
-            store.finish(
-                0, FitStatus.SEPARATED if FitStatus.SEPARATED in null.flags else End.SATURATED
-            )
+        if not self.begin():
             return
         if (
             not self.solver.everywhere
             and self.model.width <= self.model.problem.forced.size + store.last
         ):
             seed_at(self.model, null, max(100, 4 * store.last))
-        for support in self.supports:
+        for support in self.session.supports:
             self.offer_support(support)
         stale = set(range(1, store.last + 1))
         for _ in range(ROUNDS):
@@ -210,10 +120,7 @@ class SparsePath:
         self.mover = RefitNeighbourhood(
             model, self.lambda1, self.lambda2, self.scale, self.mover.settings
         )
-        for k, fit in list(self.store.fits.items()):
-            new = model.refit(fit.support, self.lambda1, self.lambda2)
-            if new.value < fit.value:
-                self.store.fits[k] = new
+        self.refit_all(lambda new, old: new.value < old.value)
 
     def sweep(self, sizes, side):
         """Solve sizes in turn: from their own fit first where they have one, and from the fit one
@@ -346,21 +253,17 @@ class SparsePath:
         if not sizes:
             return set()
         fits = [store.fits[k] for k in sizes]
-        ceilings = [-store.tolerance(fit.value) if self.exact else 1e300 for fit in fits]
-        keep = [
-            self.solver.taken
+        wanted = [
+            Wanted(1e300, -store.tolerance(fit.value), self.solver.taken)
             if self.exact
-            else local_search.pairs_tried(search, model.problem.n_eff, fit.support.size)
+            else Wanted(
+                1e300,
+                1e300,
+                local_search.pairs_tried(search, model.problem.n_eff, fit.support.size),
+            )
             for fit in fits
         ]
-        found = model.violators(
-            fits,
-            [1e300] * len(fits),
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            ceilings=ceilings,
-            keep=keep,
-        )
+        found = violators(model, fits, wanted, separable(0.0, self.lambda1, self.lambda2))
         model.grow(
             np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
         )
@@ -377,22 +280,11 @@ class SparsePath:
         """
         if self.outcomes[k].status == "max_iter" and self.outcomes[k].alpha is None:
             return
-        key = self.store.fits[k].support.tobytes()
-        if self.verified.get(k) != key:
-            self.verified[k] = key
-            self.on_verified(k, self.store.fits[k])
+        self.mark_verified(k)
 
-    def optimality(self, k):
-        """ "global" where the gap is closed, "stationary": coefficients are the best on the
-        support, which a solver's map over all columns keeps; else "unverified".
-        """
-        if self.solver.closed(k, self.store.fits[k]):
-            return Optimality.GLOBAL
-        return (
-            Optimality.STATIONARY
-            if self.verified.get(k) == self.store.fits[k].support.tobytes()
-            else Optimality.UNVERIFIED
-        )
+    def closed(self, k):
+        """Whether the gap of size k is closed."""
+        return self.solver.closed(k, self.store.fits[k])
 
     def bound(self, k):
         """What no fit of size k falls below, NaN where the solver has no dual or all columns were
@@ -400,10 +292,8 @@ class SparsePath:
         """
         return self.solver.bounds.get(k, float("nan"))
 
-    def dual_slopes(self):
-        """(n, m): the dual points of the sizes, weights included; m = 0 where the solver has
-        none.
-        """
+    def dual_points(self):
+        """Dual points of the sizes (n, m), weights included."""
         found = [
             outcome.alpha
             for _, outcome in sorted(self.outcomes.items())
@@ -422,14 +312,3 @@ class SparsePath:
         seed_at(self.model, self.store.fits[self.store.last], 20)
         new = self.mover.add(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
-
-    def supports_found(self):
-        """Supports worth offering to another slice."""
-        return [fit.support for k, fit in self.store.fits.items() if k]
-
-    def offer_support(self, support):
-        """Let a support from elsewhere compete for its size."""
-        k = support.size - self.model.problem.forced.size
-        if 0 < k <= self.store.last:
-            self.model.grow(support)
-            self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))

@@ -6,12 +6,12 @@ import time
 
 import numpy as np
 
-from ..core import threads
-from ..core.status import FitStatus, Optimality
-from ..exchange.local_search import LocalSearch
-from ..first_order.operators import SizeOutcome
-from ..relaxation.cutting_planes import GroupGeneratingSolver
-from .group_path import GroupPath
+from ...core import threads
+from ...core.status import FitStatus, Optimality
+from ...exchange.local_search import LocalSearch
+from ...first_order.operators import SizeOutcome
+from ...relaxation.cutting_planes import FeatureGenerating, GroupGeneratingSolver
+from .groups import GroupPath
 
 TAKEN, COLUMNS = (
     60,
@@ -24,17 +24,17 @@ class GeneratedGroups(GroupPath):
     swaps follows where the settings ask for `polish`.
     """
 
-    def __init__(self, model, *, settings, **more):
-        super().__init__(model, settings=LocalSearch(effort="fast"), **more)
+    def __init__(self, model, part, settings, session):
+        super().__init__(model, part, LocalSearch(effort="fast"), session)
         self.generating = settings
-        self.solver = GroupGeneratingSolver(self.model, settings, self.scale)
+        self.solver = GroupGeneratingSolver(self.groups, settings, self.scale)
 
     def relax(self):
-        """Only the relaxations and their bounds, beginning from the sets of groups that were
-        offered.
+        """Only the relaxations and their bounds, beginning from the sets of groups to start
+        from.
         """
         with threads.one_blas_thread():
-            for groups in self.supports:
+            for groups in self.session.supports:
                 self.offer_support(groups)
             self._seed()
 
@@ -43,14 +43,14 @@ class GeneratedGroups(GroupPath):
         X for all of them, after which groups that lower the dual value of a size join.
         """
         store, solver = self.store, self.solver
-        most = max(store.last, min(TAKEN, COLUMNS // self.model.widest))
+        most = max(store.last, min(TAKEN, COLUMNS // self.groups.widest))
         stale = list(range(1, store.last + 1))
         if not solver.everywhere:
             solver.refresh()
             _, (J,) = solver.check(
                 [SizeOutcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most
             )
-            self.model.grow(J)
+            self.groups.grow(J)
         while stale:
             started, outcomes = time.perf_counter(), []
             for k in stale:
@@ -61,7 +61,7 @@ class GeneratedGroups(GroupPath):
                     k, store.fits[max(j for j in store.fits if j <= k)], self.clock.poll
                 )
                 store.offer(outcome.fit)
-                self.model.grow(outcome.fit.groups)
+                self.groups.grow(outcome.fit.groups)
                 outcomes.append(outcome)
             if not solver.everywhere:  # the published form has no such proposals
                 self._nest()
@@ -74,13 +74,13 @@ class GeneratedGroups(GroupPath):
                     for outcome, J in zip(outcomes, joining, strict=True)
                     if J.size and not outcome.proven
                 ]
-                self.model.grow(np.unique(np.concatenate(joining)))
-            m = self.model.model
+                self.groups.grow(np.unique(np.concatenate(joining)))
+            m = self.model
             self.rounds.append(
                 {
                     "reads": m.reads,
                     "working": m.width,
-                    "members": self.model.W.size,
+                    "members": self.groups.W.size,
                     "tables": m.tables,
                     "refits": m.refits,
                     "checked": len(outcomes),
@@ -105,7 +105,7 @@ class GeneratedGroups(GroupPath):
                 if (
                     fit is not None
                     and FitStatus.SEPARATED not in fit.flags
-                    and (step == self.mover.drop or not self.model.tall(fit.support.size))
+                    and (step == self.mover.drop or not self.groups.tall(fit.support.size))
                 ):
                     self.clock.poll()
                     new = step(fit, polish=False)
@@ -124,20 +124,27 @@ class GeneratedGroups(GroupPath):
             super()._verify(sizes)
         else:
             for k in sizes:
-                self._settle(k)
+                self.mark_verified(k)
 
-    def optimality(self, k):
-        """ "global" where the gap of the size is closed, else "stationary"; "unverified" where a
-        run was stopped before its check.
-        """
-        if self.solver.closed(k, self.store.fits[k]):
-            return Optimality.GLOBAL
-        return (
-            Optimality.STATIONARY
-            if self.verified.get(k) == self.store.fits[k].key
-            else Optimality.UNVERIFIED
-        )
+    @property
+    def claim(self):
+        """The coefficients of a size are at their best."""
+        return Optimality.STATIONARY
+
+    def closed(self, k):
+        """Whether the gap of size k is closed."""
+        return self.solver.closed(k, self.store.fits[k])
 
     def bound(self, k):
         """What no fit of k groups falls below, NaN where there is none."""
         return self.solver.bounds.get(k, float("nan"))
+
+
+def relaxation_bounds(model, part, session):
+    """(D, costs) of the relaxations of a slice: D_k (last + 1,), which no model of k groups falls
+    below (NaN: not known), and the penalty factors of the groups that may be chosen.
+    """
+    path = GeneratedGroups(model, part, FeatureGenerating(), session)
+    path.relax()
+    D = [path.store.fits[0].value, *(path.bound(k) for k in range(1, path.store.last + 1))]
+    return np.array(D), path.problem.groups.factor[path.groups.free]

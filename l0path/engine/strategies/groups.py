@@ -13,12 +13,15 @@ import time
 
 import numpy as np
 
-from ..core import threads
-from ..core.status import End, FitStatus, Optimality
-from ..exchange import local_search, perturbation
-from ..exchange.local_search import Store
-from ..exchange.neighbourhoods.groups import GroupNeighbourhood
-from ..working_set.groups import GroupModel
+from ...core import threads
+from ...core.status import End, FitStatus, Optimality
+from ...exchange import local_search, perturbation
+from ...exchange.local_search import Store
+from ...exchange.neighbourhoods.groups import GroupNeighbourhood
+from ...exchange.verification.groups import scores
+from ...working_set.groups import GroupModel
+from ...working_set.starts import scale_of
+from ..sizes import SizeEngine
 
 SMALL, ENTRIES = (
     2000,
@@ -37,32 +40,30 @@ class GroupStore(Store):
         return fit.key
 
 
-class GroupPath:
-    """Every size 0..max_k for one (lambda1, lambda2); interface of `working_set.SupportPath`.
-    `tried`: the m of "refit_swap_m".
+class GroupPath(SizeEngine):
+    """Every size 0..max_k for one (lambda1, lambda2) by exchanges of groups. `tried`: the m of
+    "refit_swap_m".
     """
 
-    def __init__(self, model, *, lambda1, lambda2, max_k, settings, clock, rng=None, supports=()):
-        self.settings, self.clock, self.rng, self.supports = settings, clock, rng, supports
-        self.model = GroupModel(model, lambda1, lambda2)
-        self.problem = problem = model.problem
-        null = self.model.refit(self.model.forced)
-        self.scale = max(null.value - problem.floor, 1e-300)
-        self.store = GroupStore(
+    def __init__(self, model, part, settings, session):
+        self.settings, self.rng = settings, session.rng
+        self.groups = GroupModel(model, part.lambda1, part.lambda2)
+        null = self.groups.refit(self.groups.forced)
+        self.scale = scale_of(model, null)
+        store = GroupStore(
             null,
-            self.model.forced.size,
-            min(max_k, int(self.model.free.sum())),
+            self.groups.forced.size,
+            min(part.max_k, int(self.groups.free.sum())),
             self.scale,
             settings.tol,
-            problem.perfect,
+            model.problem.perfect,
         )
-        self.mover = GroupNeighbourhood(self.model, self.scale, settings)
-        self.tried = self.mover.tried
-        self.verified, self.screened, self.rounds = {0: null.key}, set(), []
-        self.most, self.apart = self.store.last, False
-        self.on_verified = lambda k, fit: None
+        super().__init__(model, store, part, session)
+        self.mover = GroupNeighbourhood(self.groups, self.scale, settings)
+        self.tried, self.screened = self.mover.tried, set()
+        self.most, self.apart = store.last, False
 
-    def run(self):
+    def search(self):
         """Rounds of search on the working groups and checks over all groups, until every size is
         verified.
         """
@@ -70,20 +71,12 @@ class GroupPath:
             self._run()
 
     def _run(self):
-        store, null = self.store, self.store.fits[0]
-        self.on_verified(0, null)
-        if (
-            FitStatus.SEPARATED in null.flags
-            or store.last == 0
-            or store.perfect(null.value, self.scale)
-        ):
-            store.finish(
-                0, FitStatus.SEPARATED if FitStatus.SEPARATED in null.flags else End.SATURATED
-            )
+        store = self.store
+        if not self.begin():
             return
         self._seed()
         self._tell_apart()
-        for groups in self.supports:
+        for groups in self.session.supports:
             self.offer_support(groups)
         extras = 0 if self.settings.effort == "fast" else 1
         while True:
@@ -93,40 +86,34 @@ class GroupPath:
                 perturbation.oscillate(self.store, self.mover, self.clock.poll)
                 self._search(done)
                 extras = 2 if self.settings.effort == "high" else 0
-            searched, todo = time.perf_counter(), self._open()
+            searched, todo = time.perf_counter(), self.unverified()
             self._verify(todo)
-            m = self.model.model
+            m = self.model
             self.rounds.append(
                 {
                     "reads": m.reads,
                     "working": m.width,
-                    "members": self.model.W.size,
+                    "members": self.groups.W.size,
                     "tables": m.tables,
                     "refits": m.refits,
                     "checked": len(todo),
-                    "verified": len(store.fits) - len(self._open()),
+                    "verified": len(store.fits) - len(self.unverified()),
                     "search_seconds": searched - started,
                     "verify_seconds": time.perf_counter() - searched,
                 }
             )
-            if self._open():
+            if self.unverified():
                 continue
             if extras != 2:
                 return
             extras = 0
             perturbation.perturb(self.store, self.mover, self.rng, 10, set(), self.clock.poll)
 
-    def _open(self):
-        """Sizes whose fit is not verified."""
-        return [
-            k for k in sorted(self.store.fits) if self.verified.get(k) != self.store.fits[k].key
-        ]
-
     def _tell_apart(self):
         """Let refits decide where near combinations are among the working columns: tables, which
         are made of Gram matrices, do not see them (see `working_set.SupportPath`).
         """
-        own, model, store = self.model, self.model.model, self.store
+        own, model, store = self.groups, self.model, self.store
         known = 0 if not self.apart else model.near.size
         found = model.faint(own.lambda2) and (model.look_for_near() or model.near is not None)
         if not found or model.near.size == known:
@@ -135,8 +122,7 @@ class GroupPath:
         self.mover = GroupNeighbourhood(own, self.scale, self.settings)
         if store.end == End.SATURATED:
             store.last, store.end = self.most, ""
-        for k, fit in list(store.fits.items()):
-            store.fits[k] = own.refit(fit.groups)
+        self.refit_all()
         self.verified[0] = store.fits[0].key
 
     def _search(self, done):
@@ -144,9 +130,9 @@ class GroupPath:
 
     def _seed(self):
         """All groups where they are few, else those of best score at the null fit."""
-        columns, n = np.count_nonzero(np.bincount(self.model.columns)), self.problem.X.n
+        columns, n = np.count_nonzero(np.bincount(self.groups.columns)), self.problem.X.n
         if columns <= SMALL and columns * n <= ENTRIES:
-            self.model.grow(np.flatnonzero(self.model.free))
+            self.groups.grow(np.flatnonzero(self.groups.free))
         else:
             self._screen([0], max(SEED, 2 * self.store.last), plain=True)
             self._search(set())
@@ -172,11 +158,11 @@ class GroupPath:
                 mass.append(float(v.sum()))
                 owner.append(k)
         known = (
-            self.model.model.q_all[None]
+            self.model.q_all[None]
             if self.problem.quadratic and sizes == [0] and not self.store.n_forced
             else None
         )
-        score = self.model.scores(np.column_stack(sides), np.array(mass), known)
+        score = scores(self.groups, np.column_stack(sides), np.array(mass), known)
         new = []
         for k, row in zip(owner, score, strict=True):
             row[self.store.fits[k].groups] = -1.0
@@ -184,19 +170,19 @@ class GroupPath:
                 np.argpartition(-row, most - 1)[:most] if most < row.size else np.arange(row.size)
             )
             new.append(best[row[best] > 0.0])
-        return self.model.grow(np.unique(np.concatenate(new)))
+        return self.groups.grow(np.unique(np.concatenate(new)))
 
     def _slopes(self, fit, keys):
         """(slopes, curvatures, [right-hand side after the removal of the cheapest group, by the
         quadratic]) of a fit, by rows; nothing is removed where what is left is among the sets
         `keys`.
         """
-        p, model = self.problem, self.model.model
-        slopes, v = self.model.slopes(fit)
+        p, model = self.problem, self.model
+        slopes, v = self.groups.slopes(fit)
         cheap = self.mover.drops(fit)[:1]
         if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []
-        state = self.model.state(fit)
+        state = self.groups.quadratic(fit)
         Z = model.Z[state.at]
         if p.intercept and not p.quadratic:
             Z = Z - (Z @ v / v.sum())[:, None]
@@ -211,10 +197,10 @@ class GroupPath:
         """
         fits = self.store.fits
         for k in [k for k in sizes if FitStatus.SEPARATED in fits[k].flags]:
-            self._settle(k)
+            self.mark_verified(k)
         sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
         new = [k for k in sizes if fits[k].key not in self.screened]
-        if new and not self.model.whole:
+        if new and not self.groups.whole:
             self.clock.poll()
             grew = self._screen(new, self.tried)
             self.screened.update(fits[k].key for k in new)
@@ -223,7 +209,7 @@ class GroupPath:
                 return
         for k in sizes:
             self.clock.poll()
-            if self.model.whole or (k in fits and fits[k].key in self.screened):
+            if self.groups.whole or (k in fits and fits[k].key in self.screened):
                 self._confirm(k)
 
     def _confirm(self, k):
@@ -239,26 +225,14 @@ class GroupPath:
             larger = self.mover.add(fit, polish=False)
             improved |= larger is not None and self.store.offer(larger)
         if not improved and self.store.fits.get(k) is fit:
-            self._settle(k)
-
-    def _settle(self, k):
-        """Mark a size verified and tell the listener."""
-        if self.verified.get(k) != self.store.fits[k].key:
-            self.verified[k] = self.store.fits[k].key
-            self.on_verified(k, self.store.fits[k])
-
-    def optimality(self, k):
-        """The class that was checked for the best model of size k."""
-        if self.verified.get(k) != self.store.fits[k].key:
-            return Optimality.UNVERIFIED
-        return self.claim
+            self.mark_verified(k)
 
     @property
     def claim(self):
         """What a check has shown: all exchanges, or those of the m best."""
         return (
             Optimality.REFIT_SWAP
-            if self.model.exact and self.model.whole and not self.model.weak
+            if self.groups.exact and self.groups.whole and not self.groups.weak
             else Optimality.REFIT_SWAP_M
         )
 
@@ -268,17 +242,17 @@ class GroupPath:
         """
         fit = self.store.fits[self.store.last]
         with threads.one_blas_thread():
-            if self.model.exact:
+            if self.groups.exact:
                 additions = self.mover.table(fit).additions
                 return fit.value + additions[0][0] if additions else None
             new = self.mover.add(fit, polish=False)
         return None if new is None else new.value
 
-    def supports_found(self):
-        """Sets of groups worth offering to another slice."""
-        return [fit.groups for k, fit in self.store.fits.items() if k]
+    def refit(self, fit):
+        """The fit of the same groups made anew."""
+        return self.groups.refit(fit.groups)
 
     def offer_support(self, groups):
         """Let a set of groups from elsewhere compete for its size."""
         if 0 < groups.size - self.store.n_forced <= self.store.last:
-            self.store.offer(self.model.refit(groups))
+            self.store.offer(self.groups.refit(groups))

@@ -1,0 +1,113 @@
+"""Kernels that kernels call are compiled into their callers, and nowhere else.
+
+numba compiles what a kernel calls as if Python called it: it optimises it, makes machine code of
+it, with wrappers that unpack Python objects, and then does all of it again within each caller.
+Here a callee ends as LLVM code that has only seen the passes over single functions; the caller
+inlines and optimises it, and none of its own machine code is ever made. This halves the time of
+a first fit.
+
+A kernel that is called both by Python and by kernels is compiled for each of the two. Callees are
+not stored on disk: they are in what is stored of their callers.
+
+Of numba this file uses pipelines of passes, which are documented, and `JITCodeLibrary`,
+`NativeLowering` and the flags of a compilation, which are not. Where a release has none of them,
+callees are compiled numba's way.
+"""
+
+import gc
+
+from numba.core import event
+
+try:
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+    from numba.core.compiler_machinery import register_pass
+    from numba.core.typed_passes import NativeLowering
+except ImportError:
+    CALLEE_OPTIONS = {}
+else:
+
+    class CalleeLibrary(JITCodeLibrary):
+        """LLVM code to be linked into callers: not optimised as a whole, never machine code."""
+
+        def _optimize_final_module(self):
+            pass
+
+        def _finalize_final_module(self):
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class CalleeLowering(NativeLowering):
+        """numba's lowering of typed code to LLVM, into a `CalleeLibrary` and without wrappers."""
+
+        _name = "l0path_callee_lowering"
+
+        def run_pass(self, state):
+            """Lower one callee."""
+            flags = state.flags
+            flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+            state.library = CalleeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            super().run_pass(state)
+            # numba finds a callee by its entry point, a built-in function; nobody calls this one
+            entry_point = state.library.__sizeof__
+            state.targetctx.insert_user_function(entry_point, state.cr.fndesc, [state.library])
+            state["cr"] = state.cr._replace(cfunc=entry_point)
+            return True
+
+    class CalleeCompiler(Compiler):
+        """numba's pipeline of passes with `CalleeLowering` in it."""
+
+        def define_pipelines(self):
+            """Return the pipelines that numba tries."""
+            pipelines = super().define_pipelines()
+            for pipeline in pipelines:
+                pipeline.passes = [
+                    (CalleeLowering if step is NativeLowering else step, text)
+                    for step, text in pipeline.passes
+                ]
+            return pipelines
+
+    CALLEE_OPTIONS = {"pipeline_class": CalleeCompiler}
+
+
+def compile_into_callers(kernel, callee):
+    """Let kernels that call `kernel` take `callee`, made of the same function with
+    `CALLEE_OPTIONS`.
+    """
+    kernel.get_call_template = callee.get_call_template
+    kernel.get_overload = callee.get_overload
+
+
+class CollectLater(event.Listener):
+    """No garbage collection while one of our kernels is compiled: numba makes hundreds of thousands
+    of objects that all live until its end, and going through them again and again took a sixth of
+    the time. What it leaves behind is collected between kernels.
+    """
+
+    def __init__(self):
+        self.depth = 0
+        self.enabled = False
+
+    @staticmethod
+    def _ours(event):
+        source = getattr(event.data.get("dispatcher"), "py_func", None)
+        return (getattr(source, "__module__", None) or "").startswith("l0path.")
+
+    def on_start(self, event):
+        """Called by numba, which holds its compiler lock."""
+        if self.depth or self._ours(event):
+            if self.depth == 0:
+                self.enabled = gc.isenabled()
+                gc.disable()
+            self.depth += 1
+
+    def on_end(self, event):
+        """Called by numba after a compilation, failed ones too."""
+        if self.depth:
+            self.depth -= 1
+            if self.depth == 0 and self.enabled:
+                gc.enable()
+
+
+event.register("numba:compile", CollectLater())

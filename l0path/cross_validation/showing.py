@@ -1,0 +1,385 @@
+"""`CVPath` and `NestedCV`: methods whose code is in other modules or packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Unpack
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ..core.types import Matrix, Rule, Selector
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..report import Page
+    from .comparing import Which
+    from .result import CVPath
+
+
+class ShowingScores:
+    """Methods of `CVPath`, each with its full signature."""
+
+    def rescore(
+        self,
+        scoring: str | Callable | None = None,
+        *,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+    ) -> CVPath:
+        """The same cross-validation judged by another metric, without fitting anything again.
+
+        Parameters
+        ----------
+        scoring : str, scorer, or callable, optional
+            The metric, as in `cv_fit`. None means "deviance".
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
+
+        Returns
+        -------
+        CVPath
+            The same path, folds and fits, with scores and choices by `scoring`.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.rescore("mae").model("1se").k
+        2
+        """
+        from .comparing import rescore
+
+        return rescore(self, scoring, X=X, y=y)
+
+    def metrics(
+        self,
+        scoring: Sequence | None = None,
+        *,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+    ) -> pd.DataFrame:
+        """Several metrics of every solution from one cross-validation.
+
+        Parameters
+        ----------
+        scoring : list, optional
+            Metrics as in `cv_fit`. None takes all that the loss has by name.
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
+
+        Returns
+        -------
+        DataFrame
+            The rows of `table`: k, and for every metric its mean over the folds and its standard
+            error ("auc", "auc_se", ...).
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.metrics(["mse", "r2"]).columns.tolist()
+        ['k', 'mse', 'mse_se', 'r2', 'r2_se']
+        """
+        from .comparing import metrics
+
+        return metrics(self, scoring, X=X, y=y)
+
+    def difference(
+        self,
+        other: CVPath,
+        which: Which = "min",
+        other_which: Which = None,
+    ) -> pd.Series:
+        """The score of one model less that of another on the same folds, fold by fold.
+
+        What the pairs share (hard and easy folds) drops out, so the standard error of the
+        difference is smaller than those of the two scores.
+
+        Parameters
+        ----------
+        other : CVPath
+            The cross-validation of the same rows, folds and metric: of another loss, formula or
+            penalty, or this one, for two models of one path.
+        which : str, int, callable, or dict, default "min"
+            The choice of the model in this one, as in `CVPath.model`.
+        other_which : str, int, callable, or dict, optional
+            The choice in the other one. None means the same as `which`.
+
+        Returns
+        -------
+        Series
+            difference: the mean over the folds, in units of the metric; negative where the score of
+            this model is the smaller one. se: its standard error, made as cv_se is, which is
+            optimistic because training sets overlap. se_corrected: the standard error below.
+            n_folds: the number of folds.
+
+        Raises
+        ------
+        ValueError
+            If folds or metrics differ. Pass both the same cv= and random_state=, or the same fold
+            ids.
+
+        Notes
+        ----- The corrected standard error is that of Nadeau & Bengio (Machine Learning 52, 2003),
+        with s^2 the variance over the J folds:
+
+            se_corrected = sqrt((1 / J + n_test / n_train) s^2)
+
+        The choices were made by the same scores; `nested_cv` judges procedures.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> cv.difference(cv, "min", "1se").round(0).to_dict()
+        {'difference': -9024.0, 'se': 10063.0, 'se_corrected': 15095.0, 'n_folds': 5.0}
+        """
+        from .comparing import difference
+
+        return difference(self, other, which, other_which)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        mark: Sequence[str] = ("min", "1se"),
+        *,
+        x: str | None = None,
+        slice: int | None = None,
+        k: int | Sequence[int] | None = None,
+        log: bool = False,
+    ) -> Axes:
+        """Plot the scores of a `CVPath`, with bars of one standard error, and return the Axes.
+
+        The choices `mark` are labelled; scores of other slices are thin lines. Repeats of the folds
+        do not shorten the bars.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            The Axes to draw into. None makes a figure.
+        mark : sequence of str, default ("min", "1se")
+            Choices to label.
+        x : str, optional
+            "k" or "lambda0". None takes k on a support grid.
+        slice : int, optional
+            The slice with bars. None takes that of the best score.
+        k : int, pair of int or range, optional
+            The largest size to draw, (smallest, largest) or a range. None means all.
+        log : bool, default False
+            Whether scores, which must be positive, are on a logarithmic axis. It shows the floor of
+            a curve that falls far.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+
+        Raises
+        ------
+        ValueError
+            If x, k or log does not fit.
+        LookupError
+            If the path does not have the slice.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=6, random_state=1)
+        >>> ax = cv.plot()
+        >>> ax.get_xlabel()
+        'predictors in the model, k'
+        """
+        from ..plots import plot_cv
+
+        return plot_cv(self, ax, mark, x=x, slice=slice, k=k, log=log)
+
+    def plot_roc(
+        self,
+        which: Rule | None = None,
+        *,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        ax: Axes | None = None,
+        label: str | None = None,
+        **selector: Unpack[Selector],
+    ) -> Axes:
+        """ROC curve of the held-out predictions of all folds together: `cv.plot_roc("1se")`.
+
+        Rows are weighted as in the fit. Within a fold the ranking is fair; between folds intercepts
+        differ, so the area is not the mean of the areas of the folds, which is `scoring="auc"`.
+
+        Parameters
+        ----------
+        which : str, int, or callable, default "min"
+            The choice, as in `CVPath.index`.
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
+        ax, label : as in Path.plot_roc
+            The Axes to draw into (None makes a figure), and the label of the curve.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.index`.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+        """
+        from ..plots import plot_cv_roc
+
+        return plot_cv_roc(self, which, X=X, y=y, ax=ax, label=label, **selector)
+
+    def plot_calibration(
+        self,
+        which: Rule | None = None,
+        *,
+        bins: int = 10,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        ax: Axes | None = None,
+        label: str | None = None,
+        **selector: Unpack[Selector],
+    ) -> Axes:
+        """Calibration of the held-out probabilities of all folds: `cv.plot_calibration("1se")`.
+
+        Parameters
+        ----------
+        which : str, int, or callable, default "min"
+            The choice, as in `CVPath.index`.
+        bins : int, default 10
+            The number of bins, as in `Path.plot_calibration`.
+        X, y : array-like, optional
+            The data of the fit, needed after loading or pickling only.
+        ax, label : as in Path.plot_roc
+            The Axes to draw into (None makes a figure), and the label of the curve.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `CVPath.index`.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+        """
+        from ..plots import plot_cv_calibration
+
+        return plot_cv_calibration(self, which, bins=bins, X=X, y=y, ax=ax, label=label, **selector)
+
+    def explore(self, file: str | PathLike | None = None, **options: Any) -> Page:
+        """The page of `Path.explore` for `cv.path`, with its held-out scores.
+
+        Parameters
+        ----------
+        file : str or path, optional
+            Where to write the page (it is overwritten). None writes nothing.
+        **options : Any
+            The options of `Path.explore`.
+
+        Returns
+        -------
+        Page
+            The page, which a notebook shows in a frame.
+        """
+        from ..report import explore_cv
+
+        return explore_cv(self, file, **options)
+
+    def save(self, file: str | PathLike) -> None:
+        """Write the cross-validation to a file: the path, the scores, the folds and their models.
+
+        The data are left out: `held_out` and `rescore` take X= and y= after `l0path.load(file)`.
+
+        Parameters
+        ----------
+        file : str or path
+            The file to write. One that is there is replaced as a whole.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        from .storage import save_cv
+
+        return save_cv(self, file)
+
+    def _repr_html_(self):
+        """The choices, and the held-out score against k."""
+        from ..report import cv_html
+
+        return cv_html(self)
+
+
+class ShowingOuterScores:
+    """Methods of `NestedCV`, each with its full signature."""
+
+    def plot_roc(self, *, ax: Axes | None = None, label: str | None = None) -> Axes:
+        """ROC curve of the held-out predictions of a nested cross-validation.
+
+        Each row is ranked by the model of the outer fold that has seen it neither in the fit nor in
+        the choice of the model.
+
+        Parameters
+        ----------
+        ax, label : as in Path.plot_roc
+            The Axes to draw into (None makes a figure), and the label of the curve.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+        """
+        from ..plots import plot_nested_roc
+
+        return plot_nested_roc(self, ax=ax, label=label)
+
+    def plot_calibration(
+        self, *, bins: int = 10, ax: Axes | None = None, label: str | None = None
+    ) -> Axes:
+        """Calibration curve of the held-out probabilities of a nested cross-validation.
+
+        Parameters
+        ----------
+        bins : int, default 10
+            The number of bins, as in `Path.plot_calibration`.
+        ax, label : as in Path.plot_roc
+            The Axes to draw into (None makes a figure), and the label of the curve.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+        """
+        from ..plots import plot_nested_calibration
+
+        return plot_nested_calibration(self, bins=bins, ax=ax, label=label)
+
+    def save(self, file: str | PathLike) -> None:
+        """Write the nested cross-validation to a file, which `l0path.load(file)` reads back.
+
+        It holds the table, the chosen models, the folds and the held-out predictions.
+
+        Parameters
+        ----------
+        file : str or path
+            The file to write. One that is there is replaced as a whole.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        from .storage import save_nested
+
+        return save_nested(self, file)
+
+    def _repr_html_(self):
+        """The model chosen in each outer fold of a `NestedCV` and its score."""
+        from ..report import nested_html
+
+        return nested_html(self)

@@ -1,0 +1,120 @@
+"""The best exchanges of one fit with the working groups, by the quadratic at it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import threads
+from . import group_table
+
+STRIP_COLUMNS = 256  # columns of working groups in one task of a table
+
+
+class GroupTable(NamedTuple):
+    """The best exchanges of a fit with the first `width` working groups: additions [(change,
+    group)], swaps [(change, group out, group in)], ascending; drops {group: increase of F}.
+    """
+
+    width: int
+    additions: list
+    swaps: list
+    drops: dict
+
+
+class Removals(NamedTuple):
+    """The removal of each member of a fit: Cholesky factors `roots` (K, widest member) of B_AA, row
+    by row, beta (K,) = root^-1 b_A, and the increase `loss` (members,) of F.
+    """
+
+    roots: np.ndarray
+    beta: np.ndarray
+    loss: np.ndarray
+
+
+def _removals(quadratic):
+    K, widest = quadratic.at.size, int(np.diff(quadratic.members).max(initial=1))
+    out = Removals(np.empty((K, max(widest, 1))), np.empty(K), np.empty(quadratic.ids.size))
+    group_table.drops(quadratic.B, quadratic.b, quadratic.members, *out)
+    return out
+
+
+def drops(model, fit):
+    """{group: increase of F by its removal}, by the quadratic at the fit."""
+    quadratic = model.quadratic(fit)
+    loss = _removals(quadratic).loss
+    return dict(zip(quadratic.ids.tolist(), loss.tolist(), strict=True))
+
+
+def table(model, fit, known, keep):
+    """The GroupTable of a fit over all working groups of a GroupModel: `known` (None, or that over
+    the first of them) and those that came later.
+    """
+    quadratic, width = model.quadratic(fit), model.W.size
+    model.model.tables += 1
+    removals = _removals(quadratic)
+    additions, swaps = ([], []) if known is None else (list(known.additions), list(known.swaps))
+
+    def part(left, right):
+        plus, change = _best(model, fit, (quadratic, removals), keep, slice(left, right))
+        additions.extend(plus)
+        swaps.extend(change)
+
+    threads.run(part, _tasks(model.starts, 0 if known is None else known.width, width))
+    return GroupTable(
+        width,
+        sorted(additions)[:keep],
+        sorted(swaps, key=lambda s: (s[0], s[2], s[1]))[:keep],
+        dict(zip(quadratic.ids.tolist(), removals.loss.tolist(), strict=True)),
+    )
+
+
+def _best(model, fit, at_fit, keep, which):
+    """The `keep` best additions [(change, group)] and swaps [(change, group out, group in)] of a
+    fit with the working groups `which`, a slice. at_fit: the quadratic at it, and its Removals.
+    """
+    quadratic, removals = at_fit
+    part = model.against(fit, quadratic, which)
+    if model.lambda1:
+        c = np.sign(part.c) * np.maximum(np.abs(part.c) - model.lambda1, 0.0)
+        part = part._replace(c=c)
+    W = model.W[which]
+    skip = ~model.free[W] | np.isin(W, fit.groups, assume_unique=True)
+    gain, added = np.empty(keep), np.empty(keep, np.int64)
+    change, group, member = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
+    count, number = group_table.exchanges(
+        part.rows,
+        np.ascontiguousarray(quadratic.B @ part.rows),
+        quadratic.members,
+        removals.roots,
+        removals.beta,
+        removals.loss,
+        part.c,
+        part.blocks,
+        part.at,
+        part.starts,
+        skip,
+        2.0 * model.lambda2,
+        0,
+        W.size,
+        model.widest,
+        0.0 if model.exact else 1e300,
+        added,
+        gain,
+        change,
+        group,
+        member,
+    )
+    ids = quadratic.ids
+    return (
+        [(float(gain[e]), int(W[added[e]])) for e in range(count)],
+        [(float(change[e]), int(ids[member[e]]), int(W[group[e]])) for e in range(number)],
+    )
+
+
+def _tasks(starts, first, last):
+    """Bounds of ranges of the working groups first..last with about STRIP_COLUMNS columns each."""
+    bounds = [first]
+    for g in range(first, last):
+        if starts[g + 1] - starts[bounds[-1]] > STRIP_COLUMNS and g > bounds[-1]:
+            bounds.append(g)
+    return bounds if first == last else [*bounds, last]

@@ -1,0 +1,35 @@
+"""Verification of fits over all columns: the best exchanges that all p columns offer, by one or two
+batched reads of X, here or on the workers of a cluster.
+"""
+
+from . import gram, rows
+from .gram import leading
+
+__all__ = ["leading", "violators"]
+
+
+def violators(model, fits, wanted, penalty):
+    """The best exchanges of fits over all p columns.
+
+    For the squared loss they are exact on the quadratic; without lambda1 and box the coefficients
+    are taken anew from the supports. Every other loss ranks them, see `rows`.
+
+    Parameters
+    ----------
+    model : GramModel or RowModel
+        The working columns, which have all members of the fits.
+    fits : list of Fit
+    wanted : list of Wanted
+        One for each fit.
+    penalty : Separable
+        lambda0, lambda1 and lambda2.
+
+    Returns
+    -------
+    list of list of Candidate
+        Ascending by the predicted change of the objective.
+    """
+    check, out = gram if model.problem.quadratic else rows, []
+    for part in model.flat().batches(fits):
+        out += check.violators(model, fits[part], wanted[part], penalty)
+    return out

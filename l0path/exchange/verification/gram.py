@@ -1,0 +1,144 @@
+"""Verification for the squared loss: every exchange of every fit with all p columns, by Gram rows.
+
+The walk from one support to the next is recorded on their members (`updates`) and replayed on
+ranges of columns.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core import threads
+from ...working_set.gram import FAINT_RIDGE
+from .. import table, updates
+from ..ranking import candidates, combinations_count, entry_costs
+from . import cluster
+from .ranges import AllColumns, Walk, best_exchanges, first_of, leaders, tasks
+
+LOOK = 1 << 16  # columns of a task of `leading`
+
+
+class Limits(NamedTuple):
+    """From how many columns on a bound is worth its cost, and how many of `updates.RANGE` columns a
+    task has at most.
+    """
+
+    prune_from: int = 4096
+    ranges: int = 16
+
+
+class Members(NamedTuple):
+    """The columns of several supports: `index` (r,) ascending, the quadratic on them, what they
+    cost (r,), and whether combinations of a support count.
+    """
+
+    index: np.ndarray
+    quadratic: table.Columns
+    paid: np.ndarray
+    dependent: bool
+
+
+def violators(model, fits, wanted, penalty, limits=Limits()):
+    """`verification.violators` for one batch."""
+    p = model.problem
+    model.read([fit.support for fit in fits])
+    cost = entry_costs(p.factor, penalty.lambda0)
+    members = _members(model, fits, penalty, cost)
+    prune = (
+        p.X.p >= limits.prune_from
+        and max(one.ceiling for one in wanted) < updates.RANKING
+        and not (members.paid.size and cost.min() < members.paid.max())
+    )
+    walk = _walk(_supports(model, fits, wanted, members, prune), members, float(penalty.lambda1))
+    counts = [one.count for one in wanted]
+    if model.cluster is not None:
+        lists = cluster.best_exchanges(model.cluster, walk, penalty.lambda0, counts, limits)
+    else:
+        lists, columns = (
+            [[] for _ in fits],
+            AllColumns(model.rows, model.q_all, p.square, p.usable, cost),
+        )
+
+        def check(start, stop):
+            found = best_exchanges(columns, walk, max(counts), start, stop)
+            for mine, parts in zip(lists, found, strict=True):
+                mine += parts
+
+        threads.run(check, tasks(p.X.p, limits.ranges))
+    model.tables += len(fits)
+    out = []
+    for e, parts in enumerate(lists):
+        support = members.index[walk.supports.S[e, : walk.supports.size[e]]]
+        found = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        out.append(candidates(support, found, counts[e]) if parts else [])
+    return out
+
+
+def _members(model, fits, penalty, cost):
+    """The Members of the fits."""
+    p, index = model.problem, np.unique(np.concatenate([fit.support for fit in fits]))
+    at, dependent = model.where[index], combinations_count(model, penalty)
+    # members may depend on each other there: a trace of a ridge lets the table tell them apart
+    trace = FAINT_RIDGE * float(p.square[index].mean()) if dependent and index.size else 0.0
+    columns = table.Columns(
+        np.ascontiguousarray(model.G[np.ix_(at, at)]),
+        model.q[at],
+        2.0 * float(penalty.lambda2) + trace,
+        index.size,
+        np.isin(index, p.forced),
+        np.zeros(index.size),
+    )
+    return Members(index, columns, np.where(columns.locked, 0.0, cost[index]), dependent)
+
+
+def _supports(model, fits, wanted, members, prune):
+    """The fits as `updates.Supports`; with `prune` each has a bound on ||B||."""
+    e, K = len(fits), max(1, *(fit.support.size for fit in fits))
+    S, b, norm = np.zeros((e, K), np.int64), np.zeros((e, K + 1)), np.full(e, np.inf)
+    for i, fit in enumerate(fits):
+        k, at = fit.support.size, np.searchsorted(members.index, fit.support)
+        S[i, :k], b[i, :k] = at, fit.b
+        if prune:
+            G = members.quadratic.G[np.ix_(at, at)]
+            values = np.linalg.eigvalsh(G) + members.quadratic.twice if k else np.ones(1)
+            norm[i] = 1.0 / max(values[0] - 1e-13 * k * values[-1], 1e-300)
+    return updates.Supports(
+        S,
+        b,
+        np.array([fit.support.size for fit in fits]),
+        np.array([one.target for one in wanted], dtype=np.float64),
+        np.array([one.ceiling for one in wanted], dtype=np.float64),
+        norm,
+        members.index,
+        np.array([model.row_of[j] for j in members.index.tolist()], dtype=np.int64),
+        members.quadratic.locked,
+        members.paid,
+        members.dependent,
+    )
+
+
+def _walk(supports, members, lambda1):
+    """The recorded Walk through the supports."""
+    tape = updates.new_tape(supports)
+    state = table.new_state(members.index.size, supports.S.shape[1])
+    steps = updates.record(state, members.quadratic, supports, not members.dependent, tape)
+    return Walk(supports, tape, steps, members.quadratic.twice, lambda1)
+
+
+def leading(model, R, most):
+    """For each column of R (n, m) the `most` usable columns of largest |z'R| / ||z||, a list of m
+    arrays. One read of X.
+    """
+    model.reads += 1
+    if model.cluster is not None:
+        return list(cluster.leading(model.cluster, R, most))
+    p, C = model.problem, model.problem.X.correlate(R)
+    cuts = [*range(0, p.X.p, LOOK), p.X.p]
+    parts = [None] * (len(cuts) - 1)
+
+    def look(start, stop):
+        own = slice(start, stop)
+        parts[start // LOOK] = leaders(C[own], p.square[own], p.usable[own], most, start)
+
+    threads.run(look, cuts)
+    return list(first_of(parts, most))

@@ -1,0 +1,50 @@
+"""Scores of all groups: which of them a fit may want, by one read of X."""
+
+import numpy as np
+
+from ...core import threads
+from .. import group_table
+
+ENTRIES_READ = 1 << 23  # entries of X'R of one read: 64 MB
+TASK_GROUPS = 512  # groups of a task
+
+
+def scores(model, R, mass, known=None):
+    """Scores of every group of a GroupModel for right-hand sides.
+
+    Parameters
+    ----------
+    model : GroupModel
+    R : ndarray of shape (n, m)
+        Right-hand sides.
+    mass : ndarray of shape (m,)
+        Curvature of each, in units of the weights.
+    known : ndarray of shape (m, p), optional
+        R'X, where it is at hand.
+
+    Returns
+    -------
+    ndarray of shape (m, G)
+        c'(mass G_gg + 2 lambda2 I)^-1 c with c = X_g'R, up to the mean mass of a read; -1 for
+        groups that may not be chosen.
+    """
+    blocks, p = model.all_blocks(), model.problem.X.p
+    out = np.full((R.shape[1], model.free.size), -1.0)
+    step = max(1, ENTRIES_READ // max(p, 1))
+    for left in range(0, R.shape[1], step):
+        right = min(left + step, R.shape[1])
+        C = np.empty((right - left, p)) if known is None else known[left:right]
+        if known is None:
+            model.problem.X.correlate_into(np.ascontiguousarray(R[:, left:right].T), C)
+            model.model.reads += 1
+        part = out[left:right]
+        ridge = 2.0 * model.lambda2 / max(float(np.mean(mass[left:right])), 1e-300)
+
+        def task(a, e, C=C, part=part, ridge=ridge):
+            group_table.scores(
+                C, model.columns, model.start, *blocks, ridge, model.widest, a, e, part
+            )
+
+        threads.run(task, [*range(0, model.free.size, TASK_GROUPS), model.free.size])
+    out[:, ~model.free] = -1.0
+    return out

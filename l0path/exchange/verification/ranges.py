@@ -1,0 +1,199 @@
+"""Ranges of all columns: the exchanges that they offer, exact or ranked, and those of largest
+product with given right-hand sides. The same functions run here and on the workers of a cluster.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...problem.penalties import Separable
+from .. import updates
+from ..ranking import Wanted, new_list
+from ..screening import foretold
+
+
+class AllColumns(NamedTuple):
+    """All columns that are checked: Gram rows (r, p), products with y (p,), mean squares (p,),
+    whether they are usable (p,), and what they cost (p,).
+    """
+
+    rows: np.ndarray
+    q: np.ndarray
+    square: np.ndarray
+    usable: np.ndarray
+    cost: np.ndarray
+
+
+class Walk(NamedTuple):
+    """A walk through supports, recorded once: `steps` of the tape are in use; twice = 2 lambda2."""
+
+    supports: updates.Supports
+    tape: updates.Tape
+    steps: int
+    twice: float
+    lambda1: float
+
+
+def best_exchanges(columns, walk, room, start, stop):
+    """For each support of a walk a list of (change, column, position), together its best exchanges
+    with the columns start..stop, `room` at least if there are so many.
+    """
+    supports, e = walk.supports, walk.supports.size.size
+    if np.isfinite(supports.norm).all():
+        J = np.empty(stop - start, np.int64)
+        count = updates.survivors(
+            columns.rows,
+            columns.q,
+            columns.square,
+            columns.usable,
+            columns.cost,
+            supports,
+            walk.twice,
+            walk.lambda1,
+            start,
+            stop,
+            J,
+        )
+        J = J[:count]
+    else:
+        J = start + np.flatnonzero(columns.usable[start:stop])
+    lists = [[] for _ in range(e)]
+    for left in range(0, J.size, updates.RANGE):
+        some, found = J[left : left + updates.RANGE], np.zeros(e, np.int64)
+        change, column, position = new_list(e, room)
+        updates.replay(
+            columns.rows,
+            columns.q,
+            columns.square,
+            columns.cost,
+            supports,
+            walk.tape,
+            walk.steps,
+            walk.twice,
+            walk.lambda1,
+            some,
+            some.size,
+            change,
+            column,
+            position,
+            found,
+        )
+        for i, k in enumerate(found.tolist()):
+            if k:
+                lists[i].append((change[i, :k], column[i, :k], position[i, :k]))
+    return lists
+
+
+def tasks(p, most):
+    """Bounds of the ranges of p columns that tasks check, of at most `most` times updates.RANGE
+    columns: a call has its cost, and all threads should have work.
+    """
+    return [*range(0, p, updates.RANGE * max(1, min(most, p // (most * updates.RANGE)))), p]
+
+
+class Block(NamedTuple):
+    """m columns from `first` on: Gram rows (r, m), right-hand sides c (m,), mean squares (m,)."""
+
+    rows: np.ndarray
+    c: np.ndarray
+    square: np.ndarray
+    first: int
+
+
+class Screening(NamedTuple):
+    """A fit as it screens all columns: by unweighted Gram rows times the mean curvature.
+
+    Parameters
+    ----------
+    support, b : ndarray of shape (k,)
+    total : float
+        Sum of the curvatures, by which everything is divided.
+    B : ndarray of shape (k, k)
+        Inverse of G_SS + 2 lambda2 / total I.
+    bound : float
+        At least ||B||_2.
+    rows : ndarray of shape (k,)
+        Where the Gram rows of the support stand.
+    wanted : Wanted
+        In units of the objective.
+    """
+
+    support: np.ndarray
+    b: np.ndarray
+    total: float
+    B: np.ndarray
+    bound: float
+    rows: np.ndarray
+    wanted: Wanted
+
+
+class Question(NamedTuple):
+    """What all fits of a verification share: the penalty, and whether columns count that are
+    combinations of a support.
+    """
+
+    penalty: Separable
+    dependent: bool
+
+
+def proposed(fit, block, part, question, found=()):
+    """The best exchanges of a Screening with the columns of a block, together with those `found`
+    before: (change divided by the sum of curvatures, column) ascending. part: `Roles` of the block.
+    """
+    total, (target, ceiling, most) = fit.total, fit.wanted
+    ceiling = found[-1][0] if len(found) == most else ceiling / total
+    change, column, position = new_list(most)
+    count = foretold(
+        block.rows,
+        fit.rows,
+        fit.B,
+        fit.b,
+        block.c / total,
+        block.square,
+        part.skip,
+        part.locked,
+        part.cost,
+        part.paid,
+        question.penalty.lambda1 / total,
+        question.penalty.lambda2 / total,
+        question.dependent,
+        fit.bound,
+        target / total,
+        ceiling,
+        0,
+        block.c.size,
+        change,
+        column,
+        position,
+    )
+    pairs = zip(change[:count].tolist(), (block.first + column[:count]).tolist(), strict=True)
+    return sorted([*found, *pairs])[:most]
+
+
+def leaders(C, square, usable, most, first=0):
+    """(score, column), (m, most or all) each: for each column of C (q, m) = Z'R the usable columns
+    of largest |c| / sqrt(square), counted from `first`; a score of -1 is none.
+    """
+    score = np.abs(C.T) / np.sqrt(np.maximum(square, 1e-300))
+    score[:, ~usable] = -1.0
+    top = np.argpartition(-score, min(most, usable.size) - 1, axis=1)[:, :most]
+    return np.take_along_axis(score, top, axis=1), top + first
+
+
+def first_of(parts, most):
+    """The columns of the `most` largest scores in several `leaders`, (m, most); ties go to the part
+    that comes first.
+    """
+    score, column = (np.hstack(part) for part in zip(*parts, strict=True))
+    return np.take_along_axis(column, np.argsort(-score, axis=1, kind="stable")[:, :most], axis=1)
+
+
+def joined(parts, count):
+    """The `count` lowest exchanges of several lists of (change, column, position), ascending; ties
+    go to the smaller column.
+    """
+    change, column, position = (
+        (np.concatenate(part) for part in zip(*parts, strict=True)) if parts else new_list(0)
+    )
+    best = np.lexsort((position, column, change))[:count]
+    return change[best], column[best], position[best]

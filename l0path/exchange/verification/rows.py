@@ -1,0 +1,98 @@
+"""Verification for every loss but the squared one, by two quadratics.
+
+With unweighted Gram rows, one set for all fits, each fit proposes NEAR times as many columns
+outside the working set as are asked for. These are then ranked with the curvatures of the fit, the
+working columns with those of a fit close by (`RowModel.quadratic`). One read of X for the
+gradients, one for new Gram rows, one counted for the columns proposed.
+"""
+
+import numpy as np
+
+from ...core import threads
+from ...problem.penalties import separable
+from ...working_set.columns import READ
+from ..ranking import combinations_count, ranked, roles
+from . import cluster
+from .ranges import Block, Question, Screening, proposed
+
+NEAR = 4  # columns that a fit may propose from outside W for each exchange that is asked for
+
+
+def violators(model, fits, wanted, penalty):
+    """`verification.violators` for one batch."""
+    flat, held = model.flat(), model.flat().reads
+    flat.read([fit.support for fit in fits])
+    model.reads += 2 + flat.reads - held
+    derivatives = [model.derivatives(fit)[1:] for fit in fits]
+    R = -np.column_stack([slopes for slopes, _ in derivatives])
+    screenings = [
+        _screening(flat, fit, float(v.sum()), one, penalty.lambda2)
+        for fit, (_, v), one in zip(fits, derivatives, wanted, strict=True)
+    ]
+    question = Question(
+        separable(penalty.lambda0, penalty.lambda1, penalty.lambda2),
+        combinations_count(model, penalty),
+    )
+    if flat.cluster is not None and not penalty.lambda0:
+        # the columns and their Gram rows are on workers, and so is this loop
+        none = [roles(model.problem, fit, np.empty(0, np.int64), 0.0) for fit in fits]
+        found = cluster.proposals(flat.cluster, R, screenings, none, question)
+    else:
+        found = _proposals(model, fits, R, screenings, question)
+    return [
+        _ranked(model, fit, np.array([j for _, j in pairs], dtype=np.int64), penalty, one)
+        for fit, pairs, one in zip(fits, found, wanted, strict=True)
+    ]
+
+
+def _screening(flat, fit, total, wanted, lambda2):
+    """The Screening of a fit, whose curvatures sum to `total`."""
+    total = max(total, 1e-300)
+    B = flat.inverse(fit, lambda2 / total)
+    bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
+    rows = np.array([flat.row_of[j] for j in fit.support.tolist()], dtype=np.int64)
+    return Screening(
+        fit.support, fit.b, total, B, bound, rows, wanted._replace(count=NEAR * wanted.count)
+    )
+
+
+def _proposals(model, fits, R, screenings, question):
+    """For each fit its best exchanges (change, column) with all p columns, in one read of X with
+    the right-hand sides R (n, m), whose products the model may keep.
+    """
+    p, rows, found = model.problem, model.flat().rows, [[] for _ in fits]
+    products = None if model.seen is None else np.empty((len(fits), p.X.p))
+    step = max(512, READ // R.shape[1])
+    for left in range(0, p.X.p, step):
+        at = slice(left, min(left + step, p.X.p))
+        C = np.ascontiguousarray(p.X.correlate(R, at.start, at.stop).T)
+        if products is not None:
+            products[:, at] = -C
+
+        def propose(i, C=C, at=at):
+            fit, one = fits[i], screenings[i]
+            block = Block(rows[:, at], C[i], p.square[at], at.start)
+            part = roles(p, fit, np.arange(at.start, at.stop), question.penalty.lambda0 / one.total)
+            found[i] = proposed(one, block, part, question, found[i])
+
+        threads.run_each(propose, len(fits))
+    if products is not None:
+        model.keep_slopes(fits, -R, products, question.penalty)
+    return found
+
+
+def _ranked(model, fit, proposals, penalty, wanted):
+    """The best exchanges of a fit with the working columns and with those of the proposals that are
+    outside: list of Candidate.
+    """
+    quadratic = model.quadratic(fit, penalty.lambda2)
+    best = ranked(model, fit, quadratic, model.W, penalty, wanted)
+    J = proposals[model.where[proposals] < 0]
+    if J.size:
+        Z = np.ascontiguousarray(model.problem.X.columns(J).T)
+        exact = model.exact(fit, penalty.lambda2, Z)
+        best = sorted(
+            best + ranked(model, fit, exact, J, penalty, wanted),
+            key=lambda one: (one.change, one.into, one.out),
+        )
+    return best[: wanted.count]

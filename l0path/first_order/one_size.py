@@ -1,0 +1,70 @@
+"""One size by a k-sparse solver: rounds of solving on the working columns, and reads of all columns
+that say which must join.
+"""
+
+import numpy as np
+
+from ..working_set.columns import READ
+from ..working_set.starts import scale_of, seed_at
+
+ROUNDS = 30  # reads of X after which what still changes is left unverified
+
+
+def outside(model, solver, outcomes):
+    """For each outcome its best columns (solver.taken) outside W that pass the solver's threshold,
+    and their scores, descending: one read of X for all of them.
+    """
+    p = model.problem
+    R = np.column_stack([solver.right_side(outcome) for outcome in outcomes])
+    edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
+    least = (
+        np.array([solver.reach(edge) for edge in edges])
+        if hasattr(solver, "reach") and hasattr(p.X, "correlate_above")
+        else None
+    )
+    found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
+    step = max(256, READ // R.shape[1])
+    for left in range(0, p.X.p, step):
+        block = slice(left, min(left + step, p.X.p))
+        pulls = -(
+            p.X.correlate(R, block.start, block.stop)
+            if least is None
+            else p.X.correlate_above(R, least, block.start, block.stop)
+        ).T
+        out = p.usable[block] & (model.where[block] < 0)
+        for i, outcome in enumerate(outcomes):
+            score = np.where(out, solver.scores(outcome, pulls[i], block), -1.0)
+            over = np.flatnonzero(score > edges[i])
+            score, J = (
+                np.concatenate([found[i][0], score[over]]),
+                np.concatenate([found[i][1], left + over]),
+            )
+            best = np.lexsort((J, -score))[: max(solver.taken, outcome.fit.support.size)]
+            found[i] = score[best], J[best]
+    model.reads += 1
+    return found
+
+
+def solve_size(
+    model, k, *, settings, lambda1=0.0, lambda2=0.0, start=None, poll=lambda: None, watch=None
+):
+    """Outcome of k unforced columns over all p columns, from a Fit (default: forced columns only):
+    rounds of solving on W and checking. watch(name, value) hears of what the solver meets on the
+    way.
+    """
+    model.grow(model.problem.forced)
+    null = model.null(lambda1, lambda2)
+    solver = settings.solver(model, lambda1, lambda2, scale_of(model, null))
+    if not solver.everywhere and model.width <= model.problem.forced.size + k:
+        seed_at(model, null, max(100, 4 * k))
+    if start is not None:
+        model.grow(start.support)
+    outcome, steps = solver.solve(k, null if start is None else start, poll, watch), 0
+    for _ in range(0 if solver.everywhere else ROUNDS):
+        steps += outcome.iterations
+        ((score, J),) = outside(model, solver, [outcome])
+        outcome = solver.judge(outcome, score)
+        if outcome.proven or not model.grow(J[: solver.taken]):
+            break
+        outcome = solver.solve(k, outcome.fit, poll, watch)
+    return outcome if solver.everywhere else outcome._replace(iterations=steps)

@@ -1,0 +1,95 @@
+"""`StabilitySelection` and `KnockoffFilter`: methods whose code is in packages above this one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ShowingFrequencies:
+    """Methods of `StabilitySelection`, each with its full signature."""
+
+    def plot(
+        self,
+        kind: str = "frequency",
+        *,
+        n: int = 20,
+        ax: Axes | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> Axes:
+        """Plot selection frequencies of a `StabilitySelection` and return the Axes.
+
+        The numbers are `frequency` and `by_size`.
+
+        Parameters
+        ----------
+        kind : str, default "frequency"
+            "frequency": a bar for each of the n features chosen most often at size k, those at or
+            above the threshold (dashed) in colour. "path": the frequency of every feature against
+            the size of the model, the selected ones coloured and named, k marked.
+        n : int, default 20
+            The largest number of bars, or names.
+        ax : Axes, optional
+            The Axes to draw into. None makes a figure.
+        labels : dict, optional
+            {name: text} of features to be renamed in the plot.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+
+        Raises
+        ------
+        ValueError
+            If the kind is unknown.
+        """
+        from ..plots import plot_stability
+
+        return plot_stability(self, kind, n=n, ax=ax, labels=labels)
+
+    def _repr_html_(self):
+        """The columns of a `StabilitySelection` that were chosen most often."""
+        from ..report import stability_html
+
+        return stability_html(self)
+
+
+class ShowingCompetition:
+    """Methods of `KnockoffFilter`, each with its full signature."""
+
+    def plot(
+        self, *, n: int = 30, ax: Axes | None = None, labels: Mapping[str, str] | None = None
+    ) -> Axes:
+        """Plot the statistics of a `KnockoffFilter` in order of size and return the Axes.
+
+        Winners are above zero and losers below, with dashed lines at the threshold and its mirror
+        image, and the selected ones coloured and named. The bars beyond the lower line estimate how
+        many of those beyond the upper one are false. The numbers are `statistic` and `threshold`.
+
+        Parameters
+        ----------
+        n : int, default 30
+            The largest number of names.
+        ax : Axes, optional
+            The Axes to draw into. None makes a figure.
+        labels : dict, optional
+            {name: text} of features to be renamed in the plot.
+
+        Returns
+        -------
+        Axes
+            The Axes of matplotlib.
+        """
+        from ..plots import plot_knockoffs
+
+        return plot_knockoffs(self, n=n, ax=ax, labels=labels)
+
+    def _repr_html_(self):
+        """The columns that a `KnockoffFilter` selected, and the largest statistics."""
+        from ..report import knockoffs_html
+
+        return knockoffs_html(self)

@@ -1,0 +1,301 @@
+"""`Path.predict`: new rows in the columns of the fit, and predictions for them.
+
+Offsets of new rows are given, in a column of the table, or made by the terms offset(...) of a
+formula.
+"""
+
+from __future__ import annotations
+
+from typing import Unpack, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ..core.arguments import finite, same_index, vector
+from ..core.types import Matrix, Rule, Selector
+from ..designs import Derived, Reordered, as_design, derived
+from ..designs.names import column_names
+from ..formula import Encoded
+from ..problem.losses import CLASSIFICATION
+
+
+class Predicting:
+    """Methods of `Path` for new rows."""
+
+    @overload
+    def predict(
+        self,
+        X: Matrix,
+        rule: None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+    ) -> np.ndarray | pd.DataFrame: ...
+    @overload
+    def predict(
+        self,
+        X: Matrix,
+        rule: Rule | None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> np.ndarray | pd.Series: ...
+    def predict(
+        self,
+        X: Matrix,
+        rule: Rule | None = None,
+        *,
+        type: str | None = None,
+        offset: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> np.ndarray | pd.Series | pd.DataFrame:
+        """Predictions of one solution, or of all, for new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows. A DataFrame, or a design whose file names its columns, is taken by column
+            names, and needs only those that the model uses (without a selector: any model). Others
+            may be absent, or hold missing values, text or unknown levels. An array has all p
+            columns. After a fit by a formula X is a DataFrame of the columns that the terms of the
+            model use, in any order.
+        rule : int, str, or callable, optional
+            A size, a criterion or a function of the path, as in `Path.index`. Without any selector
+            all solutions predict.
+        type : str, optional
+            "response" for the mean, "link" for the linear predictor, or "class" for labels. None
+            means "response" where the loss has a mean, and "link" for the hinge losses.
+        offset : array-like of shape (m,) or str, optional
+            The offset, or the name of a column of the DataFrame X. It is needed if the fit had one,
+            unless that was a column, which is looked up in X, or a term of a formula, which is
+            computed anew.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+        Returns
+        -------
+        ndarray, Series, or DataFrame
+            A Series with the index of X for a DataFrame, else an array of shape (m,). Without a
+            selector one column per solution.
+
+        Raises
+        ------
+        ValueError
+            If columns that the model uses are absent, or hold missing values or levels that the fit
+            did not know. Nothing is guessed.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.predict(data.X.head(2), k=6).round(1)
+        0    573.4
+        1    746.7
+        Name: Salary, dtype: float64
+        >>> path.predict(data.X.head(2)).shape  # every model
+        (2, 20)
+        """
+        bare = rule is None and not selector
+        chosen = range(len(self)) if bare else [self.index(rule, **selector)]
+        used = [self.solutions[i].support for i in chosen]
+        design, index = self._new_design(
+            X, np.unique(np.concatenate([np.empty(0, dtype=np.int64), *used]))
+        )
+        eta = (
+            np.column_stack([self._link(design, self.solutions[i]) for i in chosen])
+            if chosen
+            else np.empty((design.n, 0))
+        )
+        shift = offset_of_rows(self, X, offset, design.n)
+        if shift is not None:
+            eta = eta + shift[:, None]
+        out = self._transform(eta, type)
+        if bare:
+            return pd.DataFrame(out, index=index) if index is not None else out
+        return (
+            pd.Series(out[:, 0], index=index, name=self.meta.response)
+            if index is not None
+            else out[:, 0]
+        )
+
+    def _link(self, design, s):
+        return (
+            s.intercept + design.dot(s.support, s.beta)
+            if s.support.size
+            else np.full(design.n, s.intercept)
+        )
+
+    def _transform(self, eta, type):
+        loss = self.meta.loss
+        if type is None:
+            type = "link" if loss in CLASSIFICATION - {"logistic"} else "response"
+        if type == "link":
+            return eta
+        if type == "response":
+            if loss in CLASSIFICATION - {"logistic"}:
+                raise ValueError(
+                    f"type='response' needs a loss with a mean; {loss} has none: use type='link' "
+                    "or 'class', or fit loss='logistic' for probabilities"
+                )
+            with np.errstate(over="ignore"):
+                return (
+                    1.0 / (1.0 + np.exp(-eta))
+                    if loss == "logistic"
+                    else np.exp(eta)
+                    if loss == "poisson"
+                    else eta
+                )
+        if type == "class":
+            if self.classes is None:
+                raise ValueError(
+                    f"type='class' needs a classification loss; this path has loss={loss!r}"
+                )
+            unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
+            if unknown.any():
+                raise ValueError(
+                    f"X has NaN in columns of the model in {unknown.sum()} rows, the first at "
+                    f"position {unknown.argmax()}, which have no class; drop or impute them, or "
+                    "take type='link'"
+                )
+            return np.asarray(self.classes)[(eta > 0).astype(int)]
+        raise ValueError(f"type={type!r} is not known; choose None, 'link', 'response' or 'class'")
+
+    def _new_design(self, X, needed=None):
+        """X for prediction, columns in the order of the fit: by name for a DataFrame or a file with
+        names (of a fit to an array: one that has all names), by position else. A fit to a derived
+        design takes X's own columns, a formula's a DataFrame of the columns it names (or the p
+        encoded columns of an array). needed: the features that will be read, so that tables by name
+        need to hold no others; None: all.
+        """
+        encoding = self.meta.formula
+        if isinstance(X, Encoded) or (encoding is not None and isinstance(X, (pd.DataFrame, dict))):
+            X = X if isinstance(X, Encoded) else encoding.encode(X, needed)
+            return as_design(X.X)[0], X.index
+        made = self.meta.names if isinstance(self.meta.names, Derived) else None
+        if made is not None and isinstance(getattr(X, "names", None), Derived):
+            if X.names != made:
+                raise ValueError(
+                    f"X has other {made.what} than the fit; pass X's own columns, which are then "
+                    "expanded as in the fit"
+                )
+            return X, None
+        names, by_name = (
+            (self.meta.names, self.meta.by_name) if made is None else (made.base, made.by_name)
+        )
+        if needed is not None:
+            needed = (
+                needed
+                if made is None
+                else np.unique(np.asarray(made.parents(needed), dtype=np.int64))
+            )
+        framed = isinstance(X, pd.DataFrame)
+        known = column_names(X.columns) if framed else getattr(X, "names", None)
+        index = X.index if framed else None
+        if index is not None or (isinstance(known, list) and known != names):
+            found = self._by_names(X, known, names, by_name, needed, made is not None)
+            if found is not None:
+                return found if made is None else derived(found, made), index
+        design, _, index, _ = as_design(X)
+        if design.p != len(names):
+            raise ValueError(
+                f"X has {design.p} columns, the fit had {len(names)}; pass the same columns in the "
+                "same order"
+            )
+        return design if made is None else derived(design, made), index
+
+    def _by_names(self, X, known, names, by_name, needed, whole):
+        """The design of a table (its columns: known) with the columns `names` of the fit, of which
+        only those `needed` need be there; None where it is to be read by position. whole: absent
+        columns are made zeros, for designs that are built of them.
+        """
+        place = {name: j for j, name in reversed(list(enumerate(known)))}
+        wanted = names if needed is None else [names[j] for j in needed]
+        missing = [name for name in wanted if name not in place]
+        if by_name and missing:
+            raise ValueError(
+                f"X lacks {len(missing)} of the columns "
+                f"{'of the fit' if needed is None else 'that the model uses'}: "
+                f"{', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
+            )
+        if not by_name and (
+            missing or (len(known) == len(names) and any(name not in place for name in names))
+        ):
+            return None
+        if needed is None:
+            needed = np.arange(len(names))
+        at = [place[name] for name in wanted]
+        if not isinstance(X, pd.DataFrame):
+            places = np.full(len(names), -1)
+            places[needed] = at
+            return Reordered(X, places)
+        part = as_design(X.iloc[:, at] if at else np.zeros((len(X), 1)))[0]
+        if len(at) == len(names):
+            return part
+        if whole:
+            table = np.zeros((len(X), len(names)))
+            table[:, needed] = part.columns(np.arange(len(at)))
+            return as_design(table)[0]
+        places = np.full(len(names), -1)
+        places[needed] = np.arange(len(at))
+        return Reordered(part, places)
+
+    def _given(self, X, y, **by_row):
+        """(X, y, by_row) of rows for scores and refits: after a fit by a formula y may be None,
+        which takes the left side of the DataFrame X and leaves incomplete rows out. An offset that
+        is in X is found there.
+        """
+        by_row["offset"] = offset_of_table(self, X, by_row.get("offset"))
+        if not isinstance(X, pd.DataFrame):
+            return X, y, by_row
+        if self.meta.formula is None:
+            kept = [name != self.meta.offset_name for name in column_names(X.columns)]
+            return X if all(kept) else X.loc[:, kept], y, by_row
+        return self.meta.formula.rows(X, y, **by_row)
+
+
+def offset_of_table(path, X, given):
+    """The offset of new rows but for the terms of a formula: `given`, which may name a column of
+    the DataFrame X, else the column that the fit named, if X has it; None without.
+    """
+    name = given if isinstance(given, str) else path.meta.offset_name if given is None else None
+    if name is None:
+        return given
+    columns = column_names(X.columns) if isinstance(X, pd.DataFrame) else []
+    if name in columns:
+        return X.iloc[:, columns.index(name)]
+    if given is None:
+        return None
+    raise ValueError(
+        f"offset={given!r} is not a column of X; pass a DataFrame that has it, or one offset per "
+        "row of X"
+    )
+
+
+def offset_of_rows(path, X, given, n):
+    """(n,) the offset of new rows, the terms of the formula in it, or None. ValueError where the
+    fit had an offset that is nowhere.
+    """
+    same_index(X=X, offset=given)
+    meta, given = path.meta, offset_of_table(path, X, given)
+    if given is None and meta.has_offset:
+        where = (
+            f"X lacks the column {meta.offset_name}, which held it: add it, or pass offset=, one"
+            if meta.offset_name
+            else "pass offset=, one"
+        )
+        raise ValueError(
+            f"the fit had an offset: {where} value per row of X (zeros to predict without)"
+        )
+    total = None if given is None else finite(vector(given, n, "offset"), "offset")
+    if meta.formula is None or not meta.formula.offsets or isinstance(X, Encoded):
+        return total
+    if isinstance(X, pd.DataFrame):
+        return meta.formula.offset(X) + (0.0 if total is None else total)
+    if total is None:
+        raise ValueError(
+            "the formula has terms offset(...): pass a DataFrame with their columns, or offset=, "
+            "one value per row of X"
+        )
+    return total
