@@ -20,7 +20,6 @@ from ..exchange.local_search import LocalSearch, pairs_tried
 from ..exchange.neighbourhoods.groups import groups_tried
 from ..formula import marginality_notes
 from ..paths import Model, Path
-from ..paths.certified import certified
 from ..paths.past_separation import REMEDY, PastSeparation, apart, consequence, marked
 from ..paths.records import EXCHANGES, Meta, Source, in_user_units
 from ..problem.conjugates import smooth
@@ -33,6 +32,7 @@ from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
 from ..working_set.ties import Twins
 from . import inputs
+from .certified import certified
 from .lambda0_path import Lambda0Path
 from .plan import PENALTIES, default_max_k
 from .protocols import Session, Slice

@@ -17,13 +17,13 @@ from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
+from ..engine.certified import certified, in_place_of
 from ..engine.run import rehulled
 from ..exact.contest import BranchAndBound
 from ..exact.group_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
-from ..paths.certified import certified, in_place_of
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import CLOSED_GAP, relative_gap
 from .neighbours import fit_data

@@ -4,8 +4,8 @@ import math
 
 from ..core.status import Optimality
 from ..exact.bounding import IN_BOX
+from ..paths.records import in_user_units
 from ..relaxation.path_bounds import bounded
-from .records import in_user_units
 
 
 def in_place_of(solution, fit, problem, data, weights):
