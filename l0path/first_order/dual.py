@@ -7,6 +7,7 @@ import numpy as np
 from ..problem.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
 from ..problem.losses import derivatives, name_of
 from .coordinate_descent import entry_gains
+from .operators import largest, working_columns
 
 EXAMINED = 10  # steps between refits of the support at hand
 # gap, relative to the null value, that counts as none; bounds are lowered by a third of it
@@ -136,3 +137,77 @@ def diverged(a):
     point up.
     """
     return not np.abs(a).max() <= 1e100
+
+
+class DualSizes:
+    """Sizes of a model with dual points: their values on the working columns, and what a read of
+    all columns needs. bounds: {k: D over all columns}.
+    """
+
+    def __init__(self, model, dual, scale):
+        self.model, self.dual, self.scale = model, dual, scale
+        self.width, self.view, self.Z, self.bounds = -1, None, None, {}
+
+    def renew(self):
+        """Renew the view of the working columns; whether they have grown."""
+        grown = self.width != self.model.width
+        if grown:
+            self.width = self.model.width
+            self.view = working_columns(self.model, self.dual.lambda1, self.dual.lambda2)
+            self.Z = self.model.Z[: self.width]
+        return grown
+
+    def top(self, pull, k):
+        """Positions of b(a)'s support, its values there and the sum of its h."""
+        view = self.view
+        b, h = self.dual.link(pull, view.lower, view.upper, view.boxed)
+        J = largest(np.where(view.open, h, -1.0), min(k, int(view.open.sum())), view.index)
+        J = np.sort(np.concatenate([J, np.flatnonzero(view.forced)])) if view.forced.any() else J
+        return J, b[J], float(h[J].sum())
+
+    def partner(self, fit):
+        """The dual point a_i = loss'(eta_i) of a fit."""
+        p = self.model.problem
+        eta = (
+            p.offset
+            + fit.b @ self.Z[self.model.where[fit.support]]
+            + (0.0 if p.quadratic else fit.b0)
+        )
+        return self.dual.of_predictor(eta)
+
+    def margin(self):
+        """What a bound is lowered by against rounding."""
+        return NO_GAP / 3.0 * self.scale
+
+    def right_side(self, outcome):
+        """(n,) w a: what X is read with."""
+        return self.model.problem.weights * outcome.alpha
+
+    def scores(self, outcome, pull, columns):
+        """h of columns (slice) for pull = -Z'(w a)."""
+        p = self.model.problem
+        return self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)[1]
+
+    def reach(self, edge):
+        """The largest |pull| up to which no h exceeds `edge`; bounds on coefficients only lower
+        h.
+        """
+        return self.dual.lambda1 + 2.0 * np.sqrt(self.dual.lambda2 * edge) if edge >= 0.0 else 0.0
+
+    def threshold(self, outcome):
+        """The least h among the k of the working columns that count: what a column outside must
+        pass to lower D.
+        """
+        pull = -(self.Z @ self.right_side(outcome))
+        k = outcome.fit.support.size - self.model.problem.forced.size
+        J, _, _ = self.top(pull, k)
+        h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1]
+        return float(h[J][self.view.open[J]].min(initial=np.inf))
+
+    def closed(self, k, fit):
+        """Whether the bound of size k over all columns meets the value of a fit, up to rounding."""
+        return fit.value - self.bounds.get(k, -np.inf) <= NO_GAP * self.scale and not fit.flags
+
+    def profile(self):
+        """What `path.rounds` shows beside the reads."""
+        return {}

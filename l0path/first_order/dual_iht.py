@@ -27,13 +27,14 @@ from .dual import (
     EXAMINED,
     NO_GAP,
     DualProblem,
+    DualSizes,
     balance,
     diverged,
     needs_ridge,
     project,
     rests,
 )
-from .operators import SizeOutcome, largest, top_eigenvalue, working_columns
+from .operators import SizeOutcome, SolverTraits, top_eigenvalue
 
 EPOCHS = 3  # epochs between them in the stochastic version
 
@@ -86,29 +87,25 @@ class DualIHT:
         return DualSolver(model, lambda1, lambda2, self, scale)
 
 
-class DualSolver:
+class DualSolver(DualSizes):
     """Sizes of one (lambda1, lambda2) by dual ascent on the working columns; a size starts from the
     dual point of the size below. Bounds come from reads of all p columns (`judge`).
     """
 
-    everywhere = two_way = False
-    taken = 60  # the dual spreads over many more columns than k, so more of them join at a time
+    # the dual spreads over many more columns than k, so more of them join at a time
+    traits = SolverTraits(max_entering=60, prunes=True)
 
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
-        self.model, self.settings, self.scale = model, settings, scale
-        self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
-        self.dual = DualProblem(model.problem, lambda1, lambda2)
-        self.width, self.points, self.refits, self.bounds = -1, {}, {}, {}
+        super().__init__(model, DualProblem(model.problem, lambda1, lambda2), scale)
+        self.settings, self.lambda1, self.lambda2 = settings, float(lambda1), float(lambda2)
+        self.points, self.refits = {}, {}
 
     def refresh(self):
         """Renew what depends on W when it has grown."""
-        model = self.model
-        if self.width == model.width:
+        if not self.renew():
             return
-        self.width = model.width
-        view = working_columns(model, self.lambda1, self.lambda2).measure()
-        self.view, self.Z, self.spread = view, model.Z[: model.width], view.spread
+        self.spread = self.view.measure().spread
         if self.settings.blocks > 1:
             self.partitions = self._partitions()
 
@@ -133,14 +130,6 @@ class DualSolver:
                 blocks.append((rows, Z, w, spread))
             partitions.append(blocks)
         return partitions
-
-    def top(self, pull, k):
-        """Positions of b(a)'s support, its values there and the sum of its h."""
-        view = self.view
-        b, h = self.dual.link(pull, view.lower, view.upper, view.boxed)
-        J = largest(np.where(view.open, h, -1.0), min(k, int(view.open.sum())), view.index)
-        J = np.sort(np.concatenate([J, np.flatnonzero(view.forced)])) if view.forced.any() else J
-        return J, b[J], float(h[J].sum())
 
     def value(self, a, k):
         """D(a) on the working columns, the support that attains it, its values and the sum of its
@@ -173,47 +162,6 @@ class DualSolver:
             self.refits[key] = self.model.refit(support, self.lambda1, self.lambda2)
         return self.refits[key]
 
-    def partner(self, fit):
-        """The dual point a_i = loss'(eta_i) of a fit."""
-        p = self.model.problem
-        eta = (
-            p.offset
-            + fit.b @ self.Z[self.model.where[fit.support]]
-            + (0.0 if p.quadratic else fit.b0)
-        )
-        return self.dual.of_predictor(eta)
-
-    def margin(self):
-        """What a bound is lowered by against rounding."""
-        return NO_GAP / 3.0 * self.scale
-
-    # what a read of all columns needs
-
-    def right_side(self, outcome):
-        """(n,) w a: what X is read with."""
-        return self.model.problem.weights * outcome.alpha
-
-    def scores(self, outcome, pull, columns):
-        """h of columns (slice) for pull = -Z'(w a)."""
-        p = self.model.problem
-        return self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)[1]
-
-    def reach(self, edge):
-        """The largest |pull| up to which no h exceeds `edge`; bounds on coefficients only lower
-        h.
-        """
-        return self.dual.lambda1 + 2.0 * np.sqrt(self.dual.lambda2 * edge) if edge >= 0.0 else 0.0
-
-    def threshold(self, outcome):
-        """The least h among the k of the working columns that count: what a column outside must
-        pass to lower D.
-        """
-        pull = -(self.Z @ self.right_side(outcome))
-        k = outcome.fit.support.size - self.model.problem.forced.size
-        J, _, _ = self.top(pull, k)
-        h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1]
-        return float(h[J][self.view.open[J]].min(initial=np.inf))
-
     def judge(self, outcome, outside):
         """The outcome with the bound that holds over all p columns: columns outside W, by
         descending h, push the least of the k out of the sum.
@@ -240,10 +188,6 @@ class DualSolver:
             else outcome.status
         )
         return outcome._replace(bound=bound, proven=proven, status=status)
-
-    def closed(self, k, fit):
-        """Whether the bound of size k over all columns meets the value of a fit, up to rounding."""
-        return fit.value - self.bounds.get(k, -np.inf) <= NO_GAP * self.scale and not fit.flags
 
 
 class SizeAscent:

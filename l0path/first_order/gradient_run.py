@@ -118,7 +118,7 @@ class GradientRun:
         model, solver = self.solver.model, self.solver
         J = J[np.argsort(self.view.index[J])]
         support = self.view.index[J]
-        if solver.everywhere:
+        if solver.traits.all_columns:
             model.grow(support)
         fit = model.refit(
             support,

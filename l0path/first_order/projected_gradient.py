@@ -26,7 +26,7 @@ from ..errors import check_tol
 from ..problem.losses import smoothness
 from ..working_set.starts import slopes_at
 from .gradient_run import GradientRun
-from .operators import all_columns, working_columns
+from .operators import SolverTraits, all_columns, working_columns
 
 VARIANTS = ("pg", "apg", "pg+", "apg+", "pg_ll", "htp")
 STEP_RULES = ("fixed", "backtracking", "normalised")
@@ -111,10 +111,8 @@ class ProjectedGradient:
 
 class GradientSolver:
     """Sizes of one (lambda1, lambda2) by projected gradients, on the working columns, or on all p
-    of them with paper_defaults (`everywhere`).
+    of them with paper_defaults.
     """
-
-    two_way, taken = True, 20
 
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
@@ -125,15 +123,16 @@ class GradientSolver:
             settings,
             scale,
         )
-        self.everywhere, self.width, self.view, self.bounds = settings.paper_defaults, -1, None, {}
+        self.traits = SolverTraits(settings.paper_defaults, both_ways=True, max_entering=20)
+        self.width, self.view, self.bounds = -1, None, {}
 
     def refresh(self):
         """Renew the view when W has grown."""
-        width = 0 if self.everywhere else self.model.width
+        width = 0 if self.traits.all_columns else self.model.width
         if self.width != width:
             self.width = width
-            make = all_columns if self.everywhere else working_columns
-            source = self.model.problem if self.everywhere else self.model
+            make = all_columns if self.traits.all_columns else working_columns
+            source = self.model.problem if self.traits.all_columns else self.model
             curvature = 1.0
             if not math.isfinite(smoothness(self.model.problem.loss)):
                 curvature = float(

@@ -21,7 +21,6 @@ import numpy as np
 
 from ..first_order.operators import largest
 from ..working_set.columns import READ
-from .group_tree import tree_of
 from .subproblem import NONE, Blocks, Subproblem
 
 BACK = 3  # blocks over which F or D must move
@@ -76,8 +75,8 @@ class Pool:
 
 class GroupPool(Pool):
     """Groups as units: those that are `inside` (G,), which grows, or with `everywhere` all of them.
-    Columns that are in every model belong to no group here; those of several groups are repeated,
-    but where groups are a hierarchy (`tree`) their sums go from the leaves up.
+    Columns that are in every model belong to no group here; those of several groups, nested ones
+    too, are repeated.
     """
 
     def __init__(self, model, dual, groups, inside, everywhere):
@@ -87,29 +86,27 @@ class GroupPool(Pool):
         self.columns, self.owner = groups.columns[kept], groups.owners()[kept]
         self.start = np.searchsorted(self.owner, np.arange(len(groups.labels) + 1))
         self.choosable = groups.choosable(self.problem.usable)
-        self.tree = tree_of(self.columns, self.start, self.problem.X.p)
         self.free = int(self.choosable.sum())
+        self.held = -1, self.columns, self.owner  # how many groups are inside, and their entries
 
-    def summed(self, h):
+    def summed(self, h, columns, owner):
         """(G,) sums of h (p,) by groups, -1 for those that may not be chosen."""
-        sums = (
-            np.bincount(self.owner, h[self.columns], minlength=self.choosable.size)
-            if self.tree is None
-            else self.tree.sums(h)
-        )
+        sums = np.bincount(owner, h[columns], minlength=self.choosable.size)
         return np.where(self.choosable, sums, -1.0)
 
     def look(self, slopes):
-        h, everywhere = np.zeros(self.problem.X.p), self.everywhere
-        h[slice(None) if everywhere else self.model.W] = self.gains(
-            slopes, None if everywhere else self.model.W
-        )
-        score = self.summed(h)
-        return (
-            score if everywhere else np.where(self.inside, score, -1.0),
-            np.arange(score.size),
-            float(h[self.problem.forced].sum()),
-        )
+        h, forced = np.zeros(self.problem.X.p), self.problem.forced
+        if self.everywhere:
+            h[:] = self.gains(slopes, None)
+            score = self.summed(h, self.columns, self.owner)
+        else:
+            h[self.model.W] = self.gains(slopes, self.model.W)
+            count = int(np.count_nonzero(self.inside))
+            if self.held[0] != count:
+                kept = self.inside[self.owner]
+                self.held = count, self.columns[kept], self.owner[kept]
+            score = np.where(self.inside, self.summed(h, *self.held[1:]), -1.0)
+        return score, np.arange(score.size), float(h[forced].sum())
 
     def outside(self, R):
         """(G, m) scores of the groups that are not inside, -1 elsewhere, for m slopes R (n, m): one
@@ -123,7 +120,9 @@ class GroupPool(Pool):
             pulls = self.problem.X.correlate(R[:, left : left + step])
             self.model.reads += 1
             for i, pull in enumerate(pulls.T, left):
-                out[:, i] = np.where(self.inside, -1.0, self.summed(self.gain(pull)))
+                out[:, i] = np.where(
+                    self.inside, -1.0, self.summed(self.gain(pull), self.columns, self.owner)
+                )
         return out
 
     def entries(self, units):

@@ -45,8 +45,8 @@ class GeneratedGroups(GroupPath):
         store, solver = self.store, self.solver
         most = max(store.last, min(TAKEN, COLUMNS // self.groups.widest))
         stale = list(range(1, store.last + 1))
-        if not solver.everywhere:
-            solver.refresh()
+        if not solver.traits.all_columns:
+            solver.renew()
             _, (J,) = solver.check(
                 [SizeOutcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most
             )
@@ -63,10 +63,10 @@ class GeneratedGroups(GroupPath):
                 store.offer(outcome.fit)
                 self.groups.grow(outcome.fit.groups)
                 outcomes.append(outcome)
-            if not solver.everywhere:  # the published form has no such proposals
+            if not solver.traits.all_columns:  # the published form has no such proposals
                 self._nest()
             solved, stale = time.perf_counter(), []
-            if outcomes and not solver.everywhere:
+            if outcomes and not solver.traits.all_columns:
                 self.clock.poll()
                 outcomes, joining = solver.check(outcomes, most)
                 stale = [

@@ -4,9 +4,9 @@ one batched read of all columns that says which must join.
 Solvers run on the working columns W because a read of the full matrix costs as much as hundreds of
 their steps: what a solver asserts (a fixed point of its map, a bound) is then checked over all p
 columns for every size in one product, columns that would change it enter W, and the sizes they
-touch go on from where they were. A solver that is `everywhere` works on all columns and needs no
-check; one that is `two_way` ends where its start leads it, so sizes are also entered from above;
-`taken` columns may join for one size at a time.
+touch go on from where they were. A solver that has `all_columns` works on all of them and needs no
+check; one that is `both_ways` ends where its start leads it, so sizes are also entered from above;
+`max_entering` columns may join for one size at a time.
 """
 
 import time
@@ -64,7 +64,7 @@ class SparsePath(SizeEngine):
         if not self.begin():
             return
         if (
-            not self.solver.everywhere
+            not self.solver.traits.all_columns
             and self.model.width <= self.model.problem.forced.size + store.last
         ):
             seed_at(self.model, null, max(100, 4 * store.last))
@@ -75,12 +75,12 @@ class SparsePath(SizeEngine):
             started = time.perf_counter()
             self._tell_apart()
             self.sweep(sorted(stale), -1)
-            if not self.solver.everywhere:
-                if self.solver.two_way:
+            if not self.solver.traits.all_columns:
+                if self.solver.traits.both_ways:
                     self.sweep(sorted(stale - {store.last}, reverse=True), 1)
                 if self.settings.polish:
                     self.polish()
-                elif getattr(self.solver, "nests", False):
+                elif self.solver.traits.proposes:
                     self.nest()
             solved, todo = (
                 time.perf_counter(),
@@ -102,7 +102,7 @@ class SparsePath(SizeEngine):
                     "verified": len(self.verified),
                     "search_seconds": solved - started,
                     "verify_seconds": time.perf_counter() - solved,
-                    **getattr(self.solver, "profile", dict)(),
+                    **self.solver.profile(),
                 }
             )
             if not stale:
@@ -132,7 +132,7 @@ class SparsePath(SizeEngine):
             starts = [self.store.fits.get(k) if side < 0 else None, self.store.fits.get(k + side)]
             if starts[0] is None and starts[1] is None:
                 starts[1] = self.store.fits[max(j for j in self.store.fits if j < k)]
-            if not self.solver.two_way and starts[0] is not None:
+            if not self.solver.traits.both_ways and starts[0] is not None:
                 starts = starts[:1]
             for start in starts:
                 if start is not None and k <= self.store.last:
@@ -217,7 +217,7 @@ class SparsePath(SizeEngine):
         the others (a set) are to be solved again on the larger W.
         """
         fits, stale = self.store.fits, set()
-        if self.solver.everywhere:
+        if self.solver.traits.all_columns:
             for k in sizes:
                 self._settle(k)
             return stale
@@ -239,7 +239,7 @@ class SparsePath(SizeEngine):
                 self._settle(k)
             else:
                 stale.add(k)
-                joining.append(J[: self.solver.taken])
+                joining.append(J[: self.solver.traits.max_entering])
         grew = bool(joining) and self.model.grow(np.unique(np.concatenate(joining)))
         return better | stale if grew else better
 
@@ -254,7 +254,7 @@ class SparsePath(SizeEngine):
             return set()
         fits = [store.fits[k] for k in sizes]
         wanted = [
-            Wanted(1e300, -store.tolerance(fit.value), self.solver.taken)
+            Wanted(1e300, -store.tolerance(fit.value), self.solver.traits.max_entering)
             if self.exact
             else Wanted(
                 1e300,
