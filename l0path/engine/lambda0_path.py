@@ -9,7 +9,6 @@ columns, then all its points are checked over all p columns in one batched read;
 the path resumes at the first point they touch.
 """
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from ..problem.problem import Fit
 from ..working_set.columns import READ
 from ..working_set.starts import seed
 from .protocols import Point, Session, SliceResult
+from .rounds import Rounds
 
 STEP = 0.99  # the next lambda0 is this share of lambda_lo
 TAKEN = 10  # violators a point may add to W in one round
@@ -92,7 +92,7 @@ class Lambda0Path:
             else None
         )
         self.descent.keep(null.support.tobytes(), null)
-        self.null, self.points, self.rounds, self.notes = null, [], [], []
+        self.null, self.points, self.rounds, self.notes = null, [], Rounds(), []
         self._proven, self._known, self._tail = (
             {},
             {},
@@ -138,25 +138,14 @@ class Lambda0Path:
         first = 0
         try:
             while first is not None:
-                started = time.perf_counter()
+                self.rounds.begin()
                 self._solve(first)
-                solved = time.perf_counter()
+                self.rounds.check(len(self.points))
                 first = self._verify()
                 if first is None and self.grid is not None:
                     first = self._look_back()
-                self.rounds.append(
-                    {
-                        "reads": self.model.reads,
-                        "working": self.model.width,
-                        "members": self.model.members,
-                        "tables": self.model.tables,
-                        "refits": self.model.refits,
-                        "checked": len(self.points),
-                        "verified": sum(point.verified for point in self.points),
-                        "search_seconds": solved - started,
-                        "verify_seconds": time.perf_counter() - solved,
-                    }
-                )
+                verified = sum(point.verified for point in self.points)
+                self.rounds.end(self.model, self.model.members, verified)
         # an interrupt between rounds: what an earlier round solved further down is still worth
         # having
         finally:

@@ -142,6 +142,30 @@ class Engine(Protocol):
         """The objective of one more column, or group, than the last size; None for none."""
 
 
+class Phase(Protocol):
+    """Rounds of a search over sizes: what `size_path.run_phase` asks."""
+
+    def start(self) -> None:
+        """Choose the first working columns and the first fits."""
+
+    def unfinished(self) -> bool:
+        """Whether another round follows; where all sizes are verified, a phase may first look
+        for a way out of the local optima found.
+        """
+
+    def improve(self) -> None:
+        """Improve the sizes on the working columns."""
+
+    def unverified(self) -> list[int]:
+        """The sizes whose fit is not verified."""
+
+    def verify(self, sizes: list[int]) -> None:
+        """Check sizes over all columns, and let those that would improve one enter."""
+
+    def profile(self) -> tuple:
+        """(model, members, verified) of `Rounds.end`, and counts of a solver where it has any."""
+
+
 @runtime_checkable
 class SparseSettings(Protocol):
     """A settings record of an algorithm that solves one size at a time."""

@@ -20,11 +20,12 @@ from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0_path import Lambda0Path
 from .protocols import Engine, Session, Slice, SparseSettings
-from .size_path import SupportPath
-from .sizes import FilledSizes
+from .size_path import SizePath
+from .strategies.columns import ColumnExchanges
+from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
-from .strategies.groups import GroupPath
-from .strategies.sparse import SparsePath
+from .strategies.groups import GroupExchanges
+from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
 EVERY_LOSS = frozenset(SMOOTH)
@@ -65,24 +66,24 @@ def _lambda0_values(model, plan, part, session):
     """A path over lambda0, from which a grid of sizes is filled."""
     given = plan.lambda0 if plan.grid == "lambda0" else None
     path = Lambda0Path(model, part, plan.settings, session, n_lambda0=plan.n_lambda0, lambda0=given)
-    return path if plan.grid == "lambda0" else FilledSizes(path, part, session)
+    return path if plan.grid == "lambda0" else SizePath(FilledSizes(path, part, session))
 
 
 def _exchanges(model, plan, part, session):
     """Exchanges with refit; lambda0 values with unequal costs have a path of their own."""
     if model.problem.groups is not None:
         _even_costs(plan, model.problem)
-        return GroupPath(model, part, plan.settings, session)
+        return SizePath(GroupExchanges(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
         return _lambda0_values(model, plan, part, session)
-    return SupportPath(model, part, plan.settings, session)
+    return SizePath(ColumnExchanges(model, part, plan.settings, session))
 
 
 def _sizes_one_by_one(model, plan, part, session):
     """A k-sparse solver for every size."""
     _even_costs(plan, model.problem)
-    kind = SparsePath if model.problem.groups is None else GeneratedGroups
-    return kind(model, part, plan.settings, session)
+    kind = SparseSizes if model.problem.groups is None else GeneratedGroups
+    return SizePath(kind(model, part, plan.settings, session))
 
 
 # -------------------- the table

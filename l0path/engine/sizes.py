@@ -1,5 +1,5 @@
-"""What all engines over sizes share: the best fit of each size, whether it was verified, and their
-result.
+"""What all strategies over sizes share: the best fit of each size, whether it was verified, and
+their result.
 """
 
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ..core.status import End, FitStatus, Optimality
-from ..exchange.local_search import Store
+from ..exchange import local_search
 from .protocols import Point, Session, Slice, SliceResult
 from .single_units import compare_all
 
 
-class SizeEngine:
-    """An engine over the sizes 0..max_k of a slice; a subclass says how it searches.
+class SizeStrategy:
+    """The sizes 0..max_k of a slice; a subclass says how they are searched (`protocols.Phase`).
 
     Parameters
     ----------
@@ -33,17 +33,11 @@ class SizeEngine:
         self.model, self.problem, self.store = model, model.problem, store
         self.lambda1, self.lambda2 = float(part.lambda1), float(part.lambda2)
         self.part, self.session, self.clock = part, session, session.clock
-        self.verified, self.rounds = {0: store.key(store.fits[0])}, []
+        self.verified = {0: store.key(store.fits[0])}
 
-    def run(self) -> None:
-        """Search, then compare the model of one column, or group, with all others."""
-        self.search()
-        if self.part.compare_single:
-            self.compare_single()
-
-    def search(self) -> None:
-        """Solve and verify every size."""
-        raise NotImplementedError
+    def phases(self) -> tuple:
+        """The phases of the search."""
+        return (self,)
 
     def next_value(self) -> float | None:
         """The objective of one more unit than the last size; None where it is not known."""
@@ -93,8 +87,7 @@ class SizeEngine:
             self.verified[k] = self.store.key(self.store.fits[k])
             self.session.listener(self.point(k))
 
-    @property
-    def result(self) -> SliceResult:
+    def result(self, rounds=()) -> SliceResult:
         """What is solved, valid at any time."""
         store = self.store
         return SliceResult(
@@ -108,7 +101,7 @@ class SizeEngine:
             claim=self.claim,
             dual_points=self.dual_points(),
             starts=tuple(self._units(fit) for k, fit in store.fits.items() if k),
-            rounds=tuple(self.rounds),
+            rounds=tuple(rounds),
         )
 
     def _units(self, fit):
@@ -122,7 +115,25 @@ class SizeEngine:
             return last
         return self.store.apart
 
+    def profile(self) -> tuple:
+        """What `Rounds.end` is told."""
+        members = self.model.members if self.groups is None else self.groups.W.size
+        return self.model, members, len(self.store.fits) - len(self.unverified())
+
     # -------------------- steps of every search
+
+    def sweep(self, done: set) -> None:
+        """Steps of the neighbourhood up and down the sizes until nothing improves; `done` are
+        those taken already.
+        """
+        local_search.search(self.store, self.mover, done, self.clock.poll)
+
+    def refine(self, sizes) -> None:
+        """Bring the fits of these sizes to full accuracy; simplified Newton steps stop at 1e-12 of
+        the objective.
+        """
+        for k in list(sizes):
+            self.store.fits[k] = self.mover.refined(self.store.fits[k])
 
     def begin(self) -> bool:
         """Report the null fit; False where no larger size is worth having."""
@@ -161,49 +172,3 @@ class SizeEngine:
         best = self.store.fits.get(1)
         if best is not held or self.store.compared is not None:
             self.session.listener(self.point(1))
-
-
-class FilledSizes(SizeEngine):
-    """Every size from a `Lambda0Path`: the best fit that was met at each size, missing ones by the
-    best addition below or the cheapest removal above. Whatever ends it, those met so far are kept.
-    """
-
-    def __init__(self, path, part, session):
-        self.path, self.finished = path, False
-        problem = path.model.problem
-        store = Store(
-            path.null, problem.forced.size, part.max_k, path.scale, perfect=problem.perfect
-        )
-        super().__init__(path.model, store, part, session)
-
-    def search(self):
-        """Run the path, then fill."""
-        try:
-            self.path.run()
-            fits = self.path.fill(self.part.max_k)
-            self.finished = True
-        except BaseException:
-            fits = self.path.best_by_size()
-            raise
-        finally:
-            self.rounds = self.path.rounds
-            for _, fit in sorted(fits.items()):
-                self.store.offer(fit)
-            sizes = sorted(self.store.fits)
-            gap = next((k for k in range(len(sizes)) if sizes[k] != k), len(sizes))
-            if self.finished and gap <= self.store.last:
-                self.store.finish(gap - 1, self.store.end or End.SATURATED)
-
-    def optimality(self, k):
-        """What the lambda0 path checked about this support; "stationary": its coefficients are the
-        best on it, no more.
-        """
-        key = self.store.key(self.store.fits[k])
-        for point in self.path.points:
-            if point.verified and self.store.key(point.fit) == key:
-                return point.optimality
-        return Optimality.STATIONARY if self.finished else Optimality.UNVERIFIED
-
-    def dual_points(self):
-        """Those of the lambda0 path."""
-        return self.path.dual_points()

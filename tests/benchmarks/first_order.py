@@ -14,7 +14,8 @@ import l0path
 from l0path.core.control import Clock
 from l0path.engine.inputs import parse
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.size_path import SupportPath
+from l0path.engine.size_path import SizePath
+from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.exchange.local_search import pairs_tried
 from l0path.exchange.ranking import Wanted
 from l0path.exchange.verification import violators
@@ -159,17 +160,20 @@ def supports_of(problem, path, ridge, K):
     model = make_model(problem)
     supports = {s.k: s.support for s in path.solutions if s.k}
     part, starting = Slice(0.0, ridge, K), Session(Clock(), supports=tuple(supports.values()))
-    engine = SupportPath(model, part, LocalSearch(), starting)
+    engine = ColumnExchanges(model, part, LocalSearch(), starting)
     seed(model, engine.store.fits[0], K, 0.0)
     alone = {k: polished(engine, support) for k, support in supports.items()}
     swept, joined = (
-        SupportPath(make_model(problem), part, LocalSearch(), Session(Clock())) for _ in range(2)
+        ColumnExchanges(make_model(problem), part, LocalSearch(), session)
+        for session in (starting, Session(Clock()))
     )
-    joined.run()
-    swept.session = joined.session = starting
-    swept.run()
-    joined.run()
-    return alone, values_of(swept.store.fits), values_of(joined.store.fits)
+    SizePath(swept).run()
+    SizePath(joined).run()
+    again = ColumnExchanges(joined.model, part, LocalSearch(), starting)
+    for fit in joined.store.fits.values():
+        again.store.offer(fit)
+    SizePath(again).run()
+    return alone, values_of(swept.store.fits), values_of(again.store.fits)
 
 
 def share(a):

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 import l0path
 from l0path.engine.strategies.generating import GeneratedGroups
+from l0path.engine.strategies.groups import GroupExchanges, GroupLimits
 from l0path.working_set import groups as group_model
 
 LOSSES = list(oracles.LOSSES)
@@ -509,7 +510,7 @@ def test_screened_groups_find_what_enumeration_of_the_signal_finds(loss, monkeyp
     )
     arguments = dict(loss=loss, groups=labels, max_k=6, lambda2=1e-3 if loss == "logistic" else 0.0)
     every = l0path.fit(X, y, **arguments)
-    monkeypatch.setattr(l0path.engine.strategies.groups, "SMALL", 100)
+    monkeypatch.setattr(GroupExchanges, "limits", GroupLimits(columns=100))
     path, sparse = l0path.fit(X, y, **arguments), l0path.fit(sp.csr_matrix(X), y, **arguments)
     assert path.model(k=4).groups == true.tolist()
     assert path.rounds.members.iloc[-1] < count and set(path.table.optimality[2:]) == {

@@ -14,8 +14,9 @@ import l0path
 from l0path.core.control import Clock, Stop
 from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.size_path import SupportPath
-from l0path.engine.strategies.sparse import SparsePath
+from l0path.engine.size_path import SizePath
+from l0path.engine.strategies.columns import ColumnExchanges
+from l0path.engine.strategies.sparse import SparseSizes
 from l0path.exchange.ranking import Wanted
 from l0path.exchange.verification import violators
 from l0path.first_order import extrapolation
@@ -42,10 +43,12 @@ PAPERS = [ProjectedGradient(variant=variant, paper_defaults=True) for variant in
 
 
 def path_of(d, settings, max_k, clock=None, **how):
-    """A finished SparsePath of an instance."""
+    """The finished SparseSizes of an instance, with the rounds of its engine."""
     part, session = Slice(d["lambda1"], d["lambda2"], max_k), Session(clock or Clock(), **how)
-    path = SparsePath(make_model(problem_of(d)), part, settings, session)
-    path.run()
+    path = SparseSizes(make_model(problem_of(d)), part, settings, session)
+    engine = SizePath(path)
+    engine.run()
+    path.rounds = engine.rounds
     return path
 
 
@@ -466,8 +469,8 @@ def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
     none = np.full(12, np.inf)
     data = Data(design=design, y=y, loss=problem_of(d).loss, weights=w.astype(float), lower=-none, upper=none, factor=np.ones(12), forced=np.empty(0, np.int64), excluded=np.zeros(12, bool),
                 names=names)  # fmt: skip
-    thin = SparsePath(make_model(pose(data)), Slice(0.0, 1e-2, 4), settings, Session(Clock()))
-    thin.run()
+    thin = SparseSizes(make_model(pose(data)), Slice(0.0, 1e-2, 4), settings, Session(Clock()))
+    SizePath(thin).run()
     for k in range(5):
         for other in (rows, thin):
             assert other.store.fits[k].support.tolist() == weighted.store.fits[k].support.tolist()
@@ -506,7 +509,7 @@ def test_path_reads_x_a_few_times_and_serves_an_engine():
     assert path.model.reads < 15 and path.model.width < 250
     assert [row["verified"] for row in path.rounds][-1] == 16
     assert path.next_value() < path.store.fits[15].value
-    assert [support.size for support in path.result.starts] == list(range(1, 16))
+    assert [support.size for support in path.result().starts] == list(range(1, 16))
     assert np.isnan(path.bound(3))
     paper = path_of(d, ProjectedGradient(variant="apg+", paper_defaults=True), 4)
     assert (
@@ -550,9 +553,9 @@ def test_time_limit_keeps_what_was_solved():
     clock = Clock(0.02)
     model = make_model(problem_of(wide_instance(1, p=1500)))
     settings = ProjectedGradient(variant="pg_ll")
-    path = SparsePath(model, Slice(0.0, 0.0, 40), settings, Session(clock))
+    path = SparseSizes(model, Slice(0.0, 0.0, 40), settings, Session(clock))
     with pytest.raises(Stop):
-        path.run()
+        SizePath(path).run()
     assert 0 in path.store.fits and len(path.store.fits) < 41
     assert path.optimality(max(path.store.fits)) in ("unverified", "stationary")
 
@@ -560,9 +563,9 @@ def test_time_limit_keeps_what_was_solved():
 def test_supports_from_elsewhere_compete():
     d = wide_instance(2, lambda2=0.0)
     model = make_model(problem_of(d))
-    search = SupportPath(model, Slice(0.0, 0.0, 12), LocalSearch(), Session(Clock()))
-    search.run()
-    path = path_of(d, ProjectedGradient(), 12, supports=search.result.starts)
+    search = ColumnExchanges(model, Slice(0.0, 0.0, 12), LocalSearch(), Session(Clock()))
+    SizePath(search).run()
+    path = path_of(d, ProjectedGradient(), 12, supports=search.result().starts)
     assert all(
         path.store.fits[k].value <= search.store.fits[k].value * (1 + 1e-9) for k in range(13)
     )

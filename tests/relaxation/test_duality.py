@@ -23,7 +23,8 @@ from l0path import relaxation
 from l0path.core.control import Clock
 from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.size_path import SupportPath
+from l0path.engine.size_path import SizePath
+from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.problem.losses import Hinge, make_loss, slope, value
 from l0path.problem.problem import Data, pose
 from l0path.relaxation.bounds import link
@@ -705,8 +706,8 @@ def test_checks_of_all_columns_leave_slopes_behind_that_give_the_bounds_of_a_rea
     if not problem.quadratic:
         model.seen = {}
     lambda1 = d.get("lambda1", 0.0)
-    path = SupportPath(model, Slice(lambda1, 0.05, 5), LocalSearch(), Session(Clock()))
-    path.run()
+    path = ColumnExchanges(model, Slice(lambda1, 0.05, 5), LocalSearch(), Session(Clock()))
+    SizePath(path).run()
     fits = [(path.store.fits[k].support, path.store.fits[k].b) for k in range(1, 6)]
     dual = relaxation.dual_problem(problem, lambda1, 0.05)
     known, a, tau, slip = model.known_slopes(

@@ -15,6 +15,7 @@ from test_coordinate_descent import problem_of
 from test_projected_gradient import path_of, plain
 
 import l0path
+from l0path.engine.strategies.generating import Generation, JoinLimits
 from l0path.first_order.dual import DualProblem
 from l0path.first_order.one_size import solve_size
 from l0path.relaxation import subproblem
@@ -537,7 +538,7 @@ def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
     """From few working groups: the paper's form, which reads all groups for every block, finds no
     better and bounds no higher; bounds hold over all groups.
     """
-    monkeypatch.setattr("l0path.engine.strategies.generating.COLUMNS", 1)
+    monkeypatch.setattr(Generation, "limits", JoinLimits(columns=1))
     rng = np.random.default_rng(11)
     n, ridge = 80, 0.1
     X = rng.normal(size=(n, 300)) + 0.7 * rng.normal(size=(n, 1))

@@ -1,8 +1,8 @@
-"""The support path over the number of groups by the feature generating machine; with `polish` it
-generates for the search over groups, whose swaps are checked over all of them.
+"""Groups by the feature generating machine: generation of candidates for all sizes, and with
+`polish` the search over groups on what was generated, whose swaps are checked over all of them.
 """
 
-import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,117 +11,137 @@ from ...core.status import FitStatus, Optimality
 from ...exchange.local_search import LocalSearch
 from ...first_order.operators import SizeOutcome
 from ...relaxation.cutting_planes import FeatureGenerating, GroupGeneratingSolver
-from .groups import GroupPath
-
-TAKEN, COLUMNS = (
-    60,
-    500,
-)  # groups that join for one size at a time at most, and their columns, unless one block has more
+from ..rounds import Rounds
+from ..size_path import run_phase
+from .groups import GroupExchanges
 
 
-class GeneratedGroups(GroupPath):
-    """Every size 0..max_k for one (lambda1, lambda2); interface of `GroupPath`, whose search with
-    swaps follows where the settings ask for `polish`.
+class JoinLimits(NamedTuple):
+    """How many groups join for one size at a time at most, and how many columns of theirs, unless
+    one block has more.
     """
 
-    def __init__(self, model, part, settings, session):
-        super().__init__(model, part, LocalSearch(effort="fast"), session)
-        self.generating = settings
-        self.solver = GroupGeneratingSolver(self.groups, settings, self.scale)
+    groups: int = 60
+    columns: int = 500
 
-    def relax(self):
-        """Only the relaxations and their bounds, beginning from the sets of groups to start
-        from.
-        """
-        with threads.one_blas_thread():
-            for groups in self.session.supports:
-                self.offer_support(groups)
-            self._seed()
 
-    def _seed(self):
-        """Rounds of solving the sizes on the working groups, each from the one below, and a read of
-        X for all of them, after which groups that lower the dual value of a size join.
-        """
-        store, solver = self.store, self.solver
-        most = max(store.last, min(TAKEN, COLUMNS // self.groups.widest))
-        stale = list(range(1, store.last + 1))
+class Generation:
+    """The phase that generates: rounds of solving the sizes on the working groups, each from the
+    one below, and a read of X for all of them, after which groups that lower the dual value of a
+    size join.
+    """
+
+    limits = JoinLimits()
+
+    def __init__(self, sizes, settings):
+        self.sizes, self.store, self.groups = sizes, sizes.store, sizes.groups
+        self.solver = GroupGeneratingSolver(sizes.groups, settings, sizes.scale)
+        self.most = max(
+            self.store.last, min(self.limits.groups, self.limits.columns // self.groups.widest)
+        )
+        self.stale, self.outcomes = [], []
+
+    def start(self):
+        """All sizes, with the groups that lower the dual value of the null fit."""
+        self.stale, solver = list(range(1, self.store.last + 1)), self.solver
         if not solver.traits.all_columns:
             solver.renew()
-            _, (J,) = solver.check(
-                [SizeOutcome(store.fits[0], 0, "", alpha=solver.partner(store.fits[0]))], most
-            )
+            null = self.store.fits[0]
+            first = SizeOutcome(null, 0, "", alpha=solver.partner(null))
+            _, (J,) = solver.check([first], self.most)
             self.groups.grow(J)
-        while stale:
-            started, outcomes = time.perf_counter(), []
-            for k in stale:
-                if k > store.last:
-                    break
-                self.clock.poll()
-                outcome = solver.solve(
-                    k, store.fits[max(j for j in store.fits if j <= k)], self.clock.poll
-                )
-                store.offer(outcome.fit)
-                self.groups.grow(outcome.fit.groups)
-                outcomes.append(outcome)
-            if not solver.traits.all_columns:  # the published form has no such proposals
-                self._nest()
-            solved, stale = time.perf_counter(), []
-            if outcomes and not solver.traits.all_columns:
-                self.clock.poll()
-                outcomes, joining = solver.check(outcomes, most)
-                stale = [
-                    solver.size(outcome.fit)
-                    for outcome, J in zip(outcomes, joining, strict=True)
-                    if J.size and not outcome.proven
-                ]
-                self.groups.grow(np.unique(np.concatenate(joining)))
-            m = self.model
-            self.rounds.append(
-                {
-                    "reads": m.reads,
-                    "working": m.width,
-                    "members": self.groups.W.size,
-                    "tables": m.tables,
-                    "refits": m.refits,
-                    "checked": len(outcomes),
-                    "verified": 0,
-                    "search_seconds": solved - started,
-                    "verify_seconds": time.perf_counter() - solved,
-                    **solver.profile(),
-                }
-            )
 
-    def _nest(self):
+    def unfinished(self):
+        """Groups have joined for some size."""
+        return bool(self.stale)
+
+    def improve(self):
+        """Solve the sizes for which groups have joined."""
+        store, poll = self.store, self.sizes.clock.poll
+        self.outcomes = []
+        for k in self.stale:
+            if k > store.last:
+                break
+            poll()
+            start = store.fits[max(j for j in store.fits if j <= k)]
+            outcome = self.solver.solve(k, start, poll)
+            store.offer(outcome.fit)
+            self.groups.grow(outcome.fit.groups)
+            self.outcomes.append(outcome)
+        if not self.solver.traits.all_columns:  # the published form has no such proposals
+            self.propose()
+
+    def propose(self):
         """Let the cheapest removal from every size, and the best addition to it where its inverse
         is quick, compete for the sizes beside it.
         """
-        store = self.store
+        store, mover = self.store, self.sizes.mover
         for step, sizes in (
-            (self.mover.drop, range(store.last, 1, -1)),
-            (self.mover.add, range(1, store.last)),
+            (mover.drop, range(store.last, 1, -1)),
+            (mover.add, range(1, store.last)),
         ):
             for k in sizes:
                 fit = store.fits.get(k)
                 if (
                     fit is not None
                     and FitStatus.SEPARATED not in fit.flags
-                    and (step == self.mover.drop or not self.groups.tall(fit.support.size))
+                    and (step == mover.drop or not self.groups.tall(fit.support.size))
                 ):
-                    self.clock.poll()
+                    self.sizes.clock.poll()
                     new = step(fit, polish=False)
                     if new is not None:
                         store.offer(new)
 
-    def _search(self, done):
-        if self.generating.polish:
-            super()._search(done)
+    def unverified(self):
+        """The sizes that were solved."""
+        return [self.solver.size(outcome.fit) for outcome in self.outcomes]
 
-    def _verify(self, sizes):
+    def verify(self, sizes):
+        """Bound these sizes over all groups, and let those that lower a dual value join."""
+        self.stale = []
+        if not sizes or self.solver.traits.all_columns:
+            return
+        self.sizes.clock.poll()
+        outcomes, joining = self.solver.check(self.outcomes, self.most)
+        self.stale = [
+            self.solver.size(outcome.fit)
+            for outcome, J in zip(outcomes, joining, strict=True)
+            if J.size and not outcome.proven
+        ]
+        self.groups.grow(np.unique(np.concatenate(joining)))
+
+    def profile(self):
+        """What `Rounds.end` is told: no size is verified yet."""
+        return self.sizes.model, self.groups.W.size, 0, self.solver.profile()
+
+
+class GeneratedGroups(GroupExchanges):
+    """Every size 0..max_k by generation; the search with swaps follows where the settings ask for
+    `polish`.
+    """
+
+    def __init__(self, model, part, settings, session):
+        super().__init__(model, part, LocalSearch(effort="fast"), session)
+        self.generating, self.generation = settings, Generation(self, settings)
+
+    def phases(self):
+        """Generation, then verification."""
+        return (self.generation, self)
+
+    def seed(self):
+        """The working groups are those that were generated."""
+
+    def sweep(self, done):
+        """Exchanges with `polish`."""
+        if self.generating.polish:
+            super().sweep(done)
+
+    def verify(self, sizes):
         """Swaps over all groups with `polish`; else a size is what was generated for it, with its
         coefficients at their best.
         """
         if self.generating.polish:
-            super()._verify(sizes)
+            super().verify(sizes)
         else:
             for k in sizes:
                 self.mark_verified(k)
@@ -133,18 +153,20 @@ class GeneratedGroups(GroupPath):
 
     def closed(self, k):
         """Whether the gap of size k is closed."""
-        return self.solver.closed(k, self.store.fits[k])
+        return self.generation.solver.closed(k, self.store.fits[k])
 
     def bound(self, k):
         """What no fit of k groups falls below, NaN where there is none."""
-        return self.solver.bounds.get(k, float("nan"))
+        return self.generation.solver.bounds.get(k, float("nan"))
 
 
 def relaxation_bounds(model, part, session):
     """(D, costs) of the relaxations of a slice: D_k (last + 1,), which no model of k groups falls
     below (NaN: not known), and the penalty factors of the groups that may be chosen.
     """
-    path = GeneratedGroups(model, part, FeatureGenerating(), session)
-    path.relax()
-    D = [path.store.fits[0].value, *(path.bound(k) for k in range(1, path.store.last + 1))]
-    return np.array(D), path.problem.groups.factor[path.groups.free]
+    sizes = GeneratedGroups(model, part, FeatureGenerating(), session)
+    with threads.one_blas_thread():
+        sizes.offer_all()
+        run_phase(sizes.generation, Rounds())
+    D = [sizes.store.fits[0].value, *(sizes.bound(k) for k in range(1, sizes.store.last + 1))]
+    return np.array(D), sizes.problem.groups.factor[sizes.groups.free]

@@ -9,25 +9,29 @@ whose exchanges are all decided, or, where tables only rank, the m best of all e
 refute ("refit_swap_m").
 """
 
-import time
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core import threads
-from ...core.status import End, FitStatus, Optimality
-from ...exchange import local_search, perturbation
+from ...core.status import FitStatus, Optimality
+from ...exchange import perturbation
 from ...exchange.local_search import Store
 from ...exchange.neighbourhoods.groups import GroupNeighbourhood
 from ...exchange.verification.groups import scores
 from ...working_set.groups import GroupModel
 from ...working_set.starts import scale_of
-from ..sizes import SizeEngine
+from .exchanges import ExchangeStrategy
 
-SMALL, ENTRIES = (
-    2000,
-    1 << 25,
-)  # up to so many columns, and entries of theirs, all groups are working groups from the start
-SEED = 50  # groups of best score that the working groups start from
+
+class GroupLimits(NamedTuple):
+    """Where all groups are working groups from the start: up to so many columns, and entries of
+    theirs; `seed`: groups of best score that are, elsewhere.
+    """
+
+    columns: int = 2000
+    entries: int = 1 << 25
+    seed: int = 50
 
 
 class GroupStore(Store):
@@ -40,110 +44,66 @@ class GroupStore(Store):
         return fit.key
 
 
-class GroupPath(SizeEngine):
+class GroupExchanges(ExchangeStrategy):
     """Every size 0..max_k for one (lambda1, lambda2) by exchanges of groups. `tried`: the m of
     "refit_swap_m".
     """
 
+    limits = GroupLimits()
+
     def __init__(self, model, part, settings, session):
-        self.settings, self.rng = settings, session.rng
+        self.settings = settings
         self.groups = GroupModel(model, part.lambda1, part.lambda2)
         null = self.groups.refit(self.groups.forced)
-        self.scale = scale_of(model, null)
         store = GroupStore(
             null,
             self.groups.forced.size,
             min(part.max_k, int(self.groups.free.sum())),
-            self.scale,
+            scale_of(model, null),
             settings.tol,
             model.problem.perfect,
         )
         super().__init__(model, store, part, session)
         self.mover = GroupNeighbourhood(self.groups, self.scale, settings)
         self.tried, self.screened = self.mover.tried, set()
-        self.most, self.apart = store.last, False
 
-    def search(self):
-        """Rounds of search on the working groups and checks over all groups, until every size is
-        verified.
-        """
-        with threads.one_blas_thread():
-            self._run()
+    def start(self):
+        """Seed the working groups, and let the sets of groups of the session compete."""
+        self.seed()
+        self.tell_apart()
+        self.offer_all()
 
-    def _run(self):
-        store = self.store
-        if not self.begin():
-            return
-        self._seed()
-        self._tell_apart()
-        for groups in self.session.supports:
-            self.offer_support(groups)
-        extras = 0 if self.settings.effort == "fast" else 1
-        while True:
-            started, done = time.perf_counter(), set()
-            self._search(done)
-            if extras == 1:
-                perturbation.oscillate(self.store, self.mover, self.clock.poll)
-                self._search(done)
-                extras = 2 if self.settings.effort == "high" else 0
-            searched, todo = time.perf_counter(), self.unverified()
-            self._verify(todo)
-            m = self.model
-            self.rounds.append(
-                {
-                    "reads": m.reads,
-                    "working": m.width,
-                    "members": self.groups.W.size,
-                    "tables": m.tables,
-                    "refits": m.refits,
-                    "checked": len(todo),
-                    "verified": len(store.fits) - len(self.unverified()),
-                    "search_seconds": searched - started,
-                    "verify_seconds": time.perf_counter() - searched,
-                }
-            )
-            if self.unverified():
-                continue
-            if extras != 2:
-                return
-            extras = 0
+    def improve(self):
+        """Sweeps anew: groups that have entered since are not known to earlier steps."""
+        self.done = set()
+        super().improve()
+
+    def ways_out(self):
+        """Random restarts with effort "high"."""
+        if self.settings.effort == "high":
             perturbation.perturb(self.store, self.mover, self.rng, 10, set(), self.clock.poll)
+            yield True
 
-    def _tell_apart(self):
-        """Let refits decide where near combinations are among the working columns: tables, which
-        are made of Gram matrices, do not see them (see `working_set.SupportPath`).
-        """
-        own, model, store = self.groups, self.model, self.store
-        known = 0 if not self.apart else model.near.size
-        found = model.faint(own.lambda2) and (model.look_for_near() or model.near is not None)
-        if not found or model.near.size == known:
-            return
-        self.apart, own.exact, self.verified = True, False, {}
-        self.mover = GroupNeighbourhood(own, self.scale, self.settings)
-        if store.end == End.SATURATED:
-            store.last, store.end = self.most, ""
-        self.refit_all()
-        self.verified[0] = store.fits[0].key
+    def gram(self):
+        """The columns whose Gram matrix ranks exchanges."""
+        return self.model
 
-    def _search(self, done):
-        local_search.search(self.store, self.mover, done, self.clock.poll)
+    def use_refits(self):
+        """Let refits decide every exchange."""
+        self.groups.exact = False
+        self.mover = GroupNeighbourhood(self.groups, self.scale, self.settings)
 
-    def _seed(self):
+    def seed(self):
         """All groups where they are few, else those of best score at the null fit."""
         columns, n = np.count_nonzero(np.bincount(self.groups.columns)), self.problem.X.n
-        if columns <= SMALL and columns * n <= ENTRIES:
+        if columns <= self.limits.columns and columns * n <= self.limits.entries:
             self.groups.grow(np.flatnonzero(self.groups.free))
         else:
-            self._screen([0], max(SEED, 2 * self.store.last), plain=True)
-            self._search(set())
-            self._screen(
-                [max(self.store.fits)],
-                2 * self.tried,
-                plain=True,
-                # what the largest size leaves: cheap to read, and the check of all sizes then
-                # starts
-                # from better ones
-            )
+            self._screen([0], max(self.limits.seed, 2 * self.store.last), plain=True)
+            self.sweep(set())
+            # what the largest size leaves: cheap to read, and the check of all sizes then starts
+            # from better ones
+            self._screen([max(self.store.fits)], 2 * self.tried, plain=True)
 
     def _screen(self, sizes, most, plain=False):
         """Let the `most` groups of best score at each size into the working groups, by reads of X
@@ -191,7 +151,7 @@ class GroupPath(SizeEngine):
         step = state.B[:, A] @ np.linalg.lstsq(state.B[A, A], state.b[A], rcond=None)[0]
         return slopes, v, [-slopes + v * (step @ Z)]
 
-    def _verify(self, sizes):
+    def verify(self, sizes):
         """Check sizes over all groups: those whose best-scoring groups are working groups already,
         and that no exchange among these improves, are verified.
         """
@@ -205,7 +165,7 @@ class GroupPath(SizeEngine):
             grew = self._screen(new, self.tried)
             self.screened.update(fits[k].key for k in new)
             if grew:
-                self._tell_apart()
+                self.tell_apart()
                 return
         for k in sizes:
             self.clock.poll()

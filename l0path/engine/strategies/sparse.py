@@ -9,11 +9,8 @@ check; one that is `both_ways` ends where its start leads it, so sizes are also 
 `max_entering` columns may join for one size at a time.
 """
 
-import time
-
 import numpy as np
 
-from ...core import threads
 from ...core.status import FitStatus
 from ...exchange import local_search
 from ...exchange.local_search import LocalSearch, Store
@@ -24,10 +21,10 @@ from ...exchange.verification import violators
 from ...first_order.one_size import ROUNDS, outside
 from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed_at
-from ..sizes import SizeEngine
+from ..sizes import SizeStrategy
 
 
-class SparsePath(SizeEngine):
+class SparseSizes(SizeStrategy):
     """Every size 0..max_k at one (lambda1, lambda2), for a settings record that has `check` and
     `solver`. A size is verified when no column outside W would change what its solver asserts.
     """
@@ -42,7 +39,7 @@ class SparsePath(SizeEngine):
         largest = min(part.max_k, free)
         store = Store(null, problem.forced.size, largest, self.scale, perfect=problem.perfect)
         super().__init__(model, store, part, session)
-        self.outcomes = {}
+        self.outcomes, self.stale, self.turns = {}, set(), 0
         search = LocalSearch(effort="fast")
         self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
         self._near = 0  # how many columns of near combinations are known
@@ -52,65 +49,47 @@ class SparsePath(SizeEngine):
             else RefitNeighbourhood(model, self.lambda1, self.lambda2, self.scale, search)
         )
 
-    def search(self):
-        """Rounds of solving on W and checking over all columns."""
-        with (
-            threads.one_blas_thread()
-        ):  # products on W are small; full-width ones use the design's own threads
-            self._run()
-
-    def _run(self):
-        store, null = self.store, self.store.fits[0]
-        if not self.begin():
-            return
-        if (
-            not self.solver.traits.all_columns
-            and self.model.width <= self.model.problem.forced.size + store.last
-        ):
-            seed_at(self.model, null, max(100, 4 * store.last))
+    def start(self):
+        """Seed the working columns, and let the supports of the session compete."""
+        width = self.problem.forced.size + self.store.last
+        if not self.solver.traits.all_columns and self.model.width <= width:
+            seed_at(self.model, self.store.fits[0], max(100, 4 * self.store.last))
         for support in self.session.supports:
             self.offer_support(support)
-        stale = set(range(1, store.last + 1))
-        for _ in range(ROUNDS):
-            started = time.perf_counter()
-            self._tell_apart()
-            self.sweep(sorted(stale), -1)
-            if not self.solver.traits.all_columns:
-                if self.solver.traits.both_ways:
-                    self.sweep(sorted(stale - {store.last}, reverse=True), 1)
-                if self.settings.polish:
-                    self.polish()
-                elif self.solver.traits.proposes:
-                    self.nest()
-            solved, todo = (
-                time.perf_counter(),
-                [
-                    k
-                    for k in sorted(self.outcomes)
-                    if k in store.fits and self.verified.get(k) != store.fits[k].support.tobytes()
-                ],
-            )
-            stale = self.verify(todo)
-            self.rounds.append(
-                {
-                    "reads": self.model.reads,
-                    "working": self.model.width,
-                    "members": self.model.members,
-                    "tables": self.model.tables,
-                    "refits": self.model.refits,
-                    "checked": len(todo),
-                    "verified": len(self.verified),
-                    "search_seconds": solved - started,
-                    "verify_seconds": time.perf_counter() - solved,
-                    **self.solver.profile(),
-                }
-            )
-            if not stale:
-                return
+        self.stale = set(range(1, self.store.last + 1))
+
+    def unfinished(self):
+        """Columns have joined that change some size."""
+        return bool(self.stale) and self.turns < ROUNDS
+
+    def improve(self):
+        """Solve the sizes that have changed, in turn."""
+        self.turns += 1
+        self._tell_apart()
+        self.solve_sizes(sorted(self.stale), -1)
+        if self.solver.traits.all_columns:
+            return
+        if self.solver.traits.both_ways:
+            self.solve_sizes(sorted(self.stale - {self.store.last}, reverse=True), 1)
+        if self.settings.polish:
+            self.polish()
+        elif self.solver.traits.proposes:
+            self.nest()
+
+    def unverified(self):
+        """Sizes that were solved and are not verified."""
+        return [
+            k for k in sorted(self.outcomes) if k in self.store.fits and not self.is_verified(k)
+        ]
+
+    def profile(self):
+        """What `Rounds.end` is told."""
+        counts = self.solver.profile()
+        return self.model, self.model.members, len(self.verified), counts
 
     def _tell_apart(self):
         """Let refits decide moves between sizes where near combinations are among the working
-        columns (see `SupportPath`).
+        columns (see `ExchangeStrategy`).
         """
         model, known = self.model, -1 if self.exact else self._near
         found = model.faint(self.lambda2) and (model.look_for_near() or model.near is not None)
@@ -122,7 +101,7 @@ class SparsePath(SizeEngine):
         )
         self.refit_all(lambda new, old: new.value < old.value)
 
-    def sweep(self, sizes, side):
+    def solve_sizes(self, sizes, side):
         """Solve sizes in turn: from their own fit first where they have one, and from the fit one
         size below (side = -1) or above (1).
         """
@@ -214,21 +193,22 @@ class SparsePath(SizeEngine):
 
     def verify(self, sizes):
         """Check sizes over all columns: those that no column outside W would change are verified,
-        the others (a set) are to be solved again on the larger W.
+        the others are to be solved again on the larger W.
         """
-        fits, stale = self.store.fits, set()
+        fits, self.stale = self.store.fits, set()
         if self.solver.traits.all_columns:
             for k in sizes:
                 self._settle(k)
-            return stale
+            return
         sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
         if not sizes:
-            return stale
+            return
         self.clock.poll()
         found = outside(
             self.model, self.solver, [self.outcomes[k]._replace(fit=fits[k]) for k in sizes]
         )
         better, joining = self.exchanged(sizes) if self.settings.polish else set(), []
+        changed = set()
         for k, (score, J) in zip(sizes, found, strict=True):
             if k not in fits:  # a swap ended the sizes before it
                 continue
@@ -238,13 +218,13 @@ class SparsePath(SizeEngine):
             if self.outcomes[k].proven or not J.size:
                 self._settle(k)
             else:
-                stale.add(k)
+                changed.add(k)
                 joining.append(J[: self.solver.traits.max_entering])
         grew = bool(joining) and self.model.grow(np.unique(np.concatenate(joining)))
-        return better | stale if grew else better
+        self.stale = better | changed if grew else better
 
     def exchanged(self, sizes):
-        """Swaps with refit over all p columns, as `SupportPath` checks them: what the working
+        """Swaps with refit over all p columns, as `ColumnExchanges` checks them: what the working
         columns lack joins them, and the sizes (a set) that this improves take the swaps. A read or
         two of X.
         """

@@ -1,0 +1,314 @@
+"""Exchanges of single columns: the whole path is searched on a few columns, then every size is
+checked over all p columns in one batched read, and the columns that improve one enter.
+
+A size is *verified* when no exchange with refit, and no addition that would beat the next size,
+exists among all p columns: for the squared loss without lambda1 and box by the exact table
+("refit_swap"), otherwise among the n_best pairs of a ranking, each refuted by a refit or by chord
+steps ("refit_swap_m"). That ranking is not the whole table of the fit's own curvatures: columns are
+screened with unweighted Gram rows, and a smooth loss ranks W with the curvatures of a fit close by
+(`exchange.verification.rows`).
+
+Numerical limit of both: Gram matrices square the condition of columns, so one that keeps less than
+3e-5 of its length beside a support (`exchange.COLLINEAR`) counts as a combination of it, unless
+`ColumnExchanges.tell_apart` found it.
+"""
+
+import numpy as np
+
+from ...core.status import FitStatus, Optimality
+from ...exact.exact_swaps import exact_swaps
+from ...exchange import perturbation
+from ...exchange.local_search import LocalSearch, Store, pairs_tried
+from ...exchange.neighbourhoods.chord import ChordNeighbourhood
+from ...exchange.neighbourhoods.gram import GramNeighbourhood
+from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.ranking import Wanted
+from ...exchange.verification import leading, violators
+from ...problem.penalties import separable
+from ...working_set.starts import scale_of, seed
+from ..lambda0_path import candidates_from
+from ..protocols import Session, Slice
+from ..size_path import SizePath
+from .exchanges import ExchangeStrategy
+
+# columns from which on a read of X costs more than working columns: more of them are taken in at
+# once
+WIDE = 4096
+NEAR = 0.3  # the share of a gain that such an exchange may lose
+# reads that only correlate the residuals of some sizes, before the first check of all sizes
+SCREENING_PASSES = 2
+LOOKED = 6  # sizes whose residuals are looked at
+
+
+def make_mover(model, lambda1, lambda2, max_k, scale, settings):
+    """What takes steps over the supports of a model: the exact table, chord steps, or refits where
+    signs, bounds or jumps of the curvature are in the way.
+    """
+    free = not lambda1 and not model.problem.boxed
+    if free and model.problem.quadratic:
+        return GramNeighbourhood(model, lambda2, max_k, scale, settings)
+    return (ChordNeighbourhood if free and model.smooth else RefitNeighbourhood)(
+        model, lambda1, lambda2, scale, settings
+    )
+
+
+def closed_form(problem, lambda1):
+    """Whether tables of exchanges are exact: squared loss, no lambda1, no box."""
+    return problem.quadratic and lambda1 == 0 and not problem.boxed
+
+
+def entering(found):
+    """The columns that enter by candidates, ascending."""
+    return np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
+
+
+class ColumnExchanges(ExchangeStrategy):
+    """Every size 0..max_k for one (lambda1, lambda2) by exchanges of single columns."""
+
+    def __init__(self, model, part, settings, session):
+        self.settings, self.exact = settings, closed_form(model.problem, part.lambda1)
+        model.grow(model.problem.forced)
+        null = model.null(float(part.lambda1), float(part.lambda2))
+        scale = scale_of(model, null)
+        store = Store(
+            null, model.problem.forced.size, part.max_k, scale, settings.tol, model.problem.perfect
+        )
+        super().__init__(model, store, part, session)
+        self.mover = make_mover(model, self.lambda1, self.lambda2, part.max_k, scale, settings)
+
+    def start(self):
+        """Seed the working columns, and let the supports of the session compete."""
+        if not self.model.width > self.model.problem.forced.size:
+            if self.model.problem.quadratic:
+                seed(self.model, self.store.fits[0], self.store.last, self.lambda1)
+                for _ in range(SCREENING_PASSES if self.exact else 0):
+                    self.take_correlated()
+            else:
+                self.start_from_squares()
+        self.tell_apart()
+        self.offer_all()
+
+    def ways_out(self):
+        """Ways out of the local optima found, by turns with rounds: another oscillation, random
+        restarts, supports of other algorithms, larger exchanges as long as they improve.
+        """
+        store, model, poll = self.store, self.model, self.clock.poll
+        high, m = self.settings.effort == "high", self.settings.swap_size
+        if self.settings.effort != "fast":
+            perturbation.oscillate(store, self.mover, poll)
+            if self.exact:  # with a fixed seed: the default path depends on the data only
+                rng = np.random.default_rng(0)
+                perturbation.perturb(store, self.mover, rng, 4, self.done, poll)
+            yield True
+        for first in (True, False) if high else ():
+            self.restart(with_others=first)
+            yield True
+        while (m == 2 and not high and perturbation.double_swaps(store, self.mover, 4, poll)) or (
+            m > 2 and exact_swaps(store, model, m, self.lambda1, self.lambda2, poll)
+        ):
+            self.done.clear()
+            yield True
+
+    def gram(self):
+        """The columns whose Gram matrix ranks exchanges."""
+        return self.model if self.problem.quadratic else self.model.flat()
+
+    def use_refits(self):
+        """Let refits decide every exchange."""
+        gram = self.gram()
+        self.model.near, self.model.unclear, self.exact = gram.near, gram.unclear, False
+        self.mover = RefitNeighbourhood(
+            self.model, self.lambda1, self.lambda2, self.scale, self.settings
+        )
+
+    def take_correlated(self):
+        """Let the columns most correlated with the residuals of a few sizes into W, by a read of X
+        with as few right-hand sides: the first check then starts from supports that need fewer
+        others.
+        """
+        model, problem = self.model, self.model.problem
+        usable = int(problem.usable.sum())
+        if model.width >= usable:
+            return
+        self.sweep(set())
+        sizes = sorted(
+            {int(k) for k in np.linspace(2, max(self.store.fits), LOOKED)} & set(self.store.fits)
+        )
+        b = np.zeros((len(sizes), model.width))
+        for row, k in zip(b, sizes, strict=True):
+            row[model.where[self.store.fits[k].support]] = self.store.fits[k].b
+        residual = b @ model.Z[: model.width]  # in place: n may be millions
+        np.subtract(problem.y, residual, out=residual)
+        residual *= problem.weights
+        top = leading(
+            model,
+            residual.T,
+            min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable),
+        )
+        model.grow(np.unique(np.concatenate(top)))
+
+    def start_from_squares(self):
+        """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next
+        to nothing: its supports enter W and compete for their sizes.
+        """
+        null, proxy = self.store.fits[0], self.model.flat()
+        curvature = max(float(self.model.derivatives(null)[2].sum()), 1e-12)
+        part = Slice(0.0, self.lambda2 / curvature, self.store.last)
+        fast = LocalSearch(effort="fast", tol=self.settings.tol)
+        path = SizePath(ColumnExchanges(proxy, part, fast, Session(self.clock)))
+        held = proxy.reads
+        path.run()
+        found = path.result.starts
+        self.model.share(proxy)
+        self.model.reads += proxy.reads - held
+        seed(
+            self.model,
+            null,
+            max(self.store.last // 2, 10),
+            self.lambda1,
+            extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])),
+        )
+        for support in found:
+            self.offer_support(support)
+
+    @property
+    def claim(self):
+        """All exchanges, or those of a ranking."""
+        return Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
+
+    def next_value(self):
+        """Value of one more column than the last size, by its best addition; None when there is
+        none.
+        """
+        new = self.mover.add(self.store.fits[self.store.last], polish=False)
+        return None if new is None else new.value
+
+    def restart(self, with_others):
+        """Effort "high": random restarts and double swaps; with_others: after supports of other
+        algorithms have competed.
+        """
+        if with_others:
+            for support in candidates_from(self.model, self.part, self.clock):
+                self.offer_support(support)
+        self.sweep(self.done)
+        rounds = 30 if self.exact else 10
+        perturbation.perturb(self.store, self.mover, self.rng, rounds, self.done, self.clock.poll)
+        if perturbation.double_swaps(self.store, self.mover, 5, self.clock.poll):
+            self.sweep(self.done)
+
+    def offer_support(self, support):
+        """Let a support from elsewhere (another slice, loss or algorithm) compete for its size."""
+        k = support.size - self.model.problem.forced.size
+        if 0 < k <= self.store.last:
+            self.model.grow(support)
+            free = not (self.lambda1 or self.lambda2 or self.model.boxed)
+            if free and self.model.dependent(support):
+                return  # sizes end where every other column is a combination of those chosen
+            self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
+
+    def verify(self, sizes):
+        """Check these sizes over all columns; those that improve one enter W."""
+        fits = self.store.fits
+        sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
+        for k in [k for k in fits if FitStatus.SEPARATED in fits[k].flags]:
+            self.mark_verified(k)
+        if not sizes:
+            return
+        self.clock.poll()
+        self.refine(sizes)
+        # an addition counts where it would beat the next size
+        targets = [
+            max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value)
+            if k + 1 in fits
+            else 1e300
+            for k in sizes
+        ]
+        if (self._verify_exactly if self.exact else self._verify_ranked)(sizes, targets):
+            self.tell_apart()
+            self.done.clear()
+
+    def _verify_exactly(self, sizes, targets):
+        """Verify by the table of all exchanges; True if W grew."""
+        fits = self.store.fits
+        wide = self.problem.X.p >= WIDE
+        bars = [-self.store.tolerance(fits[k].value) for k in sizes]
+        # where a read is dear, exchanges that would lose less than a share of what the next
+        # column gains come along: after a change elsewhere they may pay, and a round is saved
+        count = 30 if wide else 10
+        wanted = [
+            Wanted(target, max(NEAR * self._gain(k), bar) if wide else bar, count)
+            for k, target, bar in zip(sizes, targets, bars, strict=True)
+        ]
+        penalty = separable(0.0, 0.0, self.lambda2)
+        near = violators(self.model, [fits[k] for k in sizes], wanted, penalty)
+        found = [
+            [c for c in candidates if c.change < bar]
+            for candidates, bar in zip(near, bars, strict=True)
+        ]
+        for k, candidates in zip(sizes, found, strict=True):
+            if not candidates:
+                self.mark_verified(k)
+        # an exchange within W was left by a search that ended early (max_swaps, "fast"): that size
+        # stays unverified unless W grows
+        grew = any(found) and self.model.grow(entering(near))
+        if not grew:
+            for k, candidates in zip(sizes, found, strict=True):
+                self._take(k, candidates)
+        return grew
+
+    def _gain(self, k):
+        """What the column beyond size k gains, or else the last one of size k."""
+        fits = self.store.fits
+        if k + 1 in fits:
+            return fits[k].value - fits[k + 1].value
+        return fits[k - 1].value - fits[k].value if k - 1 in fits else 0.0
+
+    def _verify_ranked(self, sizes, targets):
+        """Verify by refits of the exchanges ranked first; True if W grew."""
+        fits, n = self.store.fits, self.problem.n_eff
+        wanted = [
+            Wanted(target, 1e300, pairs_tried(self.settings, n, fits[k].support.size))
+            for k, target in zip(sizes, targets, strict=True)
+        ]
+        penalty = separable(0.0, self.lambda1, self.lambda2)
+        found = violators(self.model, [fits[k] for k in sizes], wanted, penalty)
+        grew = self.model.grow(entering(found))
+        for k, candidates in zip(sizes, found, strict=True):
+            self.clock.poll()
+            self._confirm(k, candidates)
+        return grew
+
+    def _take(self, k, candidates):
+        """Carry out the best exchange of a size directly."""
+        fit = self.store.fits.get(k)
+        for c in candidates[:1]:
+            support = np.sort(np.append(fit.support[fit.support != c.out], c.into))
+            if (
+                not self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
+                and k in self.store.fits
+            ):
+                # the table and the refit agree to rounding: no real improvement
+                self.mark_verified(k)
+
+    def _confirm(self, k, candidates):
+        """Refits decide what the ranking of a size proposed; verified when none improves."""
+        fit = self.store.fits.get(k)
+        if fit is None:
+            return
+        improved = False
+        for c in candidates:
+            if c.out < 0 and k + 1 in self.store.fits:
+                held = self.store.fits[k + 1]
+                new = self.mover._refit(
+                    np.sort(np.append(fit.support, c.into)),
+                    fit,
+                    held.value - self.store.tolerance(held.value),
+                )
+                if new is not None and self.store.offer(new):
+                    improved = True
+                break
+        better = self.mover.swap(fit, thorough=True)
+        if better is not fit and self.store.offer(better):
+            improved = True
+        if not improved and self.store.fits.get(k) is fit:
+            self.mark_verified(k)

@@ -1,0 +1,69 @@
+"""What searches by exchanges share, of columns and of groups: rounds of sweeps with an oscillation
+in the first one, and ways out of local optima once every size is verified.
+"""
+
+import numpy as np
+
+from ...core.status import End
+from ...exchange import perturbation
+from ..sizes import SizeStrategy
+
+
+class ExchangeStrategy(SizeStrategy):
+    """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), `mover` (its
+    neighbourhood), `exact` (whether tables of exchanges are exact), and verifies.
+    """
+
+    def __init__(self, model, store, part, session):
+        super().__init__(model, store, part, session)
+        self.scale, self.largest = store.scale, store.last
+        self.rng = np.random.default_rng(0) if session.rng is None else session.rng
+        self.done, self.first, self.ways = set(), True, self.ways_out()
+        self.apart = False  # whether refits decide because of near combinations
+
+    def ways_out(self):
+        """A generator of ways out of the local optima found, each of which a round follows."""
+        raise NotImplementedError
+
+    def gram(self):
+        """The columns whose Gram matrix ranks exchanges."""
+        raise NotImplementedError
+
+    def use_refits(self):
+        """Let refits decide every exchange."""
+        raise NotImplementedError
+
+    def offer_all(self):
+        """Let the supports of the session compete."""
+        for units in self.session.supports:
+            self.offer_support(units)
+
+    def unfinished(self):
+        """Sizes are not verified, or a way out of local optima was tried."""
+        return self.first or bool(self.unverified()) or next(self.ways, False)
+
+    def improve(self):
+        """Sweeps over the sizes until nothing improves, in the first round with an oscillation
+        beyond the last one.
+        """
+        self.sweep(self.done)
+        first, self.first = self.first, False
+        if first and self.settings.effort != "fast":
+            if perturbation.oscillate(self.store, self.mover, self.clock.poll):
+                self.sweep(self.done)
+
+    def tell_apart(self):
+        """Let refits decide where near combinations are among the working columns: the tables of
+        exchanges, which are made of Gram matrices, do not see them.
+        """
+        store, gram = self.store, self.gram()
+        known = gram.near.size if self.apart else 0
+        found = gram.faint(self.lambda2) and (gram.look_for_near() or gram.near is not None)
+        if not found or gram.near.size == known:
+            return
+        self.apart, self.verified = True, {}
+        self.use_refits()
+        if store.end == End.SATURATED:
+            store.last, store.end = self.largest, ""
+        self.refit_all()
+        self.verified[0] = store.key(store.fits[0])

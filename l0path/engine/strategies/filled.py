@@ -1,0 +1,65 @@
+"""Every size from a lambda0 path: the best fit that was met at each size, missing ones by the best
+addition below or the cheapest removal above.
+"""
+
+from ...core.status import End, Optimality
+from ...exchange.local_search import Store
+from ..sizes import SizeStrategy
+
+
+class FilledSizes(SizeStrategy):
+    """The sizes of a `Lambda0Path`; whatever ends it, those met so far are kept."""
+
+    def __init__(self, path, part, session):
+        self.path, self.finished = path, False
+        problem = path.model.problem
+        store = Store(
+            path.null, problem.forced.size, part.max_k, path.scale, perfect=problem.perfect
+        )
+        super().__init__(path.model, store, part, session)
+
+    def begin(self):
+        """The path reports its points itself."""
+        return True
+
+    def unfinished(self):
+        """Nothing is left once the path is there."""
+        return False
+
+    def refine(self, sizes):
+        """Fits of the path are accurate."""
+
+    def start(self):
+        """Run the path, then fill."""
+        try:
+            self.path.run()
+            fits = self.path.fill(self.part.max_k)
+            self.finished = True
+        except BaseException:
+            fits = self.path.best_by_size()
+            raise
+        finally:
+            for _, fit in sorted(fits.items()):
+                self.store.offer(fit)
+            sizes = sorted(self.store.fits)
+            gap = next((k for k in range(len(sizes)) if sizes[k] != k), len(sizes))
+            if self.finished and gap <= self.store.last:
+                self.store.finish(gap - 1, self.store.end or End.SATURATED)
+
+    def optimality(self, k):
+        """What the lambda0 path checked about this support; "stationary": its coefficients are the
+        best on it, no more.
+        """
+        key = self.store.key(self.store.fits[k])
+        for point in self.path.points:
+            if point.verified and self.store.key(point.fit) == key:
+                return point.optimality
+        return Optimality.STATIONARY if self.finished else Optimality.UNVERIFIED
+
+    def dual_points(self):
+        """Those of the lambda0 path."""
+        return self.path.dual_points()
+
+    def result(self, rounds=()):
+        """What is solved, with the rounds of the path."""
+        return super().result(self.path.rounds)
