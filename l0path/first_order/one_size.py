@@ -11,7 +11,7 @@ ROUNDS = 30  # reads of X after which what still changes is left unverified
 
 
 def outside(model, solver, outcomes):
-    """For each outcome its best columns (`max_entering` of them) outside W that pass the solver's threshold,
+    """For each outcome its best columns (`max_entering`) outside W that pass its threshold,
     and their scores, descending: one read of X for all of them.
     """
     p = model.problem

@@ -53,9 +53,9 @@ class SizeOutcome(NamedTuple):
 class SolverTraits(NamedTuple):
     """What the path of all sizes must know of a solver. all_columns: it works on all p columns and
     needs no check; both_ways: it ends where its start leads it, so sizes are also entered from
-    above; max_entering: columns that may join for one size at a time; proposes: the cheapest removal
-    and the best addition compete for the sizes beside; prunes: its `reach` bounds the products that
-    matter.
+    above; max_entering: columns that may join for one size at a time; proposes: the cheapest
+    removal and the best addition compete for the sizes beside; prunes: its `reach` bounds the
+    products that matter.
     """
 
     all_columns: bool = False

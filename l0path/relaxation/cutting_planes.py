@@ -27,7 +27,8 @@ from ..core.arguments import whole_fields
 from ..first_order.dual import DualProblem, DualSizes
 from ..first_order.operators import SizeOutcome, SolverTraits
 from ..problem.losses import name_of
-from .generation import NONE, GroupPool, Pool, generate, ranked_units
+from .blocks import NO_BLOCKS
+from .generation import GroupPool, Pool, generate, ranked_units
 
 DEFAULT_C = 10.0
 
@@ -165,7 +166,7 @@ class GeneratingSolver(DualSizes):
         return self.judge(outcome, np.empty(0)) if self.traits.all_columns else outcome
 
     def generated(self, k, start, run, poll, watch):
-        """`Generated` for size k, that of the last call where no column has joined since; run: the
+        """`GeneratedBlocks` for size k, that of the last call where no column has joined since; run: the
         candidates.
         """
         if k in self.done and (self.traits.all_columns or self.done[k] == self.model.width):
@@ -176,7 +177,6 @@ class GeneratingSolver(DualSizes):
         found = generate(
             self.pool,
             budget,
-            ridge=self.ridge,
             blocks=blocks,
             forced=forced,
             most=self.settings.blocks(self.valid),
@@ -203,9 +203,9 @@ class GeneratingSolver(DualSizes):
             return self.held[near].blocks, self.held[near].forced
         units = self.units_of(start)
         return (
-            NONE.with_units(self.pool, units, not self.settings.paper_defaults)
+            NO_BLOCKS.with_units(self.pool, units, not self.settings.paper_defaults)
             if units.size
-            else NONE
+            else NO_BLOCKS
         ), None
 
     def refit(self, units):

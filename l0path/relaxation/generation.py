@@ -1,9 +1,13 @@
 """Cutting planes over feature scalings: the convex relaxation that the feature generating machine
 solves, for columns and for groups of them.
 
-    R_B = min over (b0, b) and 0 <= d <= 1, sum d <= B  of  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + r (sum_u ||b_u||^2 / d_u + ||b_forced||^2)                   (R)
-    F   = the optimum of (R) over the units that were generated (published: over mixtures of blocks of at most B units), `subproblem`
-    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_forced h_j - (sum of the B largest unit scores),   score of a unit = sum of its h_j,   h_j = (|z_j'(w a)| - lambda1)_+^2 / (4 r)
+    R_B = min over (b0, b) and 0 <= d <= 1, sum d <= B  of
+          sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1
+          + r (sum_u ||b_u||^2 / d_u + ||b_forced||^2)                                        (R)
+    F   = the optimum of (R) over the units that were generated (published: over mixtures of blocks
+          of at most B units), `subproblem`
+    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_forced h_j - (sum of the B largest unit
+           scores),   score of a unit = sum of its h_j,   h_j = (|z_j'(w a)| - lambda1)_+^2 / (4 r)
 
 A *unit* is a column, or a group of columns; where groups overlap their columns are repeated, once
 for each group. The worst scaling for a dual point has d = 1 on the B units of largest score: these
@@ -19,9 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.status import FitStatus
 from ..first_order.operators import largest
 from ..working_set.columns import READ
-from .subproblem import NONE, Blocks, Subproblem
+from .blocks import NO_BLOCKS, Blocks
+from .subproblem import Subproblem
 
 BACK = 3  # blocks over which F or D must move
 
@@ -134,7 +140,7 @@ class GroupPool(Pool):
         return self.columns[places], self.owner[places]
 
 
-class Generated(NamedTuple):
+class GeneratedBlocks(NamedTuple):
     """What cutting planes found: blocks and forced coefficients of the last (S), `value` F and
     `bound` D of (R) over the pool, slopes (n,) of the best D, blocks made, status.
     """
@@ -195,8 +201,7 @@ def generate(
     pool,
     budget,
     *,
-    ridge,
-    blocks=NONE,
+    blocks=NO_BLOCKS,
     forced=None,
     most,
     tol,
@@ -206,7 +211,7 @@ def generate(
     poll=lambda: None,
     watch=lambda name, value: None,
 ):
-    """`Generated` by Algorithm 1 for a budget, from blocks that were made before.
+    """`GeneratedBlocks` by Algorithm 1 for a budget, from blocks that were made before.
 
     offer(units, blocks, score, ids) hears of every point and the worst case there, and answers with
     the value of the best model so far, which `tol` is relative to: what is wanted of F and D is a
@@ -215,13 +220,13 @@ def generate(
     blocks; `published`: where a block lowers F by at most tol of the first F. watch: "relaxation"
     F, "bound" D, after every block.
     """
-    model, problem = pool.model, pool.problem
-    free = NONE._replace(
+    problem = pool.problem
+    free = NO_BLOCKS._replace(
         columns=problem.forced, v=np.zeros(problem.forced.size) if forced is None else forced
     )
-    tau, best, best_slopes, history, status = 0.0, -np.inf, None, [], "max_iter"
+    tau, best, best_slopes, history, status = 0.0, -np.inf, None, [], FitStatus.MAX_ITER
     for made in range(most + 1):
-        sub = Subproblem(model, pool.dual, blocks, free, ridge, 1 if published else budget, tau)
+        sub = Subproblem(pool, blocks, free, 1 if published else budget, tau)
         if blocks.count and not sub.lambda1:
             sub.alternate(best, poll)
         sub.descend(best, poll)
@@ -250,4 +255,4 @@ def generate(
         if not published:
             units = widened(units, score, ids, max(budget, blocks.count // 2))
         blocks = blocks.with_units(pool, units, not published)
-    return Generated(blocks, free.v, value, best, best_slopes, made, status)
+    return GeneratedBlocks(blocks, free.v, value, best, best_slopes, made, status)

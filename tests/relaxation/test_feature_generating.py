@@ -18,9 +18,9 @@ import l0path
 from l0path.engine.strategies.generating import Generation, JoinLimits
 from l0path.first_order.dual import DualProblem
 from l0path.first_order.one_size import solve_size
-from l0path.relaxation import subproblem
+from l0path.relaxation.blocks import NO_BLOCKS, Blocks, project, shares, support_norm
 from l0path.relaxation.generation import Pool, generate, ranked_units, widened
-from l0path.relaxation.subproblem import NONE, Blocks, Subproblem, project, shares, support_norm
+from l0path.relaxation.subproblem import SolveLimits, Subproblem
 from l0path.solvers import FeatureGenerating
 from l0path.working_set.hinge import make_model
 
@@ -98,20 +98,14 @@ def relaxation(d, budget):
     return float(found.fun)
 
 
-def posed(pool, lists, ridge, budget=1, apart=False):
+def posed(pool, lists, budget=1, apart=False, **limits):
     """A Subproblem on blocks of the listed units, or with a block for each of them."""
-    blocks = NONE
+    blocks = NO_BLOCKS
     for units in lists:
         blocks = blocks.with_units(pool, np.array(units), apart)
     forced = pool.problem.forced
-    return Subproblem(
-        pool.model,
-        pool.dual,
-        blocks,
-        NONE._replace(columns=forced, v=np.zeros(forced.size)),
-        ridge,
-        budget,
-    )
+    free = NO_BLOCKS._replace(columns=forced, v=np.zeros(forced.size))
+    return Subproblem(pool, blocks, free, budget, limits=SolveLimits(**limits))
 
 
 def driven(sub):
@@ -196,15 +190,14 @@ def test_support_norm_shares_and_projection(budget):
     [{}, {"intercept": True, "weights": np.arange(1.0, 31.0), "forced": [3]}, {"lambda1": 0.02}],
     ids=["plain", "options", "lambda1"],
 )
-def test_subproblem_is_optimal(loss, changes, tall, monkeypatch):
+def test_subproblem_is_optimal(loss, changes, tall):
     """Theorem 4: the blocks in use have the same, largest score, its root is 2 r sum ||v_h||; and F
     meets D, by proximal steps alone too; systems on the rows say the same.
     """
-    monkeypatch.setattr(subproblem, "STALL", 0.0)
-    monkeypatch.setattr(subproblem, "TALL", 0.0 if tall else 10.0)
+    limits = {"stall": 0.0, "tall": 0.0 if tall else 10.0}
     d = small(loss, 1, **changes)
     pool, lists, ridge = whole(d)[2], ([0, 1], [1, 2], [4, 5], [0, 5]), d["lambda2"]
-    sub = driven(posed(pool, lists, ridge))
+    sub = driven(posed(pool, lists, **limits))
     assert sub.tall == tall and sub.count == 4
     g = sub.gradient(sub.x)
     assert (
@@ -216,37 +209,35 @@ def test_subproblem_is_optimal(loss, changes, tall, monkeypatch):
     )
     assert 2 * ridge * norms.sum() == pytest.approx(scores.max(), rel=1e-3)
     assert scores[norms > 1e-3 * norms.sum()] == pytest.approx(scores.max(), rel=1e-3)
-    alone = posed(pool, lists, ridge)
+    alone = posed(pool, lists, **limits)
     for _ in range(30):
         alone.descend(alone.value(), lambda: None)
     assert alone.value() == pytest.approx(sub.value(), rel=1e-6)
     step = (
-        posed(pool, lists, ridge, 2, True)
+        posed(pool, lists, 2, True, **limits)
         .newton(sub.at(np.zeros(sub.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size))
         .w
     )
-    monkeypatch.setattr(subproblem, "TALL", 10.0 if tall else 0.0)
-    other = posed(pool, lists, ridge, 2, True)
+    other = posed(pool, lists, 2, True, tall=10.0 if tall else 0.0)
     assert other.tall != tall and other.newton(
         other.at(np.zeros(other.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size)
     ).w == pytest.approx(step, rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_all_blocks_at_once_are_the_relaxation(loss, monkeypatch):
+def test_all_blocks_at_once_are_the_relaxation(loss):
     """(S) over all C(6, B) blocks is (R), because every scaling is a mixture of them; and so is (S)
     with a block for each unit and the budget B.
     """
-    monkeypatch.setattr(subproblem, "STALL", 0.0)
     d = small(loss, 2, intercept=True)
     pool = whole(d)[2]
     for budget in (1, 2, 4):
         exact = relaxation(d, budget)
         assert driven(
-            posed(pool, combinations(range(6), budget), d["lambda2"])
+            posed(pool, combinations(range(6), budget), stall=0.0)
         ).value() == pytest.approx(exact, rel=2e-5)
         assert driven(
-            posed(pool, [range(4), range(2, 6)], d["lambda2"], budget, True)
+            posed(pool, [range(4), range(2, 6)], budget, True, stall=0.0)
         ).value() == pytest.approx(exact, rel=2e-5)
 
 
@@ -272,7 +263,6 @@ def test_generated_blocks_reach_the_relaxation_from_both_sides(loss, changes):
         found = generate(
             pool,
             budget,
-            ridge=d["lambda2"],
             most=200,
             tol=0.0 if published else 1e-7,
             scale=1.0,
@@ -313,7 +303,7 @@ def test_units_are_ranked_widened_and_cut():
         left.count == 1
         and left.columns.tolist() == [1, 4]
         and left.block.tolist() == [0, 0]
-        and ranked_units(NONE, score, ids, 2).tolist() == [0, 3]
+        and ranked_units(NO_BLOCKS, score, ids, 2).tolist() == [0, 3]
     )
 
 
