@@ -16,21 +16,21 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 41,
+    "lines over 100 columns": 38,
     "functions over 60 lines": 23,
-    "files over 450 lines": 10,
+    "files over 450 lines": 9,
     "kernels over 8 positional arguments": 25,
-    "functions over 6 positional arguments": 24,
+    "functions over 6 positional arguments": 23,
     "files in the fullest folder": 12,
     "modules at the top": 9,
     "calls of hasattr": 34,
     "attributes set from outside": 1,
-    "states as string literals": 8,
+    "states as string literals": 7,
     "texts read as data": 1,
     "outer loops over sizes": 1,
     "functions that perturb": 4,
-    "constants in two files": 35,
-    "classes in two files": 6,
+    "constants in two files": 31,
+    "classes in two files": 3,
     "README lines": 120,
     "README words": 900,
 }

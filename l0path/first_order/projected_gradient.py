@@ -194,3 +194,7 @@ class GradientSolver:
     def closed(self, k, fit):
         """No bound, no proof."""
         return False
+
+    def profile(self):
+        """Nothing to show beside the reads."""
+        return {}
