@@ -147,7 +147,7 @@ class GeneratingSolver(DualSizes):
         return np.setdiff1d(fit.support, self.model.problem.forced)
 
     def solve(self, k, start, poll=lambda: None, watch=None):
-        """SizeOutcome of size k: the best refit among the candidates met (a start's included), D of the
+        """Outcome of size k: the best refit among the candidates met (a start's included), D of the
         relaxation on the working columns as `bound`.
         """
         if k > self.pool.free:
@@ -166,8 +166,8 @@ class GeneratingSolver(DualSizes):
         return self.judge(outcome, np.empty(0)) if self.traits.all_columns else outcome
 
     def generated(self, k, start, run, poll, watch):
-        """`GeneratedBlocks` for size k, that of the last call where no column has joined since; run: the
-        candidates.
+        """`GeneratedBlocks` for size k, that of the last call where no column has joined since;
+        run: the candidates.
         """
         if k in self.done and (self.traits.all_columns or self.done[k] == self.model.width):
             run.keep(self.kept[k])

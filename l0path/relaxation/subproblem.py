@@ -63,7 +63,7 @@ class BlockPoint(NamedTuple):
 
 
 def allowed(value, floor):
-    """The gap at which a solve of (S) may stop: OF_THE_GAP of the gap of (R), where a bound is known."""
+    """The gap at which a solve of (S) may stop: a share of the gap of (R), where a bound is known."""
     return max(
         OF_THE_GAP * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value)
     )
@@ -140,7 +140,7 @@ class Subproblem:
         return self.valued(x, w, self.product(w), shift)
 
     def valued(self, x, w, image, shift):
-        """The BlockPoint of coefficients whose image is known: the loss at the best intercept, sought
+        """The point of coefficients whose image is known: the loss at the best intercept, sought
         from shift.
         """
         p = self.problem
@@ -334,7 +334,7 @@ class Subproblem:
         )
 
     def newton(self, point, d):
-        """The BlockPoint after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that
+        """The point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that
         falls; exact for a squared loss. x stays, and so does all where rounding hides r.
         """
         root, p = np.sqrt(d), self.problem
