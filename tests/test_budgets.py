@@ -16,10 +16,10 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 38,
-    "functions over 60 lines": 23,
+    "lines over 100 columns": 32,
+    "functions over 60 lines": 20,
     "files over 450 lines": 9,
-    "kernels over 8 positional arguments": 25,
+    "kernels over 8 positional arguments": 19,
     "functions over 6 positional arguments": 23,
     "files in the fullest folder": 12,
     "modules at the top": 9,

@@ -14,7 +14,7 @@ change, and models are fitted in the order of their bounds until no bound is bel
 Single columns cost the Gram rows of F, and nothing where there are none; groups cost a read of X.
 
 Other losses. The first Newton step from the optimum of F gives a bound by weak duality
-(`newton.dual_bound`); what it does not decide is fitted, until it converges or is refuted likewise.
+(`losses.dual_bound`); what it does not decide is fitted, until it converges or is refuted likewise.
 """
 
 from itertools import pairwise
@@ -29,10 +29,11 @@ from ..exact.pair_scan import AGREEMENT
 from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
+from ..problem.losses import dual_bound
 from ..problem.problem import EPS
 from ..working_set.columns import CONDITION
 from ..working_set.groups import GroupFit
-from ..working_set.newton import dual_bound, solve_quadratic
+from ..working_set.quadratic import solve_quadratic
 from ..working_set.rows import RowModel
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
@@ -445,6 +446,6 @@ class SingleFits(OneUnit):
 
 @njit
 def _dual_bounds(loss, y, weights, slopes, curvatures, start, ends, out):
-    """`newton.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
+    """`losses.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
     for j in range(out.size):
         out[j] = dual_bound(loss, y, weights, slopes, curvatures, start, ends[j], 1.0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.dispatch import njit
 from ..problem.losses import fenchel_gap, mean_loss, slope
-from ..working_set.newton import predictor
+from ..working_set.linear_algebra import predictor
 from .table import COLLINEAR
 
 # what an exchange may promise and still be asked for its bound: the Hessian may be that of a fit

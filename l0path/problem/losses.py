@@ -314,6 +314,27 @@ def mean_loss(loss, y, eta, weights):
     return total
 
 
+@njit
+def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
+    """What no loss on these columns falls below, less the loss at `start`, by weak duality.
+
+    The dual point is slopes + scale curvatures (end - start), the slopes that the quadratic model
+    foretells at its optimum `end`: there it is feasible, whatever the loss does. -inf where it
+    leaves the domain of the conjugate. All arrays (n,); slopes and curvatures have the weights in
+    them. The shrinkage at `end` comes on top.
+    """
+    total = 0.0
+    for i in range(y.size):
+        d = end[i] - start[i]
+        dual = slopes[i] + scale * curvatures[i] * d
+        w = weights[i]
+        gap = fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
+        if gap == np.inf:
+            return -np.inf
+        total += dual * d - w * gap
+    return total
+
+
 def mean_of_rows(loss, y, eta, weights):
     """`mean_loss` over the rows of positive weight: 0 exp(eta) is no number where exp overflows.
 

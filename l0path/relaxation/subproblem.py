@@ -63,7 +63,7 @@ class BlockPoint(NamedTuple):
 
 
 def allowed(value, floor):
-    """The gap at which a solve of (S) may stop: a share of the gap of (R), where a bound is known."""
+    """The gap at which a solve of (S) may stop: a share of that of (R), where a bound is known."""
     return max(
         OF_THE_GAP * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value)
     )

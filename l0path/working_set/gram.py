@@ -8,10 +8,10 @@ from ..core import threads
 from ..core.status import FitStatus
 from ..designs.cluster.shard_gram import ShardGram, on_cluster
 from ..problem.problem import Fit
-from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .least_squares import least_squares
 from .linear_algebra import invert
+from .quadratic import solve_quadratic
 
 STRIP = 64  # rows of G made at a time
 SLICE = 2048  # columns of a task of `known_slopes`
@@ -99,7 +99,7 @@ class GramModel(WorkingColumns):
         H = G + 2.0 * lambda2 * np.eye(at.size)
         x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
         violation = (
-            newton.solve_quadratic(
+            solve_quadratic(
                 H, q, np.full(at.size, float(lambda1)), *self.bounds_of(support), x, 200
             )
             if at.size

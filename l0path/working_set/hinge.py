@@ -132,23 +132,13 @@ class _Restricted:
         for width in WIDTHS:
             loss = SmoothedHinge(float(width))
             b0 = newton.refit(
-                loss,
-                p.y,
-                p.weights,
-                p.offset,
-                self.Z,
+                newton.rows_of(p, self.Z)._replace(loss=loss),
                 self.every,
-                self.lambda1,
-                self.lambda2,
-                self.lower,
-                self.upper,
-                p.intercept,
+                newton.Shrinkage(self.lambda1, self.lambda2),
+                newton.Box(self.lower, self.upper),
                 b,
                 b0,
-                np.inf,
-                0,
-                False,
-                200,
+                newton.Stopping(np.inf, 0, False, 200),
                 eta,
             )[2]
             derivatives(loss, p.y, eta, p.weights, slopes, curved)

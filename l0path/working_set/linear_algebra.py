@@ -1,8 +1,10 @@
-"""Small dense linear algebra for kernels, by plain loops: numpy.linalg inside a kernel costs
-seconds of compiling at first use.
+"""Small dense linear algebra and weighted products of columns for kernels, by plain loops:
+numpy.linalg inside a kernel costs seconds of compiling at first use.
 """
 
 import math
+
+import numpy as np
 
 from ..core.dispatch import njit
 
@@ -78,3 +80,120 @@ def invert(A, k, B):
             B[i, j] = A[i, j]
             B[j, i] = A[i, j]
     return weak
+
+
+@njit
+def predictor(Z, S, b, b0, offset, eta):
+    """eta = offset + b0 + sum_s b_s z_s; Z (w, n) has a working column per row."""
+    for i in range(eta.size):
+        eta[i] = offset[i] + b0
+    for a in range(b.size):
+        if b[a] != 0.0:
+            z, x = Z[S[a]], b[a]
+            for i in range(eta.size):
+                eta[i] += x * z[i]
+
+
+@njit
+def weighted_gram(Z, S, v, H, h0, work):
+    """H[a, c] = sum_i v_i z_ai z_ci (both triangles), h0[a] = sum_i v_i z_ai; returns sum v. Where
+    most v are zero (hinges) the other rows are gathered first.
+    """
+    k, n, total, curved = S.size, v.size, 0.0, 0
+    for i in range(n):
+        total += v[i]
+        curved += v[i] != 0.0
+    if 2 * curved >= n:
+        _fill_gram(Z, S, v, H, h0, work)
+        return total
+    rows, few, weights, every = (
+        np.empty(curved, np.int64),
+        np.empty((k, curved)),
+        np.empty(curved),
+        np.empty(k, np.int64),
+    )
+    at = 0
+    for i in range(n):
+        if v[i] != 0.0:
+            rows[at], weights[at] = i, v[i]
+            at += 1
+    for a in range(k):
+        every[a] = a
+        z, out = Z[S[a]], few[a]
+        for i in range(curved):
+            out[i] = z[rows[i]]
+    _fill_gram(few, every, weights, H, h0, work[:curved])
+    return total
+
+
+@njit
+def _fill_gram(Z, S, v, H, h0, work):
+    """The sums of `weighted_gram` over all rows."""
+    k, n = S.size, v.size
+    for a in range(k):
+        z = Z[S[a]]
+        t = 0.0
+        for i in range(n):
+            work[i] = v[i] * z[i]
+            t += work[i]
+        h0[a] = t
+        for c in range(a + 1):
+            other = Z[S[c]]
+            t = 0.0
+            for i in range(n):
+                t += work[i] * other[i]
+            H[a, c] = t
+            H[c, a] = t
+
+
+@njit
+def weighted_squares(Z, v, centred, out):
+    """out_j = sum_i v_i z_ji^2, less (sum_i v_i z_ji)^2 / sum v where `centred`; Z (w, n), v (n,),
+    out (w,).
+    """
+    total = 0.0
+    for i in range(v.size):
+        total += v[i]
+    for j in range(out.size):
+        z = Z[j]
+        first, second = 0.0, 0.0
+        for i in range(v.size):
+            t = v[i] * z[i]
+            first += t
+            second += t * z[i]
+        out[j] = second - first * first / total if centred and total > 0.0 else second
+
+
+@njit
+def weighted_square(z, weights):
+    """sum_i w_i z_i^2."""
+    t = 0.0
+    for i in range(z.size):
+        t += weights[i] * z[i] * z[i]
+    return t
+
+
+@njit
+def copy(source, target):
+    """target = source, both of the same length: numba's own assignment of an array compiles
+    messages about shapes.
+    """
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@njit
+def filled(size, value):
+    """A vector of that size, every entry `value`."""
+    out = np.empty(size)
+    for i in range(size):
+        out[i] = value
+    return out
+
+
+@njit
+def rounding(n):
+    """Error of F relative to what it is summed from: of one operation, and of n terms in some 32
+    sums (vector units), where equal terms round alike.
+    """
+    return 1e-15 + 2e-18 * n

@@ -16,7 +16,7 @@ from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import BYTES, Local, WeightedGrams
 from .gram import GramModel
 from .least_squares import from_rows
-from .linear_algebra import invert
+from .linear_algebra import invert, predictor, weighted_squares
 
 KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
 
@@ -116,23 +116,13 @@ class RowModel(WorkingColumns):
             b = R @ b
         for limited in (capped, 0):
             status, value, b0, _ = newton.refit(
-                p.loss,
-                p.y,
-                p.weights,
-                p.offset,
-                Z,
+                newton.rows_of(p, Z),
                 S,
-                float(lambda1),
-                float(lambda2),
-                lower,
-                upper,
-                p.intercept,
+                newton.Shrinkage(float(lambda1), float(lambda2)),
+                newton.Box(lower, upper),
                 b,
                 b0,
-                target,
-                limited,
-                self.smooth,
-                min(self.max_iter, 1000),
+                newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
                 eta,
             )
             if (
@@ -220,7 +210,7 @@ class RowModel(WorkingColumns):
         """Predictor, weighted slopes and curvatures of a fit, three (n,) arrays."""
         p = self.problem
         eta, slopes, v = np.empty(p.X.n), np.empty(p.X.n), np.empty(p.X.n)
-        newton.predictor(
+        predictor(
             self.Z, np.ascontiguousarray(self.where[fit.support]), fit.b, fit.b0, p.offset, eta
         )
         derivatives(p.loss, p.y, eta, p.weights, slopes, v)
@@ -251,7 +241,7 @@ class RowModel(WorkingColumns):
         """The quadratic on columns Z (m, n), exact to second order."""
         slopes, v, ZV, B = self.weighted(fit, lambda2)
         a = np.empty(Z.shape[0])
-        newton.weighted_squares(Z, v, self.problem.intercept, a)
+        weighted_squares(Z, v, self.problem.intercept, a)
         return Quadratic(ZV @ Z.T, -(Z @ slopes), a, B)
 
     def local(self, fit, lambda2):

@@ -18,7 +18,7 @@ from l0path.exchange.verification import violators
 from l0path.problem import losses
 from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
-from l0path.working_set import curvature, newton
+from l0path.working_set import curvature, linear_algebra, newton
 from l0path.working_set.hinge import make_model
 from l0path.working_set.rows import RowModel
 
@@ -256,7 +256,7 @@ def test_gram_matrices_skip_rows_without_curvature():
     for share in (0.0, 0.1, 0.9):
         v = np.where(rng.random(50) < share, rng.random(50), 0.0)
         H, h0, work = np.empty((3, 3)), np.empty(3), np.empty(50)
-        assert newton.weighted_gram(Z, S, v, H, h0, work) == pytest.approx(v.sum())
+        assert linear_algebra.weighted_gram(Z, S, v, H, h0, work) == pytest.approx(v.sum())
         np.testing.assert_allclose(H, (Z[S] * v) @ Z[S].T, atol=1e-13)
         np.testing.assert_allclose(h0, Z[S] @ v, atol=1e-13)
 
@@ -303,23 +303,20 @@ def test_fits_of_many_rows_end_where_rounding_begins(loss):
         b0 = np.log(mean / (1 - mean)) if loss == "logistic" else np.log(mean)
         for start in (0.0, b0):
             status, _, found, _ = newton.refit(
-                losses.make_loss(loss),
-                y,
-                np.full(n, 1 / n),
-                np.zeros(n),
-                np.empty((0, n)),
+                newton.LossRows(
+                    losses.make_loss(loss),
+                    y,
+                    np.full(n, 1 / n),
+                    np.zeros(n),
+                    True,
+                    np.empty((0, n)),
+                ),
                 np.arange(0),
-                0.0,
-                0.0,
-                np.empty(0),
-                np.empty(0),
-                True,
+                newton.Shrinkage(0.0, 0.0),
+                newton.Box(np.empty(0), np.empty(0)),
                 np.empty(0),
                 start,
-                np.inf,
-                0,
-                True,
-                100,
+                newton.Stopping(np.inf, 0, True, 100),
                 np.empty(n),
             )
             assert status == newton.CONVERGED
