@@ -17,11 +17,7 @@ def outside(model, solver, outcomes):
     p = model.problem
     R = np.column_stack([solver.right_side(outcome) for outcome in outcomes])
     edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
-    least = (
-        np.array([solver.reach(edge) for edge in edges])
-        if solver.traits.prunes and hasattr(p.X, "correlate_above")
-        else None
-    )
+    least = np.array([solver.reach(edge) for edge in edges]) if solver.traits.prunes else None
     found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
     step = max(256, READ // R.shape[1])
     for left in range(0, p.X.p, step):
