@@ -16,21 +16,21 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 32,
+    "lines over 100 columns": 31,
     "functions over 60 lines": 20,
-    "files over 450 lines": 9,
-    "kernels over 8 positional arguments": 19,
-    "functions over 6 positional arguments": 23,
+    "files over 450 lines": 8,
+    "kernels over 8 positional arguments": 17,
+    "functions over 6 positional arguments": 19,
     "files in the fullest folder": 12,
     "modules at the top": 9,
     "calls of hasattr": 33,
     "attributes set from outside": 1,
-    "states as string literals": 7,
+    "states as string literals": 5,
     "texts read as data": 1,
     "outer loops over sizes": 1,
     "functions that perturb": 4,
-    "constants in two files": 31,
-    "classes in two files": 3,
+    "constants in two files": 25,
+    "classes in two files": 2,
     "README lines": 120,
     "README words": 900,
 }

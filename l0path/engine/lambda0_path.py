@@ -25,7 +25,7 @@ from ..first_order.coordinate_solvers import make_descent
 from ..first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ..problem.penalties import separable
 from ..problem.problem import Fit
-from ..working_set.columns import READ
+from ..working_set.columns import PRODUCTS_AT_ONCE
 from ..working_set.starts import seed
 from .protocols import Point, Session, SliceResult
 from .rounds import Rounds
@@ -419,7 +419,7 @@ class Lambda0Path:
             safety, curvature = descent.safety, np.array([v.sum() for _, v in parts])
             model.reads += 1
         largest, found = np.zeros(len(fits)), [[] for _ in fits]
-        step = max(256, READ // len(fits))
+        step = max(256, PRODUCTS_AT_ONCE // len(fits))
         for left in range(0, p.X.p, step):
             right = min(left + step, p.X.p)
             block = slice(left, right)
@@ -533,7 +533,7 @@ class Lambda0Path:
                 stop += 1
             R = -np.concatenate([slopes for slopes, _, _ in sides]).T
             ranked = [[] for _ in sides]
-            step = max(512, READ // max(R.shape[1], 1))
+            step = max(512, PRODUCTS_AT_ONCE // max(R.shape[1], 1))
             for left in range(0, p.X.p if R.shape[1] else 0, step):
                 right = min(left + step, p.X.p)
                 pulls, at = np.ascontiguousarray(p.X.correlate(R, left, right).T), 0

@@ -653,7 +653,7 @@ class _Run:
         if self.hinge is not None:
             self.hinge.grow(fit.support)
             own = self.hinge.refit(fit.support, lambda1, lambda2)
-            fit = own if self.problem.groups is None else GroupFit(*own, fit.groups)
+            fit = GroupFit(*own, fit.groups) if isinstance(fit, GroupFit) else own
             optimality = (
                 Optimality.UNVERIFIED
                 if optimality == Optimality.UNVERIFIED

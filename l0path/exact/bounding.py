@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import relaxation
 from ..relaxation.path_bounds import (
-    CLOSED_GAP,
+    GLOBAL_GAP,
     UNBOUNDED_REMEDY,
     divided,
     relative_gap,
@@ -22,7 +22,7 @@ from ..relaxation.safe_rules import fix_cardinality, fix_penalised
 from .leaps import searchable
 
 MOST_READS = 60  # batched reads of X in a round, at most, where no search can follow
-PATIENCE = 6  # reads in a row that gain less than half of CLOSED_GAP end a round
+PATIENCE = 6  # reads in a row that gain less than half of GLOBAL_GAP end a round
 BEFORE_TREE = 10  # reads in a round before a search of a tree
 BEFORE_LEAPS = 2  # the same before leaps and bounds
 BARE_READS = 3  # for the bound of the loss without any penalty
@@ -117,7 +117,7 @@ class Bounding:
             goal=goal,
             coefficients=[fit],
             steps=reads,
-            tol=0.5 * CLOSED_GAP,
+            tol=0.5 * GLOBAL_GAP,
             patience=patience,
             poll=self.clock.over,
             **target,
@@ -154,7 +154,7 @@ class Bounding:
         points of a penalised problem may say less of it than least squares on all columns does.
         """
         s = self.solution
-        if self.last is None or self.gap <= CLOSED_GAP or self.clock.over():
+        if self.last is None or self.gap <= GLOBAL_GAP or self.clock.over():
             return
         dual, target = self.last
         if dual.split is None or not (self.penalised or s.lambda1 or s.lambda2):

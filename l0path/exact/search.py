@@ -14,7 +14,7 @@ from ..core.progress import Bar
 from ..core.status import End, FitStatus, SearchEnd
 from ..problem.dependence import from_rows
 from ..problem.losses import Hinge
-from ..relaxation.path_bounds import CLOSED_GAP, divided, relative_gap
+from ..relaxation.path_bounds import GLOBAL_GAP, divided, relative_gap
 from ..working_set.hinge import make_model
 from ..working_set.ties import first_of_their_kind
 from .bounding import Bounding
@@ -175,7 +175,7 @@ class CertificateSearch:
             return
         least, p = self.values[0], self.bounds.whole
         null = 0.5 * float(p.weights @ p.y**2)  # with y = -1, 1 too: what a perfect fit is 0 beside
-        slack = CLOSED_GAP * abs(least) + 1e-13 * null + p.noise
+        slack = GLOBAL_GAP * abs(least) + 1e-13 * null + p.noise
         if member.sum() == counted.sum() or not self.others > least + slack:
             return  # a set of all columns can hold some that nothing needs
         if self.bounds.penalised and self.solution.lambda0 == 0:

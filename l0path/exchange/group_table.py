@@ -236,17 +236,18 @@ def _insert(value, g, i, values, groups, members, count, both):
 
 
 @njit
-def scores(C, columns, starts, at, blocks, ridge, widest, first, last, out):
+def scores(C, columns, blocks, ridge, widest, first, last, out):
     """out[r, g] = C_rg' (G_gg + ridge I)^-1 C_rg for the groups first..last: twice what a group
-    gains where the support is orthogonal to it. C (m, p), out (m, G).
+    gains where the support is orthogonal to it. C (m, p), out (m, G); blocks: GroupBlocks.
     """
+    starts, at, values = blocks
     size = max(widest, 1)
     A, L, x, scale = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     for g in range(first, last):
         left, d = starts[g], starts[g + 1] - starts[g]
         for i in range(d):
             for j in range(i + 1):
-                A[i, j] = blocks[at[g] + i * d + j] + (ridge if i == j else 0.0)
+                A[i, j] = values[at[g] + i * d + j] + (ridge if i == j else 0.0)
             scale[i] = A[i, i]
         _factor(A, d, scale, L)
         for r in range(C.shape[0]):

@@ -19,6 +19,10 @@ from ..errors import check_tol
 from ..problem.losses import Squared
 from . import table_sweeps
 
+# exchanges that a ranked search tries at a support on its way; all that were asked for are tried
+# when a size is verified
+ON_THE_WAY = 5
+
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSearch:

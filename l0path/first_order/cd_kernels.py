@@ -10,7 +10,7 @@ from ..core.dispatch import njit
 from ..exchange.table import _keep
 from ..problem.losses import curvature as second
 from ..problem.losses import derivatives, mean_loss, slope, value
-from ..problem.penalties import Separable, entry, threshold
+from ..problem.penalties import Interval, Separable, entry, threshold
 
 
 class RowLoss(NamedTuple):
@@ -111,15 +111,8 @@ def cd_gram(penalty, G, b, c, order, columns, stop):
         largest, changed = 0.0, False
         for j in order:
             old, a = b[j], G[j, j]
-            new = threshold(
-                penalty,
-                c[j] + a * old,
-                a,
-                columns.factor[j],
-                columns.lower[j],
-                columns.upper[j],
-                old,
-            )
+            box = Interval(columns.lower[j], columns.upper[j])
+            new = threshold(penalty, c[j] + a * old, a, columns.factor[j], box, old)
             step = new - old
             if step != 0.0:
                 b[j] = new
@@ -320,7 +313,8 @@ def frozen_swaps(penalty, members, entrants, ceiling, pairs):
             worst = change[room - 1] if kept == room else np.inf
             if rho[i] - half * u * u + price - paid[i] >= min(ceiling, worst):
                 continue
-            _, gain = entry(penalty, pull, a[j], entrants.lower[j], entrants.upper[j])
+            box = Interval(entrants.lower[j], entrants.upper[j])
+            _, gain = entry(penalty, pull, a[j], box)
             d = rho[i] - gain + price - paid[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:

@@ -5,7 +5,7 @@
 import numpy as np
 
 from ..problem.losses import derivatives, mean_loss, name_of
-from ..problem.penalties import entry
+from ..problem.penalties import Interval, entry
 from .cd_kernels import Predicted, RowLoss, StopRule, Visit, cd_gram, cd_rows, probe_entries
 from .coordinate_descent import CoordinateDescent, CoordinateSolver, Sides, entry_gains
 
@@ -87,7 +87,8 @@ class GramSolver(CoordinateSolver):
         _, out, into = found[0]
         j = self.model.where[into]
         pull = c[j] + fit.b[np.searchsorted(fit.support, out)] * G[self.model.where[out], j]
-        return out, into, entry(penalty, pull, G[j, j], self.lower[j], self.upper[j])[0]
+        box = Interval(self.lower[j], self.upper[j])
+        return out, into, entry(penalty, pull, G[j, j], box)[0]
 
 
 class RowSolver(CoordinateSolver):

@@ -4,7 +4,7 @@ that say which must join.
 
 import numpy as np
 
-from ..working_set.columns import READ
+from ..working_set.columns import PRODUCTS_AT_ONCE
 from ..working_set.starts import scale_of, seed_at
 
 ROUNDS = 30  # reads of X after which what still changes is left unverified
@@ -19,7 +19,7 @@ def outside(model, solver, outcomes):
     edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
     least = np.array([solver.reach(edge) for edge in edges]) if solver.traits.prunes else None
     found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
-    step = max(256, READ // R.shape[1])
+    step = max(256, PRODUCTS_AT_ONCE // R.shape[1])
     for left in range(0, p.X.p, step):
         block = slice(left, min(left + step, p.X.p))
         pulls = -(

@@ -29,7 +29,7 @@ from ..core.status import FitStatus
 from ..errors import check_tol
 from ..problem.losses import smoothness
 from ..problem.problem import Fit
-from ..working_set.columns import READ
+from ..working_set.columns import PRODUCTS_AT_ONCE
 from ..working_set.starts import scale_of, seed_at, slopes_at
 from .coordinate_descent import entry_gains
 from .coordinate_solvers import GAIN_SAFETY, make_descent
@@ -207,7 +207,7 @@ class PrimalDualSolver:
         p = self.problem
         R = np.column_stack([p.weights * a, slopes_at(self.model, fit)])
         pulls = np.empty((p.X.p, 2))
-        step = max(256, READ // 2)
+        step = max(256, PRODUCTS_AT_ONCE // 2)
         for left in range(0, p.X.p, step):
             right = min(left + step, p.X.p)
             pulls[left:right] = -p.X.correlate(R, left, right)

@@ -25,7 +25,7 @@ from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
 from ..problem.problem import pose, row_weights
-from ..relaxation.path_bounds import CLOSED_GAP, relative_gap
+from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
 from .neighbours import fit_data
 
 
@@ -161,7 +161,7 @@ def certify(
     *,
     time_limit: float = 30,
     n_best: int = 1,
-    gap: float = CLOSED_GAP,
+    gap: float = GLOBAL_GAP,
     node_limit: int | None = None,
     box: float | str | None = None,
     algorithm: Settings | None = None,
@@ -261,8 +261,8 @@ def _certificate(search, path, index, seconds):
     gap = relative_gap(s.objective, s.lower_bound) if known else math.inf
     proven = (
         found.status == "optimal"
-        and gap <= CLOSED_GAP
-        and (search.n_best == 1 or search.settings.gap <= CLOSED_GAP)
+        and gap <= GLOBAL_GAP
+        and (search.n_best == 1 or search.settings.gap <= GLOBAL_GAP)
     )
     copied = [] if data.copies is None else data.copies[:, 1]
     return Certificate(

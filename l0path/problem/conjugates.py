@@ -36,7 +36,7 @@ from .losses import (
 )
 
 NEWTON_STEPS = 60
-INSIDE = (
+CLASS_MARGIN = (
     1e-12  # logistic: how far from the ends of its domain a slope is taken, so that it is finite
 )
 
@@ -136,7 +136,7 @@ def _(loss, y, r):
 
 @conjugate_slope.register(Logistic)
 def _(loss, y, r):
-    q = np.clip(-y * r, INSIDE, 1.0 - INSIDE)
+    q = np.clip(-y * r, CLASS_MARGIN, 1.0 - CLASS_MARGIN)
     return -y * np.log(q / (1.0 - q))
 
 

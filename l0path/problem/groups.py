@@ -18,7 +18,7 @@ import pandas as pd
 
 from ..errors import refuse_masked
 
-KINDS = (str, bool, int, float, np.generic)
+LABEL_TYPES = (str, bool, int, float, np.generic)
 
 
 class Groups(NamedTuple):
@@ -187,7 +187,7 @@ def _columns(value, names, what, places):
 def _assemble(pairs, names):
     """`Groups` of (label, columns) pairs, lone columns behind them."""
     for label, _ in pairs:
-        if not isinstance(label, KINDS):
+        if not isinstance(label, LABEL_TYPES):
             raise TypeError(
                 f"groups has the label {label!r} of type {type(label).__name__}; use strings, "
                 "numbers or bools as labels"

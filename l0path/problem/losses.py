@@ -7,7 +7,7 @@ Python and in kernels.
     squared_hinge                          max(0, 1 - m)^2                                 -1, 1
     smoothed_hinge(gamma)                  0 | (1 - m)^2 / (2 gamma) | 1 - m - gamma / 2   -1, 1
     huber(delta), r = eta - y              r^2 / 2 | delta |r| - delta^2 / 2               real
-    poisson                                exp(eta) - y eta                                counts >= 0
+    poisson                                exp(eta) - y eta                                counts
     hinge, for exact solving only          max(0, 1 - m)                                   -1, 1
 
 Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135,

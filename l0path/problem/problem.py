@@ -53,7 +53,7 @@ class Data:
 
 class Fit(NamedTuple):
     """Coefficients b on a support (sorted column indices, forced ones included), intercept b0,
-    value = loss + shrinkage, and flags ("separated", "not_converged").
+    value = loss + shrinkage, and flags (`core.status.FitStatus`).
     """
 
     support: np.ndarray

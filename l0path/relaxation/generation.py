@@ -25,7 +25,7 @@ import numpy as np
 
 from ..core.status import FitStatus
 from ..first_order.operators import largest
-from ..working_set.columns import READ
+from ..working_set.columns import PRODUCTS_AT_ONCE
 from .blocks import NO_BLOCKS, Blocks
 from .subproblem import Subproblem
 
@@ -120,7 +120,7 @@ class GroupPool(Pool):
         """
         out, step = (
             np.empty((self.choosable.size, R.shape[1])),
-            max(1, READ // max(self.problem.X.p, 1)),
+            max(1, PRODUCTS_AT_ONCE // max(self.problem.X.p, 1)),
         )
         for left in range(0, R.shape[1], step):
             pulls = self.problem.X.correlate(R[:, left : left + step])

@@ -12,7 +12,7 @@ from .. import relaxation
 from ..core.status import FitStatus, Optimality
 from ..problem.dependence import dependent, described
 
-CLOSED_GAP = 1e-6  # relative gap up to which a solution is called global
+GLOBAL_GAP = 1e-6  # relative gap up to which a solution is called global
 # batched reads of X after that of the fits; at n = 1000, p = 10000 a third one lowers the median
 # gap of sizes 0..20 from 0.194 to 0.193 and takes half the path's time
 FIT_READS = 2
@@ -56,7 +56,7 @@ def bounded(problem, solution, bound):
     bound = min(max(bound, problem.floor - problem.noise), solution.objective)
     bound = float(np.fmax(bound, solution.lower_bound))
     closed = (
-        solution.status == "converged" and relative_gap(solution.objective, bound) <= CLOSED_GAP
+        solution.status == "converged" and relative_gap(solution.objective, bound) <= GLOBAL_GAP
     )
     return solution._replace(
         lower_bound=bound, optimality=Optimality.GLOBAL if closed else solution.optimality

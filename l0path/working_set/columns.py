@@ -13,7 +13,7 @@ APART = 1e-4  # of its length, by which a column differs from another in a near 
 CONDITION = 1e14  # condition of a few columns beyond which they count as dependent
 CLAIMED = 1e12  # that beyond which nothing is claimed of models
 NEAR_COLUMNS = 200  # columns that are looked through for near combinations
-READ = 1 << 21  # entries of X'R made at a time: 16 MB
+PRODUCTS_AT_ONCE = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
 class Quadratic(NamedTuple):

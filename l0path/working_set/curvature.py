@@ -2,16 +2,18 @@
 are enough of them, so that a table of exchanges costs O(n w) and not O(n k w).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..core import threads
 from .linear_algebra import invert
 
-BLOCK = 64  # working columns weighted at a time
+COLUMNS_WEIGHTED = 64  # working columns weighted at a time
 CLOSE = (
     0.6  # L1 distance of curvatures, each scaled to sum to one, up to which a Gram matrix serves
 )
-BYTES = (
+CURVATURE_BYTES = (
     48 << 20
 )  # what the kept matrices may take together, and what the kept local models may take
 
@@ -45,9 +47,9 @@ class WeightedGram:
                 mean[left:right] = ZV.sum(axis=1) / self.total
             G[left:right, :right] = ZV @ Z[:right].T
 
-        threads.run(task, [*range(old, width, BLOCK), width])
-        for left in range(old, width, BLOCK):
-            right = min(left + BLOCK, width)
+        threads.run(task, [*range(old, width, COLUMNS_WEIGHTED), width])
+        for left in range(old, width, COLUMNS_WEIGHTED):
+            right = min(left + COLUMNS_WEIGHTED, width)
             if self.centred:
                 G[left:right, :right] -= (self.total * mean[left:right])[:, None] * mean[:right]
             G[:right, left:right] = G[left:right, :right].T
@@ -83,7 +85,7 @@ class WeightedGrams:
                 np.delete(self.asked, asked, axis=0),
                 self.counts[:asked] + (self.counts[asked + 1 :] if asked >= 0 else []),
             )
-            most = max(2, BYTES // (12 * width**2 + 16 * v.size))
+            most = max(2, CURVATURE_BYTES // (12 * width**2 + 16 * v.size))
             for gram in self.kept[: max(0, len(self.kept) + 1 - most)]:
                 gram.kept = False
             self.kept = [
@@ -105,6 +107,14 @@ def _closest(shares, share):
     return at if distances[at] <= CLOSE else -1
 
 
+class Derivatives(NamedTuple):
+    """Linear predictor of a fit, -dF and curvatures times the weights, by rows, (n,) each."""
+
+    eta: np.ndarray
+    slopes: np.ndarray
+    v: np.ndarray
+
+
 class Local:
     """The loss near a fit on the working columns: gradient exact, second order by a WeightedGram
     close by, or (gram None) by the fit's own curvatures v.
@@ -114,15 +124,9 @@ class Local:
     = -dF/db; B (k, k) = (scale G_SS + 2 lambda2)^-1.
     """
 
-    def __init__(self, gram, at, slopes, v, centred, lambda2, Z):
-        self.gram, self.at, self.slopes, self.v, self.centred, self.width = (
-            gram,
-            at,
-            slopes,
-            v,
-            centred,
-            0,
-        )
+    def __init__(self, gram, at, derivatives, centred, lambda2, Z):
+        _, self.slopes, self.v = derivatives
+        self.gram, self.at, self.centred, self.width, v = gram, at, centred, 0, self.v
         self.total = max(float(v.sum()), 1e-300)
         self.scale = 1.0 if gram is None else self.total / gram.total
         self.c = self._diagonal = self._mean = np.empty(0)

@@ -13,7 +13,7 @@ from .least_squares import least_squares
 from .linear_algebra import invert
 from .quadratic import solve_quadratic
 
-STRIP = 64  # rows of G made at a time
+GRAM_STRIP = 64  # rows of G made at a time
 SLICE = 2048  # columns of a task of `known_slopes`
 FAINT_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
 
@@ -78,7 +78,7 @@ class GramModel(WorkingColumns):
             self.G[top:bottom, :bottom] = block
             self.G[:bottom, top:bottom] = block.T
 
-        threads.run(part, [*range(old, new, STRIP), new])
+        threads.run(part, [*range(old, new, GRAM_STRIP), new])
         self.q = self.q_all[self.W]
 
     def null(self, lambda1, lambda2):

@@ -15,7 +15,6 @@ BLOCK_TASKS = 32  # of a read of all groups for each thread at most
 BLOCK_ENTRIES = (
     1 << 17
 )  # of columns held while Gram blocks of all groups are made: 1 MB stay in cache
-TALL = 1.5  # columns a row from which inverses are made by systems on the rows
 RIDGE_SHARE = 1e-8  # share of the largest square of a column that a ridge must be for that
 INVERSES = 64  # that are held
 
@@ -55,17 +54,24 @@ class GroupQuadratic(NamedTuple):
     v: np.ndarray | None = None
 
 
+class GroupBlocks(NamedTuple):
+    """Gram blocks of m groups: group g has the columns starts[g]..starts[g + 1], and its block row
+    by row from values[at[g]] on; starts, at (m + 1,).
+    """
+
+    starts: np.ndarray
+    at: np.ndarray
+    values: np.ndarray
+
+
 class Crossing(NamedTuple):
-    """The quadratic at a fit with m columns of several groups: rows (K, m) = G_{S, columns},
-    gradient c (m,); group g has the columns starts[g]..starts[g + 1], and its Gram block G_gg row
-    by row from blocks[at[g]] on.
+    """The quadratic at a fit with the m columns of several groups: rows (K, m) = G_{S, columns},
+    gradient c (m,), Gram blocks.
     """
 
     rows: np.ndarray
     c: np.ndarray
-    blocks: np.ndarray
-    at: np.ndarray
-    starts: np.ndarray
+    blocks: GroupBlocks
 
 
 def inverse(H):
@@ -111,6 +117,8 @@ class GroupModel:
     forced: those in every model; `closed`: refits have a closed form; `exact`: tables are exact
     too.
     """
+
+    tall_from = 1.5  # columns a row from which inverses are made by systems on the rows
 
     def __init__(self, model, lambda1, lambda2):
         self.model, self.problem, self.lambda1, self.lambda2 = (
@@ -234,7 +242,7 @@ class GroupModel:
         """Whether so many columns are more than the rows by far, and the ridge is there to tell
         them apart.
         """
-        return count > TALL * self.problem.X.n and self.lambda2 > RIDGE_SHARE * float(
+        return count > self.tall_from * self.problem.X.n and self.lambda2 > RIDGE_SHARE * float(
             self.problem.square.max()
         )
 
@@ -326,57 +334,47 @@ class GroupModel:
             G, q, support = self.model.G, self.model.q, self.model.where[fit.support]
             rows = G[np.ix_(quadratic.at, J)]
             c = q[J] - (quadratic.b @ rows if self.closed else fit.b @ G[np.ix_(support, J)])
-            return Crossing(rows, c, self.blocks, at, starts)
+            return Crossing(rows, c, GroupBlocks(starts, at, self.blocks))
         Z, at = self.model.Z[J], at - at[0]
-        rows, c, blocks = quadratic.ZV @ Z.T, -(Z @ quadratic.slopes), np.empty(at[-1])
-        blocks_of(Z, quadratic.v, self.problem.intercept, starts, 0, right - left, at, blocks)
-        return Crossing(rows, c, blocks, at, starts)
+        blocks = GroupBlocks(starts, at, np.empty(at[-1]))
+        blocks_of(Z, quadratic.v, self.problem.intercept, blocks, 0, right - left)
+        return Crossing(quadratic.ZV @ Z.T, -(Z @ quadratic.slopes), blocks)
 
     # -------------------- all groups
 
     def all_blocks(self):
-        """Gram blocks of every group with the problem's weights, in one read of X: (at (G + 1,),
-        blocks).
-        """
+        """GroupBlocks of every group with the problem's weights, in one read of X."""
         if self.every is None:
-            sizes = np.diff(self.start)
-            at = np.concatenate([[0], np.cumsum(sizes**2)]).astype(np.int64)
-            X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
-            whole = getattr(X, "stored", tuple)()  # nothing is held of what is read where it lies
-            blocks, bounds, most = (
-                np.empty(at[-1]),
-                [0],
-                max(
-                    BLOCK_ENTRIES // max(X.n, 1),
-                    X.p // (BLOCK_TASKS * threads.count()) if whole else 1,
-                ),
-            )
-            for g in range(sizes.size):
-                if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
-                    bounds.append(g)
-
-            def part(left, right):
-                J = self.columns[self.start[left] : self.start[right]]
-                if whole:
-                    blocks_in_place(
-                        *whole, weights, centred, self.columns, self.start, left, right, at, blocks
-                    )
-                elif J.size:
-                    blocks_of(
-                        np.ascontiguousarray(X.columns(J).T),
-                        weights,
-                        centred,
-                        self.start[left : right + 1] - self.start[left],
-                        0,
-                        right - left,
-                        at[left : right + 1],
-                        blocks,
-                    )
-
-            threads.run(part, [*bounds, sizes.size])
+            at = np.concatenate([[0], np.cumsum(np.diff(self.start) ** 2)]).astype(np.int64)
+            blocks = GroupBlocks(self.start, at, np.empty(at[-1]))
+            self._fill(blocks)
             self.model.reads += 1
-            self.every = at, blocks
+            self.every = blocks
         return self.every
+
+    def _fill(self, blocks):
+        """Read X and write the values of the blocks of all groups."""
+        X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
+        whole = getattr(X, "stored", tuple)()  # nothing is held of what is read where it lies
+        share = X.p // (BLOCK_TASKS * threads.count()) if whole else 1
+        most, bounds = max(BLOCK_ENTRIES // max(X.n, 1), share), [0]
+        for g in range(self.free.size):
+            if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
+                bounds.append(g)
+
+        def part(left, right):
+            J = self.columns[self.start[left] : self.start[right]]
+            if whole:
+                blocks_in_place(whole, weights, centred, self.columns, blocks, left, right)
+            elif J.size:
+                own = slice(left, right + 1)
+                some = GroupBlocks(
+                    self.start[own] - self.start[left], blocks.at[own], blocks.values
+                )
+                Z = np.ascontiguousarray(X.columns(J).T)
+                blocks_of(Z, weights, centred, some, 0, right - left)
+
+        threads.run(part, [*bounds, self.free.size])
 
     def slopes(self, fit):
         """(dF, curvatures) of a fit by rows, (n,) each."""
@@ -389,10 +387,11 @@ class GroupModel:
 
 
 @njit
-def blocks_of(Z, weights, centred, starts, first, last, at, blocks):
-    """blocks[at[g]:] = Z_g diag(weights) Z_g' about the weighted means if `centred`, for the groups
-    first..last, whose columns are the rows starts[g]..starts[g + 1] of Z (m, n).
+def blocks_of(Z, weights, centred, blocks, first, last):
+    """Write the values of the blocks Z_g diag(weights) Z_g', about the weighted means if `centred`,
+    of the groups first..last, whose columns are rows of Z (m, n).
     """
+    starts, at, values = blocks
     total = 0.0
     for i in range(weights.size):
         total += weights[i]
@@ -419,35 +418,33 @@ def blocks_of(Z, weights, centred, starts, first, last, at, blocks):
                     t2 += u * z2[i]
                     t3 += u * z3[i]
                 row = at[g] + a * d
-                blocks[row + j], blocks[row + j1], blocks[row + j2], blocks[row + j3] = (
-                    t0,
-                    t1,
-                    t2,
-                    t3,
-                )
+                values[row + j], values[row + j1] = t0, t1
+                values[row + j2], values[row + j3] = t2, t3
         for a in range(d):
             for j in range(a + 1):
-                t = blocks[at[g] + a * d + j]
+                t = values[at[g] + a * d + j]
                 if centred and total > 0.0:
                     t -= means[a] * means[j] / total
-                blocks[at[g] + a * d + j] = t
-                blocks[at[g] + j * d + a] = t
+                values[at[g] + a * d + j] = t
+                values[at[g] + j * d + a] = t
 
 
 @njit
-def blocks_in_place(X, center, scale, weights, centred, columns, starts, first, last, at, blocks):
-    """`blocks_of` the columns columns[starts[g]:starts[g + 1]] of a design, the rows of X (p, n),
-    centred and scaled on the way.
+def blocks_in_place(stored, weights, centred, columns, blocks, first, last):
+    """`blocks_of` the columns columns[starts[g]:starts[g + 1]] of a design, stored = (X (p, n),
+    center, scale) one column a row, centred and scaled on the way.
     """
+    X, center, scale = stored
     most, two = 0, np.zeros(2, np.int64)
     for g in range(first, last):
-        most = max(most, starts[g + 1] - starts[g])
+        most = max(most, blocks.starts[g + 1] - blocks.starts[g])
     Z = np.empty((most, weights.size))
     for g in range(first, last):
-        two[1] = starts[g + 1] - starts[g]
+        two[1] = blocks.starts[g + 1] - blocks.starts[g]
         for a in range(two[1]):
-            j = columns[starts[g] + a]
+            j = columns[blocks.starts[g] + a]
             x, z, c, s = X[j], Z[a], center[j], 1.0 / scale[j]
             for i in range(weights.size):
                 z[i] = (np.float64(x[i]) - c) * s
-        blocks_of(Z, weights, centred, two, 0, 1, at[g : g + 1], blocks)
+        own = GroupBlocks(two, blocks.at[g : g + 1], blocks.values)
+        blocks_of(Z, weights, centred, own, 0, 1)

@@ -34,10 +34,10 @@ from .gram import GramModel
 from .rows import RowModel
 
 WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
-# relative gap at which a restricted optimum is one; the search goes on until TIGHT is met or the
-# widths are used up
-CLOSED = 1e-11
-TIGHT = 1e-9  # a larger gap at the end is flagged
+# relative gap at which a restricted optimum is one; the search goes on until TIGHT_GAP is met or
+# the widths are used up
+CLOSED_GAP = 1e-11
+TIGHT_GAP = 1e-9  # a larger gap at the end is flagged
 
 
 class HingeModel(WorkingColumns):
@@ -51,7 +51,7 @@ class HingeModel(WorkingColumns):
 
     def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
         """Best coefficients on a support of working columns, from a start (b, b0); flagged
-        "not_converged" where weak duality does not confirm them to TIGHT.
+        NOT_CONVERGED where weak duality does not confirm them to TIGHT_GAP.
         """
         p = self.problem
         self.refits += 1
@@ -63,7 +63,7 @@ class HingeModel(WorkingColumns):
             b, b0, value, gap = few.narrow(start)
         else:
             b, b0, value, gap = few.program()
-        flags = () if gap <= TIGHT * max(abs(value), 1e-3) else (FitStatus.NOT_CONVERGED,)
+        flags = () if gap <= TIGHT_GAP * max(abs(value), 1e-3) else (FitStatus.NOT_CONVERGED,)
         return Fit(support, b, b0, value, flags)
 
 
@@ -146,7 +146,7 @@ class _Restricted:
                 value = self.value(x, x0)[0]
                 best = (x.copy(), x0, value) if value < best[2] else best
                 top = max(top, self.bound(a))
-            if best[2] - top <= CLOSED * max(abs(best[2]), 1e-3):
+            if best[2] - top <= CLOSED_GAP * max(abs(best[2]), 1e-3):
                 break
         return *best, best[2] - top
 

@@ -13,12 +13,14 @@ from ..problem.losses import Squared, derivatives, name_of, smoothness
 from ..problem.problem import Fit
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
-from .curvature import BYTES, Local, WeightedGrams
+from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
 from .gram import GramModel
 from .least_squares import from_rows
 from .linear_algebra import invert, predictor, weighted_squares
 
-KEPT = 1 << 28  # bytes of slopes and their products with all columns that are kept for bounds
+SLOPE_BYTES = (
+    1 << 28
+)  # bytes of slopes and their products with all columns that are kept for bounds
 
 
 class RowModel(WorkingColumns):
@@ -207,7 +209,7 @@ class RowModel(WorkingColumns):
         return mean
 
     def derivatives(self, fit):
-        """Predictor, weighted slopes and curvatures of a fit, three (n,) arrays."""
+        """The Derivatives of a fit."""
         p = self.problem
         eta, slopes, v = np.empty(p.X.n), np.empty(p.X.n), np.empty(p.X.n)
         predictor(
@@ -216,7 +218,7 @@ class RowModel(WorkingColumns):
         derivatives(p.loss, p.y, eta, p.weights, slopes, v)
         if self.curvature_floor:
             v = np.maximum(v, self.curvature_floor * p.weights)
-        return eta, slopes, v
+        return Derivatives(eta, slopes, v)
 
     def weighted(self, fit, lambda2):
         """Slopes, curvatures, weighted and (with an intercept) centred columns of the support (k,
@@ -252,19 +254,12 @@ class RowModel(WorkingColumns):
         local = self.locals.get(key)
         if local is None or (local.gram is not None and not local.gram.kept):
             p, at = self.problem, np.ascontiguousarray(self.where[fit.support])
-            _, slopes, v = self.derivatives(fit)
-            local = Local(
-                self.grams.near(v, self.Z, self.width, at.size),
-                at,
-                slopes,
-                v,
-                p.intercept,
-                lambda2,
-                self.Z,
-            )
+            derivatives = self.derivatives(fit)
+            gram = self.grams.near(derivatives.v, self.Z, self.width, at.size)
+            local = Local(gram, at, derivatives, p.intercept, lambda2, self.Z)
             self.locals[key] = local
             self._held += local.bytes + 8 * self.width * (3 + at.size * (local.gram is None))
-            if self._held > BYTES:
+            if self._held > CURVATURE_BYTES:
                 self.locals, self._held = {key: local}, local.bytes
         local.extend(self.Z, self.width)
         return local
@@ -289,12 +284,12 @@ class RowModel(WorkingColumns):
 
     def keep_slopes(self, fits, R, products, penalty):
         """Remember slopes R (n, m) of fits and their products with all columns, (m, p); the oldest
-        are dropped beyond KEPT bytes.
+        are dropped beyond SLOPE_BYTES bytes.
         """
         for i, fit in enumerate(fits):
             key = penalty.lambda1, penalty.lambda2, fit.support.tobytes()
             self.seen[key] = R[:, i], products[i]
-        room = max(KEPT // (8 * (R.shape[0] + products.shape[1])), 1)
+        room = max(SLOPE_BYTES // (8 * (R.shape[0] + products.shape[1])), 1)
         for key in list(self.seen)[: max(len(self.seen) - room, 0)]:
             del self.seen[key]
 

@@ -272,7 +272,7 @@ def test_checks_do_not_depend_on_how_columns_are_shared_out():
     wanted, found = [Wanted(1e-3, 0.05, 50)] * len(fits), []
     for most in (1, 16):
         assert len(ranges.tasks(140_000, most)) - 1 == {1: 274, 16: 18}[most]
-        limits = verification.gram.Limits(ranges=most)
+        limits = verification.gram.RangeLimits(ranges=most)
         found.append(verification.gram.violators(model, fits, wanted, separable(0.0), limits))
     assert found[0] == found[1] and len(found[0][3]) == 50
 

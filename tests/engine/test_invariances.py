@@ -317,9 +317,9 @@ def test_threads_and_block_widths_do_not_matter(problem):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(updates, "RANGE", 7)
         patch.setattr(verification.gram, "LOOK", 5)
-        patch.setattr(gram, "STRIP", 3)
+        patch.setattr(gram, "GRAM_STRIP", 3)
         patch.setattr(standardized, "READ", 1)
-        patch.setattr(verification.rows, "READ", 1)
+        patch.setattr(verification.rows, "PRODUCTS_AT_ONCE", 1)
         patch.setattr(row_model.RowModel, "BATCH", 1)
         patch.setattr(dense, "TILE", 64)
         patch.setattr(dense, "CACHED", 64)

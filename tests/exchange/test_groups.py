@@ -285,7 +285,7 @@ def test_groups_of_more_columns_than_rows(loss, monkeypatch):
             for chosen in itertools.combinations(range(G), k)
         )
         assert path.table.objective[k] == pytest.approx(best, rel=1e-8)
-    monkeypatch.setattr("l0path.working_set.groups.TALL", 1e9)
+    monkeypatch.setattr(group_model.GroupModel, "tall_from", 1e9)
     plain = l0path.fit(X, y, **given)
     np.testing.assert_allclose(path.table.objective, plain.table.objective, rtol=1e-9)
     assert [m.groups for m in path] == [m.groups for m in plain] and list(
@@ -762,16 +762,6 @@ BAD = {
     "a number": (dict(groups=3), TypeError, "groups=3"),
     "matrix": (dict(groups=np.zeros((5, 2))), ValueError, "groups has shape"),
     "entry of another type": (dict(groups={"a": [0.5]}), TypeError, "has the entry 0.5"),
-    "algorithm": (
-        dict(groups=[0, 0, 1, 1, 1], algorithm="cd"),
-        ValueError,
-        "groups= needs algorithm='swap'",
-    ),
-    "pairs": (
-        dict(groups=[0, 0, 1, 1, 1], algorithm=l0path.solvers.LocalSearch(swap_size=2)),
-        ValueError,
-        "groups= needs algorithm='swap'",
-    ),
     "uneven factors": (
         dict(groups=[0, 0, 1, 1, 1], penalty_factor=[1, 2, 1, 1, 1]),
         ValueError,

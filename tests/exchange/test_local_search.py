@@ -131,7 +131,7 @@ def test_violators_are_all_the_exchanges_that_refits_find(rho, ceiling):
             fits,
             [Wanted(target, ceiling, p)] * len(fits),
             separable(0.0, 0.0, 1e-6),
-            verification.gram.Limits(prune_from=0 if prune else p + 1),
+            verification.gram.RangeLimits(prune_from=0 if prune else p + 1),
         )
     for fit, plain, pruned in zip(fits, found[False], found[True], strict=True):
         change = {}

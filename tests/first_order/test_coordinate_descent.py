@@ -24,7 +24,7 @@ from l0path.first_order.cd_kernels import Coordinates, RowLoss, StopRule, cd_gra
 from l0path.first_order.coordinate_descent import CoordinateDescent, entry_gains
 from l0path.first_order.coordinate_solvers import make_descent, solve_point
 from l0path.problem.losses import make_loss
-from l0path.problem.penalties import entry, separable, threshold
+from l0path.problem.penalties import Interval, entry, separable, threshold
 from l0path.problem.problem import Data, pose
 from l0path.working_set.hinge import make_model
 
@@ -140,20 +140,21 @@ def threshold_by_grid(
 def test_threshold_is_the_grid_minimiser(penalty, box):
     for pull in (-2.1, -0.31, 0.0, 0.17, 0.9, 2.4):
         for factor in (0.0, 0.7, 2.0):
-            found = threshold(penalty, pull, 1.3, factor, *box, 0.0)
+            found = threshold(penalty, pull, 1.3, factor, Interval(*box), 0.0)
             assert abs(found - threshold_by_grid(penalty, pull, 1.3, factor, *box)) < 1e-4
 
 
 def test_threshold_keeps_the_state_at_a_tie():
     penalty = separable(0.5, tie=1e-12)
-    assert threshold(penalty, 1.0, 1.0, 1.0, -np.inf, np.inf, 0.0) == 0.0
-    assert threshold(penalty, 1.0, 1.0, 1.0, -np.inf, np.inf, 0.3) == 1.0
+    free = Interval(-np.inf, np.inf)
+    assert threshold(penalty, 1.0, 1.0, 1.0, free, 0.0) == 0.0
+    assert threshold(penalty, 1.0, 1.0, 1.0, free, 0.3) == 1.0
 
 
 def test_entry_gains_is_entry_on_arrays():
     pulls, box = np.linspace(-3, 3, 41), (-0.5, 0.8)
     for penalty in PENALTIES:
-        expected = [entry(penalty, z, 1.3, *box)[1] for z in pulls]
+        expected = [entry(penalty, z, 1.3, Interval(*box))[1] for z in pulls]
         np.testing.assert_allclose(
             entry_gains(pulls, 1.3, penalty.lambda1, penalty.lambda2, *box), expected, atol=1e-15
         )

@@ -133,7 +133,7 @@ def test_weighted_gram_matrices_are_made_when_enough_tables_were_asked_for_and_k
     far = np.where(np.arange(30) < 3, 1.0, 1e-6)
     assert grams.near(far, Z, 40, 5) is None
     assert grams.near(far, Z, 40, 20) not in (None, asked[-1])
-    monkeypatch.setattr(curvature, "BYTES", 1)
+    monkeypatch.setattr(curvature, "CURVATURE_BYTES", 1)
     others = [grams.near(np.where(np.arange(30) == t, 1.0, 1e-6), Z, 40, 40) for t in range(10, 20)]
     assert len(grams.kept) == 2 and sum(gram.kept for gram in others) == 2 and not asked[-1].kept
 

@@ -6,13 +6,12 @@ import numpy as np
 
 from ...core.status import FitStatus
 from .. import group_ranking
-from ..local_search import flat
+from ..local_search import ON_THE_WAY, flat
 from .protocol import Reach
 
 # groups ranked best at each size that a check takes in, and exchanges that refits refute where a
 # table only ranks
 TRIED = 10
-GLANCE = 5  # exchanges that a ranked search refits at a fit on its way
 FURTHER = 0.2  # share of the sizes by which an oscillation goes beyond the last
 ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
 
@@ -99,10 +98,10 @@ class GroupNeighbourhood:
         return [g for g in near if g not in fit.groups][: self.tried]
 
     def swap(self, fit, thorough=False):
-        """Swaps until none improves; where a table only ranks, the first GLANCE of it are refitted
-        on the way (thorough: all).
+        """Swaps until none improves; where a table only ranks, the first ON_THE_WAY of it are
+        refitted (thorough: all).
         """
-        most = 1 if self.model.exact else self.tried if thorough else min(GLANCE, self.tried)
+        most = 1 if self.model.exact else self.tried if thorough else min(ON_THE_WAY, self.tried)
         for _ in range(self.settings.max_swaps):
             if FitStatus.SEPARATED in fit.flags:
                 return fit

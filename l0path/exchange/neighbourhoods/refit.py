@@ -7,7 +7,7 @@ import numpy as np
 from ...core.status import FitStatus
 from ...problem.penalties import separable
 from .. import table
-from ..local_search import flat, pairs_tried
+from ..local_search import ON_THE_WAY, flat, pairs_tried
 from ..ranking import Wanted, ranked
 from .protocol import Reach, columns_by_size
 
@@ -15,11 +15,6 @@ from .protocol import Reach, columns_by_size
 def exchanged(support, out, into):
     """The sorted support without `out` and with `into` (-1: none)."""
     return np.sort(np.append(support[support != out], [into] if into >= 0 else []).astype(np.int64))
-
-
-# pairs that a ranked search tries at a support on its way; all n_best are tried when a size is
-# verified
-GLANCE = 5
 
 
 class RefitNeighbourhood:
@@ -135,10 +130,10 @@ class RefitNeighbourhood:
 
     def swap(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`,
-        GLANCE on the way. A support polished before is tried with the columns that are new since.
+        else ON_THE_WAY. A support polished before is tried with the columns that are new since.
         """
         most = pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
-        keep, trail = most if thorough else min(GLANCE, most), []
+        keep, trail = most if thorough else min(ON_THE_WAY, most), []
         for _ in range(self.settings.max_swaps):
             key = fit.support.tobytes()
             end, width, depth = self.polished.get(key, (fit, 0, 0))

@@ -3,6 +3,7 @@ best exchanges come back.
 """
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,15 @@ from ...core import threads
 from ...designs.cluster.shard_gram import standardised
 from ..ranking import Roles, entry_costs
 from . import ranges
+
+
+class Place(NamedTuple):
+    """The first column of a shard, and the penalty factors of its columns, None where they cost
+    nothing.
+    """
+
+    first: int
+    factor: np.ndarray | None
 
 
 def best_exchanges(held, walk, lambda0, counts, limits):
@@ -23,9 +33,8 @@ def best_exchanges(held, walk, lambda0, counts, limits):
     factor = held.problem.factor
     parts = held.answers(
         _best_exchanges,
-        lambda i: factor[held.spans[i]] if lambda0 else None,
         sent,
-        lambda i: held.spans[i].start,
+        lambda i: Place(held.spans[i].start, factor[held.spans[i]] if lambda0 else None),
         held.batches_of,
     )
     held.release()
@@ -71,7 +80,8 @@ def _mine(record):
     return type(record)(*map(_own, record))
 
 
-def _best_exchanges(shard, static, common, factor, sent, first, batches):
+def _best_exchanges(shard, static, common, sent, place, batches):
+    first, factor = place
     walk, lambda0, counts, most = sent
     walk = walk._replace(supports=_mine(walk.supports), tape=_mine(walk.tape))
     square, usable, q = map(_own, static[2:])

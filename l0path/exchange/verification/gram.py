@@ -18,7 +18,7 @@ from .ranges import AllColumns, Walk, best_exchanges, first_of, leaders, tasks
 LOOK = 1 << 16  # columns of a task of `leading`
 
 
-class Limits(NamedTuple):
+class RangeLimits(NamedTuple):
     """From how many columns on a bound is worth its cost, and how many of `updates.RANGE` columns a
     task has at most.
     """
@@ -38,7 +38,7 @@ class Members(NamedTuple):
     dependent: bool
 
 
-def violators(model, fits, wanted, penalty, limits=Limits()):
+def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     """`verification.violators` for one batch."""
     p = model.problem
     model.read([fit.support for fit in fits])

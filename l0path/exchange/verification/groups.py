@@ -41,9 +41,7 @@ def scores(model, R, mass, known=None):
         ridge = 2.0 * model.lambda2 / max(float(np.mean(mass[left:right])), 1e-300)
 
         def task(a, e, C=C, part=part, ridge=ridge):
-            group_table.scores(
-                C, model.columns, model.start, *blocks, ridge, model.widest, a, e, part
-            )
+            group_table.scores(C, model.columns, blocks, ridge, model.widest, a, e, part)
 
         threads.run(task, [*range(0, model.free.size, TASK_GROUPS), model.free.size])
     out[:, ~model.free] = -1.0

@@ -1,6 +1,6 @@
 """Verification for every loss but the squared one, by two quadratics.
 
-With unweighted Gram rows, one set for all fits, each fit proposes NEAR times as many columns
+With unweighted Gram rows, one set for all fits, each fit proposes PROPOSED times as many columns
 outside the working set as are asked for. These are then ranked with the curvatures of the fit, the
 working columns with those of a fit close by (`RowModel.quadratic`). One read of X for the
 gradients, one for new Gram rows, one counted for the columns proposed.
@@ -10,12 +10,12 @@ import numpy as np
 
 from ...core import threads
 from ...problem.penalties import separable
-from ...working_set.columns import READ
+from ...working_set.columns import PRODUCTS_AT_ONCE
 from ..ranking import combinations_count, ranked, roles
 from . import cluster
 from .ranges import Block, Question, Screening, proposed
 
-NEAR = 4  # columns that a fit may propose from outside W for each exchange that is asked for
+PROPOSED = 4  # columns that a fit may propose from outside W for each exchange that is asked for
 
 
 def violators(model, fits, wanted, penalty):
@@ -52,7 +52,7 @@ def _screening(flat, fit, total, wanted, lambda2):
     bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
     rows = np.array([flat.row_of[j] for j in fit.support.tolist()], dtype=np.int64)
     return Screening(
-        fit.support, fit.b, total, B, bound, rows, wanted._replace(count=NEAR * wanted.count)
+        fit.support, fit.b, total, B, bound, rows, wanted._replace(count=PROPOSED * wanted.count)
     )
 
 
@@ -62,7 +62,7 @@ def _proposals(model, fits, R, screenings, question):
     """
     p, rows, found = model.problem, model.flat().rows, [[] for _ in fits]
     products = None if model.seen is None else np.empty((len(fits), p.X.p))
-    step = max(512, READ // R.shape[1])
+    step = max(512, PRODUCTS_AT_ONCE // R.shape[1])
     for left in range(0, p.X.p, step):
         at = slice(left, min(left + step, p.X.p))
         C = np.ascontiguousarray(p.X.correlate(R, at.start, at.stop).T)

@@ -1,0 +1,144 @@
+"""Every algorithm with columns and with groups, on both grids, under every loss: it gives a path that
+keeps the contract, or is refused by its declaration before X is read.
+"""
+
+from functools import cache
+
+import numpy as np
+import oracles
+import pytest
+
+import l0path
+from l0path.core.status import FitStatus, Optimality
+from l0path.engine.registry import ALGORITHMS, algorithm_of, names
+from l0path.problem.losses import EXACT, NAMES
+from l0path.solvers import IntegralityGeneration, LocalSearch
+
+N, P, LARGEST = 30, 8, 3
+RIDGE, LARGE_RIDGE = 0.05, 0.5  # the larger one makes trees small and dual ascents short
+GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
+LOSSES = (*NAMES, *EXACT)
+SETTINGS = {
+    **{name: name for name in names()},
+    "integrality_generation": IntegralityGeneration(),
+    "double swaps": LocalSearch(swap_size=2),
+}
+ROWS = {row.name: row for row in ALGORITHMS if row.name}
+CASES = [
+    (name, unit, grid, loss)
+    for name in SETTINGS
+    for unit in ("columns", "groups")
+    for grid in ("support", "lambda0")
+    for loss in LOSSES
+]
+
+
+class ReadError(Exception):
+    """X was read."""
+
+
+class Unreadable:
+    """A design of which only the shape can be had."""
+
+    n, p = N, P
+
+    def _read(self, *_, **__):
+        raise ReadError
+
+    correlate = columns = dot = moments = nonfinite = _read
+
+
+@cache
+def data(loss, unit):
+    """X, y and the arguments of a fit."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(N, P)) + 0.4 * rng.normal(size=(N, 1))
+    y = oracles._response("logistic" if loss in EXACT else loss, X[:, 1] - 0.7 * X[:, 4], rng)
+    more = {"groups": GROUPS} if unit == "groups" else {}
+    return (
+        X,
+        y,
+        more | {"loss": loss, "lambda2": RIDGE} | ({"delta": 1.3} if loss == "huber" else {}),
+    )
+
+
+def row_of(name):
+    """What is declared of an algorithm."""
+    return ROWS[name] if name in ROWS else algorithm_of(SETTINGS[name])
+
+
+def keeps_the_contract(path, unit, grid):
+    """Sizes ascend, states are states, and coefficients belong to the units that are counted."""
+    table = path.table
+    assert len(path) and table.k.max() <= LARGEST
+    if grid == "support":
+        assert table.k.tolist() == list(range(len(path))) and table.lambda0.isna().all()
+    else:
+        assert table.k.is_monotonic_increasing and table.lambda0.is_monotonic_decreasing
+    assert set(table.optimality) <= {str(state) for state in Optimality}
+    for s in path.solutions:
+        assert s.status in set(FitStatus)
+        assert s.support.size == s.beta.size and np.isfinite([s.objective, *s.beta]).all()
+        assert s.k == (s.support.size if unit == "columns" else s.groups.size)
+        assert not s.lower_bound > s.objective + 1e-9 * abs(s.objective)
+
+
+def answer(path):
+    """What two fits have in common."""
+    return [(s.k, s.support.tolist(), s.objective, str(s.optimality)) for s in path.solutions]
+
+
+@pytest.mark.parametrize(("name", "unit", "grid", "loss"), CASES)
+def test_it_runs_or_is_refused_before_x_is_read(name, unit, grid, loss):
+    X, y, arguments = data(loss, unit)
+    row = row_of(name)
+    arguments = arguments | {"algorithm": SETTINGS[name], "max_k": LARGEST, "grid": grid}
+    if row.proves or row.ridge:
+        arguments |= {"lambda2": LARGE_RIDGE, "max_k": 2}
+    if grid == "lambda0":
+        arguments["n_lambda0"] = 3
+    if unit not in row.units or loss not in row.losses:
+        with pytest.raises(ValueError, match=r"use |needs |choose "):
+            l0path.fit(Unreadable(), y, **arguments)
+        return
+    path = l0path.fit(X, y, **arguments)
+    assert path.status.startswith("complete")
+    keeps_the_contract(path, unit, grid)
+    assert answer(l0path.fit(X, y, **arguments)) == answer(path)
+    heard = []
+    stopped = l0path.fit(
+        X, y, on_solution=lambda model: heard.append(model.k) or len(heard) == 2, **arguments
+    )
+    assert stopped.status.startswith("stopped by on_solution") and len(heard) == 2
+    keeps_the_contract(stopped, unit, grid)
+    if grid == "support" and not row.proves:
+        assert set(heard) <= set(stopped.table.k)
+
+
+def test_what_is_accepted_is_read():
+    _, y, arguments = data("squared", "columns")
+    with pytest.raises(ReadError):
+        l0path.fit(Unreadable(), y, **arguments)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_missing_ridge_and_a_box_are_refused_where_that_is_declared(name):
+    X, y, _ = data("squared", "columns")
+    row = row_of(name)
+    box = {"lower": -1.0, "upper": 1.0, "lambda2": RIDGE}
+    for arguments, served in (({}, not row.ridge), (box, row.boxes)):
+        arguments = arguments | {"max_k": 1, "algorithm": SETTINGS[name]}
+        if served:
+            assert len(l0path.fit(X, y, **arguments)) == 2
+        else:
+            with pytest.raises(ValueError, match="use "):
+                l0path.fit(Unreadable(), y, **arguments)
+
+
+def test_what_is_declared_to_prove_proves_and_nothing_else():
+    X, y, arguments = data("squared", "columns")
+    for name in names():
+        path = l0path.fit(X, y, algorithm=name, max_k=2, **arguments)
+        proven = path.table.optimality[2] == Optimality.GLOBAL
+        brings_bounds = row_of(name).ridge or name == "feature_generating"
+        assert proven if row_of(name).proves else brings_bounds or not proven
