@@ -27,12 +27,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from .core.arguments import number
+from .core.arguments import nonnegative, number
 from .core.status import End
 from .core.types import Bound, Columns, Matrix, Seed, Settings
 from .cross_validation import cv_fit
-from .engine.inputs import refuse_shares, sample_weights
-from .engine.plan import _numbers, default_max_k
+from .engine.arguments import refuse_shares, sample_weights
+from .engine.posing import default_max_k
 from .errors import ConvergenceWarning, refuse_masked
 from .fitting import fit
 from .problem.groups import make_groups
@@ -284,7 +284,7 @@ class _Selected(SelectorMixin, BaseEstimator):
         if any(
             name.replace("lambda", "L") in named
             if value is None
-            else _numbers(value, name).min() > 0
+            else nonnegative(value, name).min() > 0
             for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))
         ):
             return int(want)

@@ -1,44 +1,19 @@
-"""The door: `fit` checks its arguments and returns a `Path` in the user's units."""
+"""`fit`: from X and y to a `Path`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import ParamSpec
 
-import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from . import formula
-from .compiled import HELPING_PROCESSES
-from .core import threads
 from .core.types import Bound, Columns, Matrix, Seed, Settings
-from .engine import inputs
-from .engine.plan import make_plan, refuse, scaled
-from .engine.run import solve
+from .engine.request import request
+from .engine.run import run
 from .paths import Model, Path
-from .problem.losses import canonical_name
-
-P = ParamSpec("P")
 
 
-def bare(fit: Callable[P, Path]) -> Callable[P, Path]:
-    """A fit that takes formulas too, and whose path leaves the model on the working columns behind;
-    `__wrapped__` keeps it.
-    """
-
-    @wraps(fit)
-    def call(X, y=None, *more, **arguments):
-        X, y, arguments = formula.at_the_door(X, y, arguments)
-        path = fit(X, y, *more, **arguments)
-        path._source.extra.pop("model", None)
-        return path
-
-    return call
-
-
-@bare
 def fit(
     X: Matrix,
     y: ArrayLike | None = None,
@@ -54,7 +29,7 @@ def fit(
     lambda1: float | Sequence[float] | None = None,
     lambda2: float | Sequence[float] | None = None,
     n_shrink: int = 10,
-    fit_intercept: bool = True,
+    fit_intercept: bool | None = None,
     standardize: bool = True,
     sample_weight: ArrayLike | None = None,
     class_weight: str | dict | None = None,
@@ -78,6 +53,7 @@ def fit(
     random_state: Seed = None,
     progress: bool = False,
     on_solution: Callable[[Model], object] | None = None,
+    data: pd.DataFrame | None = None,
 ) -> Path:
     """Fit a whole path of best-subset models: the best model found of every size, or lambda0.
 
@@ -133,8 +109,9 @@ def fit(
         one slice of the path. None means the grid that `penalty` names, else 0.
     n_shrink : int, default 10
         The number of values of a default grid of lambda1 or lambda2.
-    fit_intercept : bool, default True
-        Whether there is an intercept. It is never penalised and never counted.
+    fit_intercept : bool, optional
+        Whether there is an intercept. It is never penalised and never counted. None means True, or
+        with a formula what it says.
     standardize : bool, default True
         Whether penalties are about standardised coefficients b_j = s_j beta_j.
     sample_weight : array-like of shape (n,), optional
@@ -203,6 +180,8 @@ def fit(
     on_solution : callable, optional
         Called with a `Model` each time a size is verified, and again where a better model or a
         stronger claim follows. If it returns True, the path ends.
+    data : DataFrame, optional
+        The DataFrame of a formula, in the place of y.
 
     Returns
     -------
@@ -240,77 +219,4 @@ def fit(
     >>> l0path.fit(X, y, max_k=4).support(k=2)
     array([2, 7])
     """
-    if not isinstance(certify, (bool, np.bool_)):
-        raise TypeError(f"certify={certify!r} must be True or False")
-    if not isinstance(loss, str):
-        raise ValueError(
-            f"loss={loss!r} must be the name of a loss, such as 'squared' or 'logistic'"
-        )
-    loss = canonical_name(
-        loss,
-        exact=hasattr(algorithm, "start") or (isinstance(algorithm, str) and algorithm == "exact"),
-    )
-    if on_solution is not None and not callable(on_solution):
-        raise TypeError(f"on_solution={on_solution!r} must be a function of one Model, or None")
-    if n_jobs is not None and (
-        isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer))
-    ):
-        raise TypeError(f"n_jobs={n_jobs!r} must be None, -1 or a whole number >= 1")
-    data, notes, by_name, response = inputs.parse(
-        X,
-        y,
-        loss=loss,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        sample_weight=sample_weight,
-        class_weight=class_weight,
-        pos_label=pos_label,
-        offset=offset,
-        lower=lower,
-        upper=upper,
-        always_include=always_include,
-        exclude=exclude,
-        penalty_factor=penalty_factor,
-        feature_names=feature_names,
-        gamma=gamma,
-        delta=delta,
-        groups=groups,
-        read=False,
-    )
-    plan = make_plan(
-        algorithm=algorithm,
-        penalty=penalty,
-        grid=grid,
-        k=k,
-        max_k=max_k,
-        n_lambda0=n_lambda0,
-        lambda0=lambda0,
-        lambda1=lambda1,
-        lambda2=lambda2,
-        n_shrink=n_shrink,
-        tol=tol,
-        max_iter=max_iter,
-        time_limit=time_limit,
-        random_state=random_state,
-    )
-    encoding = X.formula if isinstance(X, formula.Encoded) else None
-    notes = [*formula.notes(encoding), *notes]
-    refuse(plan, data)
-    plan, more = scaled(plan, data, lambda_scale, sample_weight)
-    # the kernels of a default fit are known beforehand, so that other processes can compile too
-    known = (loss,) if isinstance(algorithm, str) and algorithm == "swap" and groups is None else ()
-    with threads.limited(n_jobs), HELPING_PROCESSES.compiling(*known, n_jobs=n_jobs):
-        return solve(
-            data,
-            plan,
-            notes=[*notes, *more],
-            by_name=by_name,
-            response=response,
-            on_solution=on_solution,
-            progress=progress,
-            check_columns=True,
-            certify=bool(certify),
-            formula=encoding,
-            offset_name=X.offset if isinstance(X, formula.Encoded) else None,
-            pilot=loss == "huber" and delta is None,
-        )
+    return run(request(**locals())).path

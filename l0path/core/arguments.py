@@ -87,6 +87,20 @@ def finite(value, name):
     return value
 
 
+def nonnegative(value, name):
+    """Finite numbers >= 0, descending and without repeats, from one or a sequence."""
+    refuse_masked(value, name)
+    try:
+        out = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}={value!r} must be a number or a sequence of numbers") from error
+    if not out.size or not np.isfinite(out).all() or (out < 0).any():
+        raise ValueError(
+            f"{name}={value!r} must be finite and >= 0, one number or a non-empty sequence"
+        )
+    return np.unique(out)[::-1]
+
+
 def same_index(**given):
     """pandas inputs, and designs of a DataFrame, must have equal indexes: X=, y= and what else
     belongs to rows.

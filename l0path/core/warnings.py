@@ -1,5 +1,8 @@
-"""Warnings of one thread: `recorded`, in the place of `warnings.catch_warnings(record=True)`."""
+"""Warnings of one thread: `recorded`, in the place of `warnings.catch_warnings(record=True)`; and
+warnings that show the line of the user: `warn_user`.
+"""
 
+import sys
 import threading
 import warnings
 from contextlib import contextmanager
@@ -48,3 +51,12 @@ def _keep(message, category, filename, lineno, file=None, line=None):
     ]
     for found in own[-1:]:
         found.append(warnings.WarningMessage(message, category, filename, lineno))
+
+
+def warn_user(warning):
+    """Warn of the line outside this package that called into it."""
+    package, level = __name__.split(".")[0], 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)

@@ -17,13 +17,14 @@ from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
-from ..engine.inputs import parse
+from ..engine.request import request
 from ..errors import refuse_masked
 from ..paths import Model
 from ..paths.records import Source
 from ..problem.losses import canonical_name
+from .processes import draw_seed, warn_once
 from .result import linear_predictor
-from .run import cv_fit, draw_seed, warn_once
+from .run import cv_fit
 from .scoring import Held, metric_of, score
 from .showing import ShowingOuterScores
 from .splits import _labels, check_arguments, make_splits, repeats_of, spread, whole
@@ -214,26 +215,9 @@ def nested_cv(
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = draw_seed(random_state)
-    data, *_ = parse(
-        X,
-        y,
-        loss=loss,
-        fit_intercept=True,
-        standardize=True,
-        sample_weight=sample_weight,
-        class_weight=None,
-        offset=offset,
-        lower=-np.inf,
-        upper=np.inf,
-        always_include=None,
-        exclude=None,
-        penalty_factor=None,
-        feature_names=arguments.get("feature_names"),
-        gamma=0.25,
-        delta=None,
-        pos_label=arguments.get("pos_label"),
-        read=False,
-    )
+    labels = {name: arguments.get(name) for name in ("feature_names", "pos_label")}
+    rows = {"sample_weight": sample_weight, "offset": offset}
+    data = request(X, y, loss=loss, **rows, **labels, algorithm=_any_loss(loss)).data
     rows_of = _rows_of(X)
     by_row = {
         "y": y,
@@ -324,6 +308,11 @@ def nested_cv(
         y=data.y,
         weights=data.weights,
     )
+
+
+def _any_loss(loss):
+    """An algorithm that takes the loss."""
+    return "exact" if loss == "hinge" else "swap"
 
 
 def _check_inner(cv):

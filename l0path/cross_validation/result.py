@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
-from ..engine.plan import default_max_k
+from ..engine.posing import default_max_k
 from ..paths import Model, Path
 from ..paths.criteria import RULES as CRITERIA
 from .showing import ShowingScores
 from .splits import spread
 
-RULES = ("min", "1se")
+CV_RULES = ("min", "1se")
 SELECTORS = ("k", "lambda0", "index", "slice", "lambda1", "lambda2")
-COLUMNS = [
+SCORED = [
     "k",
     "lambda0",
     "lambda1",
@@ -104,7 +104,7 @@ class CVPath(ShowingScores):
     @property
     def table(self) -> pd.DataFrame:
         """A DataFrame of the scores, with the rows of `path.table`."""
-        out = self.path.table[COLUMNS[:5]].copy()
+        out = self.path.table[SCORED[:5]].copy()
         scores = self.folds.to_numpy()
         with np.errstate(invalid="ignore"):
             out["cv_mean"] = scores.mean(axis=1)
@@ -112,7 +112,7 @@ class CVPath(ShowingScores):
                 spread(scores, self.repeats) if self._spread is None else self._spread
             )
         out["n_folds"] = scores.shape[1]
-        return out[COLUMNS]
+        return out[SCORED]
 
     def index(self, which: Rule | None = None, **selector: Unpack[Selector]) -> int:
         """The index of a solution, by its score or by a selector.
@@ -144,13 +144,13 @@ class CVPath(ShowingScores):
         """
         if which is None and not selector.keys() & {"k", "lambda0", "index"}:
             which = "min"
-        if isinstance(which, str) and which.lower() not in (*RULES, *CRITERIA):
+        if isinstance(which, str) and which.lower() not in (*CV_RULES, *CRITERIA):
             raise ValueError(
                 f"which={which!r} is not known; choose 'min' (the best score) or '1se' (the fewest "
                 f"features within one standard error of it), a criterion ({', '.join(CRITERIA)}), "
                 "a size (5, or k=5), or a callable taking the path"
             )
-        if not isinstance(which, str) or which not in RULES:
+        if not isinstance(which, str) or which not in CV_RULES:
             return self.path.index(which, **selector)
         if selector.keys() - {"slice", "lambda1", "lambda2"}:
             raise TypeError(
@@ -419,7 +419,7 @@ class CVPath(ShowingScores):
 
     def __repr__(self):
         table, parts = self.table, []
-        for which in RULES:
+        for which in CV_RULES:
             try:
                 i = self.index(which)
             except LookupError:

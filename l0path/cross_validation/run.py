@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -24,13 +23,13 @@ from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
-from ..engine.plan import default_max_k
-from ..engine.run import solve
-from ..errors import ConvergenceWarning, SeparationWarning
-from ..fitting import fit
+from ..engine.posing import default_max_k
+from ..engine.request import Request, request
+from ..engine.run import run as fit_request
 from ..problem.losses import canonical_name
 from ..problem.problem import known_of
 from .comparing import fold_scores
+from .processes import check_jobs, draw_seed, in_processes, in_worker, processes, warn_once
 from .result import CVPath, linear_predictor
 from .scoring import Held, metric_of, score
 from .splits import check_arguments, make_splits, repeats_of
@@ -38,21 +37,19 @@ from .together import groups_of, run_together
 
 # whether folds take their products from those of all rows (`designs.shared`); off only to measure
 # what that saves
-SHARE = True
+SHARED_PRODUCTS = True
 
 
-class Task(NamedTuple):
-    """One piece of a fold's path: slices by their numbers in the full fit, as (lambda1, lambda2)
-    pairs, with the plan that solves them and what is known of all rows (AllRows or None).
+class FoldTask(NamedTuple):
+    """One piece of a fold's path: slices by their numbers in the full fit, and the `Request` that
+    solves them.
     """
 
     numbers: tuple
-    pairs: list
-    plan: object
-    known: object = None
+    request: Request
 
 
-class Outcome(NamedTuple):
+class FoldOutcome(NamedTuple):
     """A fold's solutions; `end` says what cut it short, None if nothing did; warnings as (category,
     text).
     """
@@ -171,62 +168,26 @@ def cv_fit(
     same_index(X=table, y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
     metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared"), exact=True))
-    if n_jobs is not None and (
-        isinstance(n_jobs, bool)
-        or not isinstance(n_jobs, (int, np.integer))
-        or (n_jobs < 1 and n_jobs != -1)
-    ):
-        raise ValueError(
-            f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1"
-        )
+    check_jobs(n_jobs)
     seed = draw_seed(random_state)
-    started = time.time()
+    deadline = None if time_limit is None else time.time() + time_limit
+    given = {"n_jobs": n_jobs, "random_state": seed, "time_limit": time_limit, **arguments}
     with recorded() as caught:
-        path = fit.__wrapped__(
-            X,
-            y,
-            n_jobs=n_jobs,
-            random_state=seed,
-            time_limit=time_limit,
-            progress=progress,
-            **arguments,
-        )
-    models = [path._source.extra.pop("model")]
+        path, asked, working_set = fit_request(request(X, y, progress=progress, **given))
     if not len(path) and time_limit is not None:
         _too_few(path, None, 0, "all", time_limit)
     if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
-    data = path._source.data
-    splits = make_splits(
-        cv,
-        data,
-        table,
-        groups_cv=groups_cv,
-        n_repeats=n_repeats,
-        seed=seed,
-    )
-    _, test = splits[0]
-    score(
-        metric,
-        Held(
-            data.y[test],
-            linear_predictor(data.design, data.offset, path.solutions[0])[test],
-            data.weights[test],
-            path,
-        ),
-    )  # a metric that fails does so before the folds are solved
-    outcomes, end = _run_folds(
-        data,
-        tasks(path),
-        splits,
-        models,
-        n_jobs,
-        None if time_limit is None else started + time_limit,
-        progress,
-    )
+    splits = make_splits(cv, asked.data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
+    score(metric, _first_held_out(path, asked.data, splits[0][1]))  # fails before folds are solved
+    jobs = processes(n_jobs, len(splits))
+    all_rows = known_of(working_set, jobs) if SHARED_PRODUCTS else None
+    del working_set  # its memory goes with the last reference
+    folds = Folds(tasks(path, asked.part(all_rows=all_rows)), splits, jobs, n_jobs is not None)
+    outcomes, end = _run_folds(folds, deadline, progress)
     if len(outcomes) < min(2, len(splits)):
         _too_few(path, end, len(outcomes), len(splits), time_limit)
-    out = assemble(path, data, splits, outcomes, metric, seed, end)
+    out = assemble(path, folds, outcomes, end, metric, seed)
     warn_once(
         [(w.category, str(w.message)) for w in caught],
         [outcome.warnings for outcome in outcomes],
@@ -235,74 +196,77 @@ def cv_fit(
     return out
 
 
-def draw_seed(random_state):
-    """A whole number that draws folds or subsets of rows."""
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return int(
-            (np.random.default_rng() if random_state is None else random_state).integers(2**31 - 1)
-        )
-    if (
-        isinstance(random_state, (bool, np.bool_))
-        or not isinstance(random_state, (int, np.integer))
-        or not 0 <= random_state < 2**32
-    ):
-        raise ValueError(
-            f"random_state={random_state!r} must be None, a whole number in [0, 2**32) or a numpy "
-            "Generator"
-        )
-    return int(random_state)
-
-
-def tasks(path):
-    """The Tasks that make a fold's path comparable with `path`: the same slices and sizes, or the
-    same lambda0 values in each slice.
+class Folds(NamedTuple):
+    """What is to be solved: the tasks of a fold, (train, test) of every fold, processes, and
+    whether each fold has one thread.
     """
-    plan, pairs, grids = path._source.plan, {}, {}
+
+    tasks: list
+    splits: list
+    jobs: int
+    single: bool
+
+    @property
+    def data(self):
+        """The data of all rows."""
+        return self.tasks[0].request.data
+
+
+def _first_held_out(path, data, test):
+    """The held-out rows of a fold with the first model of the path."""
+    eta = linear_predictor(data.design, data.offset, path.solutions[0])[test]
+    return Held(data.y[test], eta, data.weights[test], path)
+
+
+def tasks(path, part):
+    """The FoldTasks that make a fold's path comparable with `path`: the same slices and sizes, or
+    the same lambda0 values in each slice. part: the `Request` of the path, for further fits.
+    """
+    plan, pairs, grids = part.plan, {}, {}
     for s in path.solutions:
         pairs[s.slice] = (s.lambda1, s.lambda2)
         grids.setdefault(s.slice, []).append(s.lambda0)
     if plan.grid != "lambda0":
         plan = replace(plan, sizes=None, max_k=max(s.k for s in path.solutions))
-        return [Task(tuple(pairs), list(pairs.values()), plan)]
-    plan = replace(
-        plan,
-        max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff)
-        if plan.max_k is None
-        else plan.max_k,
-    )
+        slices = tuple(pairs.values())
+        return [FoldTask(tuple(pairs), replace(part, plan=plan, slices=slices))]
+    if plan.max_k is None:
+        plan = replace(plan, max_k=default_max_k(path.meta.groups, path.p, path.meta.n_eff))
     alike = {}
     for number, values in grids.items():
         alike.setdefault(tuple(values), []).append(number)
     return [
-        Task(tuple(numbers), [pairs[i] for i in numbers], replace(plan, lambda0=np.array(values)))
+        FoldTask(
+            tuple(numbers),
+            replace(
+                part,
+                plan=replace(plan, lambda0=np.array(values)),
+                slices=tuple(pairs[i] for i in numbers),
+            ),
+        )
         for values, numbers in alike.items()
     ]
 
 
-def fit_fold(number, data, todo, train, deadline, single):
+def fit_fold(number, todo, train, deadline, single):
     """Solve the tasks on the training rows (indices, repeated ones counted as often) without a copy
     of X.
     """
     with recorded() as caught, threads.limited(1) if single else nullcontext():
-        solutions, end = _solve(data, todo, train, deadline)
-    return Outcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
+        solutions, end = _solve(todo, train, deadline)
+    return FoldOutcome(number, solutions, end, [(w.category, str(w.message)) for w in caught])
 
 
-def _solve(data, todo, train, deadline, clock=None):
+def _solve(todo, train, deadline, clock=None):
     """(solutions of all tasks, the `End` that cut them short or None)."""
-    keep, solutions = np.bincount(train, minlength=data.y.size).astype(np.float64), []
+    solutions = []
     for task in todo:
         left = None if deadline is None else deadline - time.time()
         if left is not None and left <= 0:
             return solutions, End.TIME_LIMIT
-        path = solve(
-            data,
-            replace(task.plan, time_limit=left),
-            keep=keep,
-            known=task.known,
-            slices=task.pairs,
-            clock=clock,
-        )
+        counts = np.bincount(train, minlength=task.request.data.y.size).astype(np.float64)
+        plan = replace(task.request.plan, time_limit=left)
+        path = fit_request(replace(task.request, plan=plan, row_counts=counts), clock).path
         solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
         late = deadline is not None and time.time() >= deadline
         if late or not path.end.finished:
@@ -311,21 +275,21 @@ def _solve(data, todo, train, deadline, clock=None):
     return solutions, None
 
 
-def fit_group(numbers, data, todo, trains, deadline, single):
-    """Outcomes of a group of folds, those that were interrupted last. A group of more than one
+def fit_group(numbers, todo, trains, deadline, single):
+    """FoldOutcomes of a group of folds, those that were interrupted last. A group of more than one
     advances together (see `together`) and has no deadline.
     """
     if len(numbers) == 1:
-        return [fit_fold(numbers[0], data, todo, trains[0], deadline, single)]
+        return [fit_fold(numbers[0], todo, trains[0], deadline, single)]
     clock = Clock()
 
     def calls(gather):
-        met = [task._replace(known=task.known.meeting(gather)) for task in todo]
-        return [partial(_solve, data, met, train, None, clock) for train in trains]
+        met = [task._replace(request=_meeting(task.request, gather)) for task in todo]
+        return [partial(_solve, met, train, None, clock) for train in trains]
 
     results, told = run_together(calls, len(numbers), clock, 1 if single else threads.count())
     outcomes = [
-        Outcome(number, *result, caught)
+        FoldOutcome(number, *result, caught)
         for number, result, caught in zip(numbers, results, told, strict=True)
     ]
     if clock.pressed and not any(
@@ -335,43 +299,33 @@ def fit_group(numbers, data, todo, trains, deadline, single):
     return sorted(outcomes, key=lambda outcome: outcome.end is not None)
 
 
-def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
-    """(finished Outcomes by fold number, the `End` that cut the run short or None).
+def _meeting(part, gather):
+    """The request of a fold whose reads of Gram rows wait for those of the others."""
+    return replace(part, all_rows=part.all_rows.meeting(gather))
 
-    models: a list of the one that was fitted to all rows, which is taken from it: with the last
-    reference its memory goes.
-    """
-    import joblib
 
-    single = n_jobs is not None
-    nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
-    jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(splits))
+def _run_folds(folds, deadline, progress):
+    """(finished FoldOutcomes by fold number, the `End` that cut the run short or None)."""
     outcomes, end, control = [], None, Control(Clock())
-    known, tight, solved = (
-        known_of(models[0], jobs) if SHARE else None,
-        hasattr(data.design, "memory_limit"),
-        fit_group,
-    )
-    models.clear()
-    if tight:
+    splits, all_rows, solved = folds.splits, folds.tasks[0].request.all_rows, fit_group
+    if hasattr(folds.data.design, "memory_limit"):
         gc.collect()
-        solved = partial(_in_worker, fit_group)  # Gram rows of a fold would outlive it in cycles
-    todo = [task._replace(known=known) for task in todo]
+        solved = partial(in_worker, fit_group)  # Gram rows of a fold would outlive it in cycles
     groups = groups_of(
         len(splits),
-        known if deadline is None else None,
-        jobs,
-        max(test.size for _, test in splits) / data.y.size,
+        all_rows if deadline is None else None,
+        folds.jobs,
+        max(test.size for _, test in splits) / folds.data.y.size,
     )
+    single = folds.single or folds.jobs > 1
     arguments = (
-        (group, data, todo, [splits[i][0] for i in group], deadline, single or jobs > 1)
-        for group in groups
+        (group, folds.tasks, [splits[i][0] for i in group], deadline, single) for group in groups
     )
     with control.stage(), Bar(progress, "l0path folds", len(splits), "fold") as bar:
         for outcome in chain.from_iterable(
             (solved(*a) for a in arguments)
-            if jobs == 1
-            else in_processes(jobs, fit_group, arguments)
+            if folds.jobs == 1
+            else in_processes(folds.jobs, fit_group, arguments)
         ):
             end = outcome.end or end
             if outcome.end == End.INTERRUPTED:
@@ -380,31 +334,6 @@ def _run_folds(data, todo, splits, models, n_jobs, deadline, progress):
                 outcomes.append(outcome)
                 bar.update()
     return sorted(outcomes, key=lambda outcome: outcome.number), control.end or end
-
-
-def _in_worker(call, *arguments):
-    """The call, and nothing of it left in cycles: joblib waits a second at the end for files of
-    arrays that a worker still holds.
-    """
-    out = call(*arguments)
-    gc.collect()
-    return out
-
-
-def in_processes(jobs, call, arguments):
-    """Results of call(*a), a in arguments, as they come, from joblib's backend in force."""
-    import joblib
-
-    delayed = joblib.delayed(_in_worker)
-    try:
-        pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-    except ValueError:  # a backend that returns everything at once
-        pool = joblib.Parallel(n_jobs=jobs)
-    with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message=".*tasks which were still being processed"
-        )  # told by the status
-        yield from pool(delayed(call, *a) for a in arguments)
 
 
 def _too_few(path, end, done, total, time_limit):
@@ -419,8 +348,9 @@ def _too_few(path, end, done, total, time_limit):
     raise error
 
 
-def assemble(path, data, splits, outcomes, metric, seed, end):
+def assemble(path, folds, outcomes, end, metric, seed):
     """Match every fold's solutions with the full fit's, and score them on the rows left out."""
+    splits = folds.splits
     numbers = [outcome.number for outcome in outcomes]
     repeated, fits, notes = np.zeros((len(path), len(outcomes)), dtype=bool), [], []
     for column, outcome in enumerate(outcomes):
@@ -428,7 +358,7 @@ def assemble(path, data, splits, outcomes, metric, seed, end):
             outcome.solutions, path.solutions, path.meta.grid == "lambda0"
         )
         fits.append(matched)
-    scores = fold_scores(path, data, [splits[i] for i in numbers], fits, metric)
+    scores = fold_scores(path, folds.data, [splits[i] for i in numbers], fits, metric)
     index = path.table.index
     short = repeated.any(axis=0)
     if short.any():
@@ -482,25 +412,3 @@ def match(solutions, wanted, by_lambda0):
             at = max((x for x in have if x <= at), default=min(have))
         out.append(have[at])
     return out, repeated
-
-
-REMEDY = {
-    SeparationWarning: "a support separated the classes, so it has no finite optimum; pass "
-    "lambda2=1e-3 to have one",
-    ConvergenceWarning: "some models did not converge; raise max_iter, or add a little lambda2",
-}
-
-
-def warn_once(full, folds, total, what="folds"):
-    """One warning of each kind, whatever the number of folds; anything unforeseen once each."""
-    for kind, words in REMEDY.items():
-        told = [text for category, text in full if category is kind]
-        count = sum(any(category is kind for category, _ in fold) for fold in folds)
-        inside = f"in {count} of {total} {what} {words}" if count else ""
-        if told:
-            warnings.warn(told[0] + (f" (also {inside})" if inside else ""), kind, stacklevel=3)
-        elif inside:
-            warnings.warn(inside, kind, stacklevel=3)
-    every = [*full, *(pair for fold in folds for pair in fold)]
-    for category, text in dict.fromkeys(pair for pair in every if pair[0] not in REMEDY):
-        warnings.warn(text, category, stacklevel=3)

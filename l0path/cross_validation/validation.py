@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..core.arguments import finite, same_index, vector
 from ..core.describing import described_by
 from ..core.types import Matrix
-from ..engine.inputs import coded, sample_weights
+from ..engine.arguments import coded, sample_weights
 from ..paths import Path
 from ..problem.problem import effective_rows
 from .result import CVPath, linear_predictor

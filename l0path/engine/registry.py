@@ -213,6 +213,13 @@ def algorithm_of(settings) -> Algorithm:
     return next((row for row in ALGORITHMS if isinstance(settings, row.record)), OWN_RECORD)
 
 
+def proves(algorithm):
+    """Whether an algorithm, by its name or settings, proves models."""
+    if isinstance(algorithm, str):
+        return algorithm in BY_NAME and BY_NAME[algorithm].proves
+    return algorithm_of(algorithm).proves
+
+
 def settings_of(algorithm, tol):
     """The settings record of an algorithm name or record. `tol` of gradient and dual methods is
     another quantity, which their records set.

@@ -40,7 +40,7 @@ DEPENDENT = (
 )
 NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
 READY = 512  # searches that are made ready at a time, where dependent columns split one
-MOST_SEARCHES = 1 << 16  # of them at most
+MOST_SUBTREES = 1 << 16  # of them at most
 DEALS_BETWEEN_POLLS = 64  # of them that are looked at between polls
 MOST_COLUMNS = 200  # columns at most: every open level holds two matrices
 
@@ -216,7 +216,7 @@ class Leaps(Contest):
             spare = m - _rank(S)[0]
             if (
                 sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1))
-                > MOST_SEARCHES
+                > MOST_SUBTREES
             ):
                 raise ValueError(
                     f"too many of {m} columns are linear combinations of others for leaps and "
@@ -306,7 +306,7 @@ class Leaps(Contest):
         while True:
             self._deal()
             active = [worker for worker in self.workers if worker.open]
-            if not active and not self.tasks and (self.more is None or self.made >= MOST_SEARCHES):
+            if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
                 return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
             if poll is not None and poll():
                 return SearchEnd.STOPPED
@@ -346,7 +346,7 @@ class Leaps(Contest):
             if worker.open:
                 continue
             while not worker.open and deals:
-                if not self.tasks and self.more is not None and self.made < MOST_SEARCHES:
+                if not self.tasks and self.more is not None and self.made < MOST_SUBTREES:
                     with one_blas_thread():
                         self.tasks.extend(islice(self.more, 1))
                 if not self.tasks:

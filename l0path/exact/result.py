@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.status import SearchEnd
+from ..core.status import Optimality, SearchEnd
 from ..problem.dependence import HIDDEN, dependent, described
 from ..problem.problem import Fit
-from .bounding import TWICE
+from ..problem.solution import in_user_units
+from ..relaxation.path_bounds import bounded
+from .bounding import IN_BOX, TWICE
 
 NO_BOUNDS = "columns without ridge and without a box leave a search no bounds"
 
@@ -112,3 +114,43 @@ def assumptions(search):
     if search.obstacle and not bounds.reason and search.status() != "optimal":
         out.append(f"no proof: {search.obstacle}")
     return out
+
+
+def in_place_of(solution, fit, problem, data, weights):
+    """A fit of a search as a `Solution` in the place of the one that was searched; weights (n,) of
+    all rows.
+    """
+    if problem.groups is None:
+        k = fit.support.size - problem.forced.size
+    else:
+        k = int((problem.groups.factor[fit.groups] > 0).sum())
+    return in_user_units(
+        problem,
+        data,
+        weights,
+        fit,
+        number=solution.slice,
+        k=solution.k if math.isnan(solution.lambda0) else k,
+        lambda0=solution.lambda0,
+        lambda1=solution.lambda1,
+        lambda2=solution.lambda2,
+        optimality=Optimality.STATIONARY,
+    )
+
+
+def certified(solution, result, problem, data, weights):
+    """The solution, or the better model that the search has found, with its bound; one that rests
+    on an assumed box is flagged, and closes nothing, and one from an earlier box is forgotten.
+    """
+    s = solution
+    if result.fit is not None:
+        found = in_place_of(s, result.fit, problem, data, weights)
+        if found.objective < s.objective:
+            s = found._replace(lambda0_low=math.nan, lambda0_high=math.nan)
+    if result.conditional or IN_BOX in s.flags:
+        s = s._replace(lower_bound=math.nan, flags=tuple(f for f in s.flags if f != IN_BOX))
+    s = bounded(problem, s, result.lower)
+    if not result.conditional:
+        return s
+    weaker = Optimality.STATIONARY if s.optimality == Optimality.GLOBAL else s.optimality
+    return s._replace(optimality=weaker, flags=(*s.flags, IN_BOX))

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from ..core import threads
 from ..core.status import End
 from ..core.types import Matrix, Seed
-from ..cross_validation.run import draw_seed
+from ..cross_validation.processes import draw_seed
 from ..designs import as_design
 from ..designs.copies import equal_columns
-from ..engine.plan import refuse
-from ..engine.run import solve
+from ..engine.registry import refuse
+from ..engine.run import run as fit_request
 from ..errors import ConvergenceWarning, refuse_masked
 from ..problem.losses import Squared
 from ..problem.problem import pose
@@ -226,7 +226,8 @@ def knockoff_filter(
             raise ValueError(
                 f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}"
             )
-    data, plan, *_ = resolve(X, y, {"n_jobs": n_jobs, **fit})
+    asked = resolve(X, y, {"n_jobs": n_jobs, **fit}).request
+    data = asked.data
     if data.groups is not None:
         raise ValueError(
             "groups= has no knockoffs here: they are made for single columns; leave groups out "
@@ -258,7 +259,7 @@ def knockoff_filter(
                 A[:, usable], mean, sigma, s, rng
             )
     free = np.setdiff1d(usable, data.forced)
-    path, swapped = _compete(data, plan, A, copies, rows, free, rng, n_jobs)
+    path, swapped = _compete(replace(asked, n_jobs=n_jobs), A, copies, rows, free, rng)
     first, second = importance(path, statistic)[data.forced.size :].reshape(2, free.size)
     W = np.zeros(data.design.p)
     W[free] = (
@@ -340,11 +341,11 @@ def _moments(A, usable, covariance):
     return mean, sigma[np.ix_(usable, usable)]
 
 
-def _compete(data, plan, A, copies, rows, free, rng, n_jobs):
+def _compete(asked, A, copies, rows, free, rng):
     """(path over forced columns, then one of each pair, then the other; (m,) whether the knockoff
     stands first).
     """
-    swapped = rng.random(free.size) < 0.5
+    data, plan, swapped = asked.data, asked.plan, rng.random(free.size) < 0.5
     first, second = (
         np.where(swapped, copies[:, free], A[:, free]),
         np.where(swapped, A[:, free], copies[:, free]),
@@ -373,10 +374,9 @@ def _compete(data, plan, A, copies, rows, free, rng, n_jobs):
         excluded=np.zeros(at.size, dtype=bool),
         names=labels,
     )
-    refuse(plan, pairs)
-    with threads.limited(n_jobs):
-        path = solve(pairs, replace(plan, random_state=int(rng.integers(2**31))))
-    path._source.extra.pop("model", None)
+    refuse(plan.settings, pairs, *plan.least_shrinkage())
+    plan = replace(plan, random_state=int(rng.integers(2**31)))
+    path = fit_request(replace(asked, data=pairs, plan=plan)).path
     if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")
     if not path.end.finished:

@@ -11,14 +11,14 @@ import numpy as np
 
 from ..core import threads
 from ..core.arguments import shown
-from ..core.control import Clock, Control, Stop
+from ..core.control import Clock, Control, Stop, deferred_interrupts
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.warnings import recorded
-from ..cross_validation.run import in_processes
-from ..engine.plan import default_max_k, refuse
-from ..engine.run import solve
-from ..fitting import fit
+from ..cross_validation.processes import check_jobs, in_processes, processes
+from ..engine.posing import default_max_k, settled
+from ..engine.request import request
+from ..engine.run import run as fit_request
 from ..problem.losses import Poisson
 from ..problem.problem import effective_rows
 
@@ -35,31 +35,34 @@ OURS = {
 
 
 class Resolved(NamedTuple):
-    """What `fit` makes of its arguments: the data, the plan (max_k None: not given), the path of
-    the empty model (names, notes, number of columns), and how many columns or groups compete.
+    """What the arguments of `fit` ask for, with what X decides, as a `Request` for further fits
+    (plan.max_k None: not given), and how many columns or groups compete.
     """
 
-    data: object
-    plan: object
-    path: object
+    request: object
     competing: int
 
 
 def resolve(X, y, arguments):
-    """`Resolved` from the arguments of `fit`, by a fit of the empty model: the only place that sees
-    X, y and options as the user gave them.
+    """`Resolved` from the arguments of `fit`: the only place that sees X, y and options as the user
+    gave them.
     """
     for name in arguments:
         if OURS.get(name):
             raise TypeError(f"{name}={arguments[name]!r} has no meaning here: {OURS[name]}")
-    max_k = arguments.get("max_k")
-    if max_k is not None:
-        whole(max_k, "max_k", 1)
-    path = fit(X, y, **{**arguments, "max_k": 0})
-    if not len(path):
-        raise TimeoutError(f"not even the empty model was fitted ({path.status}); raise time_limit")
-    data, plan = path._source.data, replace(path._source.plan, max_k=max_k)
-    refuse(plan, data)
+    if arguments.get("max_k") is not None:
+        whole(arguments["max_k"], "max_k", 1)
+    asked = request(X, y, **arguments)
+    clock = Clock(asked.plan.time_limit)
+    control = Control(clock)
+    with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():
+        asked, _ = settled(asked, clock)
+        clock.poll()
+    if control.end == End.INTERRUPTED:
+        raise KeyboardInterrupt
+    if control.end:
+        raise TimeoutError(f"no path was begun ({control.reason}); raise time_limit")
+    data, asked = asked.data, asked.part()
     if data.groups is None:
         free = ~data.excluded
         free[data.forced] = False
@@ -68,7 +71,7 @@ def resolve(X, y, arguments):
         competing = int(data.groups.choosable(moving(data) & ~data.excluded).sum())
     if competing < 1:
         raise ValueError("no column of X competes: all are constant, excluded or always included")
-    return Resolved(data, plan, path, competing)
+    return Resolved(asked, competing)
 
 
 def moving(data):
@@ -150,28 +153,24 @@ def on_rows(data, rows):
     return replace(data, weights=data.weights * np.bincount(rows, minlength=data.y.size))
 
 
-def path_on_rows(data, plan, rows, deadline=None, most=None):
-    """The path on some rows, its max_k the plan's or that of `fit` on so many rows, at most `most`.
-    A path that was cut short is none: KeyboardInterrupt, Stop.
+def path_on_rows(asked, rows, deadline=None, most=None):
+    """The path of a request on some rows, its max_k the plan's or that of `fit` on so many rows, at
+    most `most`. A path that was cut short is none: KeyboardInterrupt, Stop.
     """
-    data = on_rows(data, rows)
+    data, plan = on_rows(asked.data, rows), asked.plan
     if isinstance(data.loss, Poisson) and not data.weights @ data.y > 0:
         raise ValueError(
             "y is zero in every row of a random subset, so loss='poisson' has no finite intercept "
             "there; raise fraction"
         )
-    max_k = (
-        default_max_k(data.groups, data.design.p, effective_rows(data.weights))
-        if plan.max_k is None
-        else plan.max_k
-    )
+    max_k = plan.max_k
+    if max_k is None:
+        max_k = default_max_k(data.groups, data.design.p, effective_rows(data.weights))
     left = None if deadline is None else deadline - time.time()
     if left is not None and left <= 0:
         raise Stop(End.TIME_LIMIT.reason, End.TIME_LIMIT)
-    path = solve(
-        data, replace(plan, max_k=max_k if most is None else min(max_k, most), time_limit=left)
-    )
-    path._source.extra.pop("model", None)
+    plan = replace(plan, max_k=max_k if most is None else min(max_k, most), time_limit=left)
+    path = fit_request(replace(asked, data=data, plan=plan)).path
     if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt
     if not path.end.finished:
@@ -200,19 +199,9 @@ def run(call, items, *, n_jobs, progress, name):
     """`Runs` of call(*item), in processes or one after another. Ctrl-C and the time limit
     (`path_on_rows`) keep what has finished.
     """
-    import joblib
-
-    if n_jobs is not None and (
-        isinstance(n_jobs, bool)
-        or not isinstance(n_jobs, (int, np.integer))
-        or (n_jobs < 1 and n_jobs != -1)
-    ):
-        raise ValueError(
-            f"n_jobs={n_jobs!r} must be None, -1 (all processors) or a whole number >= 1"
-        )
+    check_jobs(n_jobs)
     results, told, control = {}, [], Control(Clock())
-    nested = getattr(joblib.parallel.get_active_backend()[0], "nesting_level", 0) or 0
-    jobs = 1 if nested else min(joblib.effective_n_jobs(n_jobs), len(items))
+    jobs = processes(n_jobs, len(items))
     calls = ((call, i, n_jobs is not None or jobs > 1, item) for i, item in enumerate(items))
     with control.stage(), Bar(progress, f"l0path {name}", len(items), "path") as bar:
         for number, result, caught in (

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
-from ..cross_validation.run import draw_seed, warn_once
+from ..cross_validation.processes import draw_seed, warn_once
 from ..errors import SeparationWarning
 from ..inspection.refits import Rows, refit_rows
 from ..paths.criteria import LIKELIHOOD
@@ -160,9 +160,10 @@ def split_inference(
     )
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
-    data, plan, empty, competing = resolve(
+    asked, competing = resolve(
         X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
     )
+    data, plan = asked.data, asked.plan
     both_classes(data, fraction)
     _check(data, plan, k, rule, competing)
     n = np.count_nonzero(data.weights)
@@ -178,8 +179,9 @@ def split_inference(
             "fraction nearer to 0.5"
         )
     plan = replace(plan, max_k=k if k is not None else plan.max_k, random_state=seed)
+    asked, choice = replace(asked, plan=plan), ModelChoice(k, rule, most)
     items = [
-        (data, plan, child, fraction, k, rule, most, deadline)
+        (asked, child, fraction, choice, deadline)
         for child in np.random.SeedSequence(seed).spawn(n_splits)
     ]
     done = run(one_split, items, n_jobs=n_jobs, progress=progress, name="splits")
@@ -197,7 +199,7 @@ def split_inference(
             ),
             stacklevel=2,
         )
-    table = combine(splits, empty.meta.names, level)
+    table = combine(splits, data.names, level)
     finished = len(splits) == n_splits
     table.attrs = {
         "method": "single split (Wasserman & Roeder 2009)"
@@ -242,16 +244,25 @@ def _check(data, plan, k, rule, competing):
         raise ValueError(f"rule={rule!r} needs a likelihood, which loss={loss!r} has not; pass k=")
 
 
-def one_split(data, plan, child, fraction, k, rule, most, deadline):
+class ModelChoice(NamedTuple):
+    """How a split chooses its model: the size k, or else a rule; at most so many columns."""
+
+    k: int | None
+    rule: object
+    most: int
+
+
+def one_split(asked, child, fraction, choice, deadline):
     """A `Split`, its rows drawn by a SeedSequence."""
     from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
+    data, k = asked.data, choice.k
     (train,) = draw(data, fraction, np.random.default_rng(child))
-    path = path_on_rows(data, plan, train, deadline, most)
+    path = path_on_rows(asked, train, deadline, choice.most)
     i = (
         min(range(len(path)), key=lambda i: (abs(path.solutions[i].k - k), i))
         if k is not None
-        else path.index(rule)
+        else path.index(choice.rule)
     )  # a path that ended early has a smaller last size
     s = path.solutions[i]
     held = data.weights.copy()

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from ..core.status import End
 from ..core.types import Matrix, Seed
-from ..cross_validation.run import draw_seed, warn_once
-from ..engine.plan import default_max_k
+from ..cross_validation.processes import draw_seed, warn_once
+from ..engine.posing import default_max_k
 from .error_bounds import expected_false
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
 from .showing import ShowingFrequencies
@@ -287,9 +287,10 @@ def stability_selection(
             f"n_subsamples={n_subsamples} must be even: subsamples are drawn in complementary "
             f"pairs; pass {n_subsamples + 1}"
         )
-    data, plan, empty, competing = resolve(
+    asked, competing = resolve(
         X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
     )
+    data, plan = asked.data, asked.plan
     k = (
         min(
             _default_k(data, competing, threshold, fraction),
@@ -309,18 +310,8 @@ def stability_selection(
     if not bootstrap:  # that draws from each class by itself
         both_classes(data, fraction)
     children = np.random.SeedSequence(seed).spawn(n_subsamples // 2 if paired else n_subsamples)
-    items = [
-        (
-            data,
-            replace(plan, max_k=max_k, random_state=seed),
-            child,
-            fraction,
-            bootstrap,
-            paired,
-            deadline,
-        )
-        for child in children
-    ]
+    asked = replace(asked, plan=replace(plan, max_k=max_k, random_state=seed))
+    items = [(asked, child, fraction, bootstrap, paired, deadline) for child in children]
     done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples")
     total = len(children)
     if not done.results:
@@ -338,7 +329,7 @@ def stability_selection(
         else f"{done.end.reason}; {len(sets)} of {n_subsamples} subsamples finished, the "
         "others are left out"
     )
-    names = empty.meta.names if data.groups is None else data.groups.labels
+    names = data.names if data.groups is None else data.groups.labels
     return StabilitySelection(
         names,
         sets,
@@ -363,11 +354,11 @@ def _default_k(data, competing, threshold, fraction):
     return max(1, min(size, competing, most))
 
 
-def chosen_sets(data, plan, child, fraction, bootstrap, paired, deadline):
+def chosen_sets(asked, child, fraction, bootstrap, paired, deadline):
     """[([numbers of the columns (or groups) chosen at size 1, ..., max_k], largest size reached)]
     of a pair of disjoint subsamples, or of one subsample, drawn by a SeedSequence.
     """
-    rng = np.random.default_rng(child)
+    data, rng = asked.data, np.random.default_rng(child)
     if bootstrap:
         rows = np.flatnonzero(data.weights > 0)
         strata = (
@@ -385,8 +376,8 @@ def chosen_sets(data, plan, child, fraction, bootstrap, paired, deadline):
         ]
     else:
         samples = draw(data, fraction, rng, 2 if paired else 1)
-    paths = (path_on_rows(data, plan, rows, deadline) for rows in samples)
-    return [(by_size(path, plan.max_k), reach(path)) for path in paths]
+    paths = (path_on_rows(asked, rows, deadline) for rows in samples)
+    return [(by_size(path, asked.plan.max_k), reach(path)) for path in paths]
 
 
 def reach(path):

@@ -17,11 +17,11 @@ from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
-from ..engine.certified import certified, in_place_of
-from ..engine.run import rehulled
+from ..engine.assemble import rehulled
 from ..exact.contest import BranchAndBound
 from ..exact.group_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
+from ..exact.result import certified, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
 from ..problem.problem import pose, row_weights
@@ -171,28 +171,8 @@ def certify(
     **selector: Unpack[Selector],
 ) -> Certificate:
     began = time.perf_counter()
-    if isinstance(n_best, bool) or not isinstance(n_best, (int, np.integer)) or n_best < 1:
-        raise ValueError(
-            f"n_best={n_best!r} must be a whole number >= 1: how many of the best supports are "
-            "wanted"
-        )
-    if time_limit is not None and (
-        isinstance(time_limit, bool)
-        or not isinstance(time_limit, (int, float, np.number))
-        or not time_limit > 0
-    ):
-        raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
-    if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
-        raise TypeError(
-            f"algorithm={algorithm!r} must be None, or BranchAndBound(...) or "
-            "IntegralityGeneration(...) of l0path.solvers"
-        )
-    if n_best > 1 and isinstance(settings, IntegralityGeneration):
-        raise ValueError(
-            f"n_best={n_best} needs branch and bound: integrality generation finds one model; "
-            "leave algorithm=None"
-        )
+    _check(settings, n_best, time_limit)
     index, clock = self.index(rule, **selector), Clock(time_limit)
     control = Control(clock)
     with deferred_interrupts(clock):
@@ -215,6 +195,31 @@ def certify(
                 search.run()
             clock.pressed = clock.pressed or control.torn
     return _certificate(search, self, index, time.perf_counter() - began)
+
+
+def _check(settings, n_best, time_limit):
+    """Refuse what no search can do."""
+    if isinstance(n_best, bool) or not isinstance(n_best, (int, np.integer)) or n_best < 1:
+        raise ValueError(
+            f"n_best={n_best!r} must be a whole number >= 1: how many of the best supports are "
+            "wanted"
+        )
+    if time_limit is not None and (
+        isinstance(time_limit, bool)
+        or not isinstance(time_limit, (int, float, np.number))
+        or not time_limit > 0
+    ):
+        raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
+    if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
+        raise TypeError(
+            f"algorithm={settings!r} must be None, or BranchAndBound(...) or "
+            "IntegralityGeneration(...) of l0path.solvers"
+        )
+    if n_best > 1 and isinstance(settings, IntegralityGeneration):
+        raise ValueError(
+            f"n_best={n_best} needs branch and bound: integrality generation finds one model; "
+            "leave algorithm=None"
+        )
 
 
 def _left(path, data, solution, alone):

@@ -17,7 +17,7 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule
 from ..core.warnings import recorded
 from ..cross_validation.result import SELECTORS
-from ..engine.inputs import coded, sample_weights
+from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
 from ..problem.losses import CLASSIFICATION

@@ -69,17 +69,35 @@ def score_table(
     q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
-    n, squared = meta.n_eff, meta.loss == "squared"
-    loss = np.array([s.loss for s in self.solutions])
-    df = np.array([np.count_nonzero(s.beta) for s in self.solutions]) + float(meta.intercept)
-    chosen = np.array(
-        [
-            np.count_nonzero(s.beta[~np.isin(s.support, meta.forced)])
-            if meta.groups is None
-            else s.k
-            for s in self.solutions
-        ]
+    chosen = [_chosen(meta, s) for s in self.solutions]
+    out = _criteria(self, q, np.array(chosen), ebic_gamma)
+    squared = meta.loss == "squared"
+    if squared:
+        sigma2 = noise_variance(self) if sigma2 is None else _positive(sigma2)
+        out |= _squared_criteria(self, out["df"], sigma2)
+    table = pd.DataFrame(out, index=self.table.index)
+    if not separated:
+        apart = np.array([s.separated for s in self.solutions], dtype=bool)
+        table.loc[apart, table.columns != "df"] = np.nan
+    table.attrs = {"n": float(meta.n_eff), "p": q, "ebic_gamma": float(ebic_gamma)} | (
+        {"sigma2": float(sigma2)} if squared else {}
     )
+    table.attrs["formulas"] = {name: text for name, text in FORMULAS.items() if name in table}
+    return table
+
+
+def _chosen(meta, s):
+    """The number of coefficients that are not 0 and not forced; with groups, of chosen groups."""
+    if meta.groups is not None:
+        return s.k
+    return np.count_nonzero(s.beta[~np.isin(s.support, meta.forced)])
+
+
+def _criteria(path, q, chosen, ebic_gamma):
+    """{name: (m,)} of the log-likelihood and the criteria that every likelihood has."""
+    meta, n, squared = path.meta, path.meta.n_eff, path.meta.loss == "squared"
+    loss = np.array([s.loss for s in path.solutions])
+    df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(meta.intercept)
     with np.errstate(divide="ignore", invalid="ignore"):
         loglik = (
             -0.5 * n * (np.log(4.0 * math.pi * loss) + 1.0)
@@ -89,7 +107,7 @@ def score_table(
         m = df + squared
         room = n - m - 1.0
         aic, bic = 2.0 * df - 2.0 * loglik, math.log(n) * df - 2.0 * loglik
-        out = {
+        return {
             "loglik": loglik,
             "df": df.astype(np.int64),
             "aic": aic,
@@ -102,26 +120,20 @@ def score_table(
             - 2.0 * loglik,
             "mbic": bic + 2.0 * chosen * math.log(max(q / 4.0 - 1.0, 1.0)),
         }
-        if squared:
-            rss = 2.0 * n * loss
-            null = 2.0 * meta.null_loss * n / max(n - meta.intercept, 1.0)
-            sigma2 = noise_variance(self) if sigma2 is None else _positive(sigma2)
-            out |= {
-                "rss": rss,
-                "r2_adjusted": np.where(
-                    n > df, 1.0 - rss / np.where(n > df, n - df, 1.0) / null, np.nan
-                ),
-                "cp": rss / sigma2 - n + 2.0 * df,
-            }
-    table = pd.DataFrame(out, index=self.table.index)
-    if not separated:
-        apart = np.array([s.separated for s in self.solutions], dtype=bool)
-        table.loc[apart, table.columns != "df"] = np.nan
-    table.attrs = {"n": float(n), "p": q, "ebic_gamma": float(ebic_gamma)} | (
-        {"sigma2": float(sigma2)} if squared else {}
-    )
-    table.attrs["formulas"] = {name: text for name, text in FORMULAS.items() if name in table}
-    return table
+
+
+def _squared_criteria(path, df, sigma2):
+    """{name: (m,)} of what a squared loss has besides; sigma2: the noise variance."""
+    meta, n = path.meta, path.meta.n_eff
+    rss = 2.0 * n * np.array([s.loss for s in path.solutions])
+    null = 2.0 * meta.null_loss * n / max(n - meta.intercept, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = rss / np.where(n > df, n - df, 1.0) / null
+        return {
+            "rss": rss,
+            "r2_adjusted": np.where(n > df, 1.0 - share, np.nan),
+            "cp": rss / sigma2 - n + 2.0 * df,
+        }
 
 
 @described_by(Path.select)

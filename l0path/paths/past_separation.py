@@ -14,10 +14,10 @@ from ..core.status import FitStatus
 from ..exchange.local_search import flat
 from ..problem.losses import Poisson, mean_of_rows
 from ..problem.recession import separating
-from .records import LEFT_OUT
+from ..problem.solution import LEFT_OUT
 
-MOST = 10  # searches beyond separated sizes in one slice; each may name further columns
-REMEDY = (
+MOST_SEARCHES = 10  # searches beyond separated sizes in one slice; each may name further columns
+SEPARATION_REMEDY = (
     "the coefficients have no finite optimum and stopped at |eta| = 30; add a little shrinkage, "
     "lambda2=1e-3"
 )
@@ -78,12 +78,12 @@ def consequence(problem, names, fit):
     """(what the columns or groups of a separated fit do, what follows), as texts."""
     if isinstance(problem.loss, Poisson):
         by = ", ".join(names[j] for j in separated_by(problem, fit)[1])
-        return f"send the rates of some rows to zero{f' by {by}' if by else ''}", REMEDY
+        return f"send the rates of some rows to zero{f' by {by}' if by else ''}", SEPARATION_REMEDY
     complete, columns = separated_by(problem, fit)
     if complete:
-        return "separate the classes completely", REMEDY
+        return "separate the classes completely", SEPARATION_REMEDY
     by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""
-    return f"separate the classes quasi-completely{by}", REMEDY
+    return f"separate the classes quasi-completely{by}", SEPARATION_REMEDY
 
 
 def without(problem, left):
@@ -160,7 +160,7 @@ class PastSeparation:
         search(problem, supports, rows): an engine that has run on a problem from these supports, or
         None where nothing may run any more; rows are those that are known already.
         """
-        while self.unresolved is not None and len(self.steps) < MOST:
+        while self.unresolved is not None and len(self.steps) < MOST_SEARCHES:
             step = self.next_step()
             if step is None:
                 return

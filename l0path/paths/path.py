@@ -18,11 +18,12 @@ from ..core.types import Matrix, Rule, Selector
 from ..designs.names import INTERCEPT
 from ..problem.losses import canonical_name, make_loss, mean_of_rows
 from ..problem.problem import Data, row_weights
+from ..problem.solution import Solution
 from .choosing import Choosing
 from .inspecting import Inspecting
 from .model import Model
 from .predicting import Predicting
-from .records import Meta, Solution, Source
+from .records import Meta, Source
 from .showing import Showing
 
 TABLE = [
@@ -377,7 +378,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         ValueError
             If X or y is not the one of the fit, by a checksum of some columns.
         """
-        from ..engine.inputs import data_of_fit
+        from ..engine.request import data_of_fit
 
         return data_of_fit(self, X, y)
 

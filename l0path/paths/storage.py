@@ -16,9 +16,10 @@ from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
 from ..problem.groups import Groups
+from ..problem.solution import Solution
 from .archive import Archive, file_name, write_whole
 from .path import Path
-from .records import Meta, Solution
+from .records import Meta
 
 VERSION = 1
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")

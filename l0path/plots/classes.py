@@ -14,7 +14,7 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import CVPath, NestedCV
 from ..cross_validation.result import linear_predictor
-from ..engine.inputs import coded, sample_weights
+from ..engine.arguments import coded, sample_weights
 from ..paths import Path
 from ..problem.losses import CLASSIFICATION
 from . import style

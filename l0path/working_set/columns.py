@@ -43,6 +43,11 @@ class WorkingColumns:
         self.boxed, self.near = problem.boxed, None
         self.unclear = False  # whether some of `near` are beyond CLAIMED
 
+    def remember_slopes(self):
+        """Keep the slopes that checks over all columns compute, for bounds; where these are dear to
+        keep, only fits that will be bounded do.
+        """
+
     @property
     def room(self):
         """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does

@@ -293,6 +293,10 @@ class RowModel(WorkingColumns):
         for key in list(self.seen)[: max(len(self.seen) - room, 0)]:
             del self.seen[key]
 
+    def remember_slopes(self):
+        """As `WorkingColumns.remember_slopes`."""
+        self.seen = {}
+
     def known_slopes(self, fits, lambda1, lambda2):
         """`GramModel.known_slopes` for what checks with `seen` switched on left behind: the slopes
         of fits of the same support and shrinkage, summed over the rows of X (slip None).

@@ -12,25 +12,10 @@ from common import INSTANCES, arguments, in_turn, instance, ratio, smaller
 import l0path
 from l0path import relaxation, simulate
 from l0path.designs import Dense
-from l0path.engine.inputs import parse
+from l0path.engine.request import request
 from l0path.problem.problem import pose
 from l0path.relaxation.safe_rules import fix_cardinality, fix_penalised
 
-DEFAULTS = dict(
-    fit_intercept=True,
-    standardize=True,
-    sample_weight=None,
-    class_weight=None,
-    offset=None,
-    lower=-np.inf,
-    upper=np.inf,
-    always_include=None,
-    exclude=None,
-    penalty_factor=None,
-    feature_names=None,
-    gamma=0.25,
-    delta=None,
-)
 READS = 14  # of `improve` after the one at the fits' slopes, in the tables `seeds` and `fixed`
 CLOSED = 1e-4  # relative gap that counts as closed in the table `seeds`
 FACTORS = (0.5, 1.0, 2.0, 4.0)
@@ -77,7 +62,7 @@ def coefficients(path):
 
 def dual_of(X, y, loss, ridge):
     """The `Dual` of a problem with a ridge."""
-    return relaxation.dual_problem(pose(parse(X, y, loss=loss, **DEFAULTS)[0]), 0.0, ridge)
+    return relaxation.dual_problem(pose(request(X, y, loss=loss).data), 0.0, ridge)
 
 
 def reads_table(args, names):

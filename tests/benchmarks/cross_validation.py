@@ -50,11 +50,11 @@ def calls_of(X, y, **fit):
     """{what: call}: the single path, and cv_fit by (processes, shared)."""
 
     def validated(jobs, share):
-        before, run.SHARE = run.SHARE, share
+        before, run.SHARED_PRODUCTS = run.SHARED_PRODUCTS, share
         try:
             return l0path.cv_fit(X, y, cv=10, n_jobs=jobs, random_state=0, **fit)
         finally:
-            run.SHARE = before
+            run.SHARED_PRODUCTS = before
 
     return {"path": lambda: l0path.fit(X, y, **fit)} | {
         (jobs, share): partial(validated, jobs, share)

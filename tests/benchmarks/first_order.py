@@ -12,8 +12,8 @@ from common import INSTANCES, agreement, arguments, instance, smaller
 
 import l0path
 from l0path.core.control import Clock
-from l0path.engine.inputs import parse
 from l0path.engine.protocols import Session, Slice
+from l0path.engine.request import request
 from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.exchange.local_search import pairs_tried
@@ -27,21 +27,6 @@ from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, 
 from l0path.working_set.hinge import make_model
 from l0path.working_set.starts import seed
 
-DEFAULTS = dict(
-    fit_intercept=True,
-    standardize=True,
-    sample_weight=None,
-    class_weight=None,
-    offset=None,
-    lower=-np.inf,
-    upper=np.inf,
-    always_include=None,
-    exclude=None,
-    penalty_factor=None,
-    feature_names=None,
-    gamma=0.25,
-    delta=None,
-)
 VARIANTS = ("pg", "apg", "pg+", "apg+", "pg_ll")
 ALGORITHMS = {
     **{name: ProjectedGradient(variant=name) for name in (*VARIANTS, "htp")},
@@ -55,7 +40,7 @@ MAPS = 10_000  # at most, of each run
 
 def posed(X, y, loss):
     """The problem of an instance."""
-    return pose(parse(X, y, loss=loss, **DEFAULTS)[0])
+    return pose(request(X, y, loss=loss).data)
 
 
 # -------------------- gradients

@@ -8,26 +8,11 @@ import numpy as np
 from common import arguments
 
 import l0path
-from l0path.engine.inputs import parse
+from l0path.engine.request import request
 from l0path.exact.integrality_generation import IntegralityGeneration, generate
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import HingeModel
 
-DEFAULTS = dict(
-    fit_intercept=False,
-    standardize=False,
-    sample_weight=None,
-    class_weight=None,
-    offset=None,
-    lower=-np.inf,
-    upper=np.inf,
-    always_include=None,
-    exclude=None,
-    penalty_factor=None,
-    feature_names=None,
-    gamma=0.25,
-    delta=None,
-)
 PAPER = {
     10000: "35",
     20000: "80",
@@ -36,6 +21,7 @@ PAPER = {
     50000: "297 (gap 0.05 %)",
 }  # Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), Table 3: seconds with Gurobi 8.1 on 12 cores
 SNR, RIDGE = 10.0, 10.0
+UNITS = {"fit_intercept": False, "standardize": False}  # as in the paper
 
 
 def instance(n, p, k, seed):
@@ -85,7 +71,7 @@ def row(n, p, k, reading, args):
         fit_intercept=False,
         standardize=False,
     )
-    problem = pose(parse(X, y, loss="hinge", **DEFAULTS)[0])
+    problem = pose(request(X, y, loss="hinge", algorithm="exact", **UNITS).data)
     support, lambda0, largest = price(HingeModel(problem), path, k, lambda2)
     fitted = time.perf_counter() - began
     settings = IntegralityGeneration(solver=args.solver, gap=args.gap)
@@ -128,7 +114,7 @@ def compile_kernels(settings):
         standardize=False,
     )
     generate(
-        pose(parse(X, y, loss="hinge", **DEFAULTS)[0]),
+        pose(request(X, y, loss="hinge", algorithm="exact", **UNITS).data),
         lambda0=0.01,
         lambda2=0.1,
         fits=[path.support(k=3)],

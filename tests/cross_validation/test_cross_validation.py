@@ -533,8 +533,8 @@ def test_time_limits_callbacks_and_progress(capsys, monkeypatch):
     monkeypatch.setattr(
         run,
         "fit_fold",
-        lambda number, data, todo, train, deadline, single: plain(
-            number, data, todo, train, time.time() - 1 if number > 1 else None, single
+        lambda number, todo, train, deadline, single: plain(
+            number, todo, train, time.time() - 1 if number > 1 else None, single
         ),
     )
     assert l0path.cv_fit(X, y, cv=5, max_k=2, random_state=0, time_limit=100).folds.shape == (3, 2)

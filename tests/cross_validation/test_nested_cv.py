@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn import metrics, model_selection
 
 import l0path
+from l0path.core.status import End
 from l0path.cross_validation import nested
 from l0path.designs import as_design
 from l0path.errors import SeparationWarning
@@ -273,7 +274,7 @@ def test_ctrl_c_keeps_the_outer_folds_that_finished(how, monkeypatch):
             raise KeyboardInterrupt
         cv = l0path.cv_fit(*args, **more)
         if len(calls) == 3:
-            cv.status = "interrupted (Ctrl-C); 2 of 3 folds finished, the others are left out"
+            cv.end = End.INTERRUPTED
         return cv
 
     monkeypatch.setattr(nested, "cv_fit", pressed)

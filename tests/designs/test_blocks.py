@@ -19,6 +19,8 @@ from l0path.designs import Dense, Standardized, as_design, blocks, convert, poly
 from l0path.designs.disk import column_blocks, conversion, sources
 from l0path.designs.disk.bed import MAGIC
 from l0path.designs.disk.sources import open_source, shape_of
+from l0path.engine.request import request
+from l0path.engine.run import run as fit_request
 from l0path.exact import tree
 from l0path.exchange import verification
 from l0path.exchange.ranking import Wanted
@@ -490,8 +492,7 @@ def test_gram_rows_stay_within_the_budget(tmp_path, loss):
     design = blocks(saved(tmp_path, X), memory_limit="10MB")
     design.memory_limit = 400_000
     assert design.gram_rows == 6
-    path = l0path.fit.__wrapped__(design, y, loss=loss, lambda2=1e-2, max_k=10)
-    model = path._source.extra["model"]
+    path, _, model = fit_request(request(design, y, loss=loss, lambda2=1e-2, max_k=10))
     held = (model if loss == "squared" else model.flat()).rows.shape[0]
     assert held <= 10  # the six that fit, or one support's
     assert_same_path(path, l0path.fit(X.astype(float), y, loss=loss, lambda2=1e-2, max_k=10))

@@ -18,6 +18,8 @@ from l0path.core import threads
 from l0path.core.control import Clock
 from l0path.cross_validation import run, together
 from l0path.designs import Standardized, TrainingSet, training_set
+from l0path.engine.request import request
+from l0path.engine.run import run as fit_request
 from l0path.errors import SeparationWarning
 from l0path.problem.problem import known_of, pose
 
@@ -63,8 +65,8 @@ OPTIONS = [
 
 def known(A, **options):
     """(Data, AllRows) of a fit on all rows."""
-    path = l0path.fit.__wrapped__(A, Z if "loss" in options else Y, max_k=3, **options)
-    return path._source.data, known_of(path._source.extra["model"])
+    found = fit_request(request(A, Z if "loss" in options else Y, max_k=3, **options))
+    return found.request.data, known_of(found.working_set)
 
 
 def folds(left, n=N):
@@ -110,8 +112,8 @@ def test_products_of_a_training_set_are_the_direct_ones(design, options):
 def test_a_response_whose_spread_leaves_with_the_held_out_rows_is_read_directly():
     y = Y.copy()
     y[0] = 1e9
-    path = l0path.fit.__wrapped__(X, y, max_k=1)
-    fold = pose(path._source.data, folds([0]), known_of(path._source.extra["model"]))
+    found = fit_request(request(X, y, max_k=1))
+    fold = pose(found.request.data, folds([0]), known_of(found.working_set))
     np.testing.assert_array_equal(
         fold.X.products(fold.weights, fold.y), Standardized.products(fold.X, fold.weights, fold.y)
     )
@@ -156,12 +158,12 @@ def manner(request, monkeypatch):
 def assert_same(monkeypatch, A, y, **options):
     """cv_fit with products shared and without: the same supports and scores."""
     shared_cv = l0path.cv_fit(A, y, max_k=6, random_state=0, **options)
-    monkeypatch.setattr(run, "SHARE", False)
+    monkeypatch.setattr(run, "SHARED_PRODUCTS", False)
     alone = l0path.cv_fit(A, y, max_k=6, random_state=0, **options)
     np.testing.assert_allclose(shared_cv.folds, alone.folds, rtol=1e-8)
     for a, b in zip(shared_cv._fits, alone._fits, strict=True):
         assert all(np.array_equal(s.support, t.support) for s, t in zip(a, b, strict=True))
-    monkeypatch.setattr(run, "SHARE", True)
+    monkeypatch.setattr(run, "SHARED_PRODUCTS", True)
     assert l0path.cv_fit(A, y, max_k=6, random_state=0, **options).folds.equals(
         shared_cv.folds
     )  # whoever was faster

@@ -11,7 +11,7 @@ from scipy.optimize import linprog, minimize
 
 import l0path
 from l0path import relaxation
-from l0path.engine.inputs import parse
+from l0path.engine.request import request
 from l0path.exact.contest import BranchAndBound
 from l0path.exact.hinge_tree import HingeTree
 from l0path.exact.integrality_generation import IntegralityGeneration, generate
@@ -19,21 +19,6 @@ from l0path.problem.losses import Hinge, canonical_name, make_loss, name_of
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import HingeModel, make_model
 
-ARGUMENTS = dict(
-    fit_intercept=True,
-    standardize=True,
-    sample_weight=None,
-    class_weight=None,
-    offset=None,
-    lower=-np.inf,
-    upper=np.inf,
-    always_include=None,
-    exclude=None,
-    penalty_factor=None,
-    feature_names=None,
-    gamma=0.25,
-    delta=None,
-)
 CASES = {  # lambda1, lambda2, box, intercept, size, lambda0, forced
     "ridge": (0.0, 0.05, np.inf, True, 3, None, None),
     "all terms": (0.02, 0.05, 0.2, True, 3, None, None),
@@ -59,7 +44,7 @@ def posed(seed, loss, n=50, p=7, box=np.inf, intercept=True, forced=None):
         upper=box,
         always_include=forced,
     )
-    return pose(parse(X, y, loss=loss, **{**ARGUMENTS, **given})[0])
+    return pose(request(X, y, loss=loss, algorithm="exact", **given).data)
 
 
 def restricted_program(problem, S, lambda1, lambda2):
@@ -322,7 +307,7 @@ def test_a_path_of_the_smoothed_hinge_gives_the_model_to_start_from():
     X = rng.standard_normal((200, 400))
     y = np.where(X[:, [3, 100, 399]].sum(axis=1) + 0.5 * rng.standard_normal(200) > 0, 1, -1)
     path = l0path.fit(X, y, loss="smoothed_hinge", gamma=0.1, lambda2=0.05, max_k=4)
-    problem = pose(parse(X, y, loss="hinge", **ARGUMENTS)[0])
+    problem = pose(request(X, y, loss="hinge", algorithm="exact").data)
     out = generate(
         problem,
         size=3,

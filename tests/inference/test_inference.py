@@ -45,7 +45,7 @@ def halves(X, y, seed, count, **fit):
     """Supports of size k of the pairs of halves that the seeds draw, by fits to copies of the
     rows.
     """
-    data = resolve(X, y, fit).data
+    data = resolve(X, y, fit).request.data
     out = []
     for child in np.random.SeedSequence(seed).spawn(count // 2):
         out += [rows for rows in draw(data, 0.5, np.random.default_rng(child), 2)]
@@ -115,7 +115,7 @@ def test_subsamples_are_disjoint_halves_that_keep_both_classes():
         X,
         np.where(np.arange(60) < 4, "rare", "usual"),
         {"loss": "logistic", "sample_weight": np.r_[np.ones(59), 0]},
-    ).data
+    ).request.data
     a, b = draw(data, 0.5, np.random.default_rng(0), 2)
     assert not set(a) & set(b) and 59 not in {*a, *b}
     assert [np.sum(rows < 4) for rows in (a, b)] == [2, 2] and len(a) == len(b) == 2 + 27
@@ -284,7 +284,7 @@ def test_single_split_is_statsmodels_on_the_rows_left_out(loss, model):
         sample_weight=weights,
     )
     (train,) = draw(
-        resolve(X, y, {"loss": loss}).data,
+        resolve(X, y, {"loss": loss}).request.data,
         0.5,
         np.random.default_rng(np.random.SeedSequence(7).spawn(1)[0]),
     )
@@ -829,7 +829,7 @@ def test_held_out_rows_that_tell_nothing_leave_intervals_open():
         and table.selected.sum() == 3
     )  # k, and the forced one
     X, counts = sample()[0][:20], 3.0 * np.isin(np.arange(20), [2, 5])
-    data = resolve(X, counts, {"loss": "poisson"}).data
+    data = resolve(X, counts, {"loss": "poisson"}).request.data
     seed = next(
         s
         for s in range(99)

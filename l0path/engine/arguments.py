@@ -1,26 +1,19 @@
-"""From what the user gives to `Data`: every argument is checked here, and every message names the
-argument, its value and the remedy.
+"""Arguments of `fit` with one entry for each row (the response, weights, offsets) or each column
+(choices, bounds, penalty factors). Every message names the argument, its value and the remedy.
 """
-
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import finite, flag, number, same_index, shown, some, vector
-from ..designs import Derived, as_design, check_finite
+from ..core.arguments import finite, number, shown, vector
 from ..designs.checks import check_table
 from ..errors import refuse_masked
-from ..formula import Encoded
-from ..problem.groups import by_label, group_factor, make_groups, priced
-from ..problem.losses import CLASSIFICATION, make_loss
-from ..problem.problem import Data, checksum, row_weights
+from ..problem.groups import by_label
+from ..problem.losses import CLASSIFICATION
+from ..problem.problem import row_weights
 
-LARGEST = (
-    1e100  # values of y beyond, or all below the inverse, are refused: their squares are summed
-)
-
-
+# values of y beyond, or all below the inverse, are refused: their squares are summed
+LARGEST_RESPONSE = 1e100
 # how successes out of several trials are written
 BY_OUTCOME = (
     "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
@@ -179,7 +172,7 @@ def _numbers(series, loss):
             )
     out = finite(series.to_numpy(dtype=np.float64, na_value=np.nan), "y")
     top = float(np.abs(out).max())
-    if top > LARGEST or 0 < top < 1 / LARGEST:
+    if top > LARGEST_RESPONSE or 0 < top < 1 / LARGEST_RESPONSE:
         raise ValueError(
             f"y has values up to {top:.3g} in size, whose squares leave the range of floating "
             "point numbers; rescale y"
@@ -194,6 +187,84 @@ def _numbers(series, loss):
     elif np.unique(out[:1000]).size == 2 and np.unique(out).size == 2:
         notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
     return out.copy(), None, notes
+
+
+def sample_weights(value, n):
+    """Nonnegative weights (n,), not all zero."""
+    if value is None:
+        return np.ones(n)
+    out = finite(vector(value, n, "sample_weight"), "sample_weight").copy()
+    if (out < 0).any():
+        raise ValueError(
+            f"sample_weight has {(out < 0).sum()} negative values (smallest {out.min():g}); "
+            "weights must be >= 0, 0 leaves a row out"
+        )
+    if not out.any():
+        raise ValueError(
+            "sample_weight is zero in every row; give at least one row a positive weight"
+        )
+    return out
+
+
+def offsets(value, weights, loss):
+    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
+    out = finite(vector(value, weights.size, "offset"), "offset")
+    most = 700.0 if loss == "poisson" else LARGEST_RESPONSE
+    top = float(np.abs(out[weights > 0]).max())
+    if top > most:
+        why = "exp(offset) would" if loss == "poisson" else "their losses"
+        raise ValueError(
+            f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
+            "numbers; "
+            + ("give the logarithm of the exposure" if loss == "poisson" else "rescale it")
+        )
+    return out
+
+
+def class_weights(value, classes, loss):
+    """None, "balanced" or the pair of weights of (negative, positive)."""
+    if value is None:
+        return None
+    if classes is None:
+        raise ValueError(
+            f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
+            "sample_weight"
+        )
+    if isinstance(value, str):
+        if value != "balanced":
+            raise ValueError(
+                f"class_weight={value!r} is not known; use 'balanced' or a dict {{label: weight}}"
+            )
+        return value
+    if not isinstance(value, dict):
+        raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
+    unknown = [key for key in value if key not in classes]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown[0]!r}, which is not a class; the classes are "
+            f"{shown(classes[0])} and {shown(classes[1])}"
+        )
+    pair = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
+    if not all(np.isfinite(w) and w > 0 for w in pair):
+        raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
+    return pair
+
+
+def check_classes(data, loss):
+    """Refuse a response that is one class, or zero, on the rows that count."""
+    full = row_weights(data)
+    if data.classes is not None and np.unique(data.y[full > 0]).size < 2:
+        raise ValueError(
+            "y has one class only on the rows with positive weight; a classification needs both"
+        )
+    if loss == "poisson" and not (full @ data.y > 0):
+        raise ValueError(
+            "y is zero in every row with positive weight; loss='poisson' has no finite intercept "
+            "then"
+        )
+
+
+# -------------------- columns
 
 
 def which(value, names, name):
@@ -261,169 +332,7 @@ def bound(value, names, name, default):
     return out
 
 
-def sample_weights(value, n):
-    """Nonnegative weights (n,), not all zero."""
-    if value is None:
-        return np.ones(n)
-    out = finite(vector(value, n, "sample_weight"), "sample_weight").copy()
-    if (out < 0).any():
-        raise ValueError(
-            f"sample_weight has {(out < 0).sum()} negative values (smallest {out.min():g}); "
-            "weights must be >= 0, 0 leaves a row out"
-        )
-    if not out.any():
-        raise ValueError(
-            "sample_weight is zero in every row; give at least one row a positive weight"
-        )
-    return out
-
-
-def _offset(value, weights, loss):
-    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
-    out = finite(vector(value, weights.size, "offset"), "offset")
-    most = 700.0 if loss == "poisson" else LARGEST
-    top = float(np.abs(out[weights > 0]).max())
-    if top > most:
-        why = "exp(offset) would" if loss == "poisson" else "their losses"
-        raise ValueError(
-            f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
-            "numbers; "
-            + ("give the logarithm of the exposure" if loss == "poisson" else "rescale it")
-        )
-    return out
-
-
-def class_weights(value, classes, loss):
-    """None, "balanced" or the pair of weights of (negative, positive)."""
-    if value is None:
-        return None
-    if classes is None:
-        raise ValueError(
-            f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
-            "sample_weight"
-        )
-    if isinstance(value, str):
-        if value != "balanced":
-            raise ValueError(
-                f"class_weight={value!r} is not known; use 'balanced' or a dict {{label: weight}}"
-            )
-        return value
-    if not isinstance(value, dict):
-        raise TypeError(f"class_weight={value!r} must be 'balanced' or a dict {{label: weight}}")
-    unknown = [key for key in value if key not in classes]
-    if unknown:
-        raise ValueError(
-            f"class_weight names {unknown[0]!r}, which is not a class; the classes are "
-            f"{shown(classes[0])} and {shown(classes[1])}"
-        )
-    pair = tuple(number(value.get(c, 1.0), f"class_weight[{shown(c)}]") for c in classes)
-    if not all(np.isfinite(w) and w > 0 for w in pair):
-        raise ValueError(f"class_weight={value!r}: weights must be positive numbers")
-    return pair
-
-
-def parse(
-    X,
-    y,
-    *,
-    loss,
-    fit_intercept,
-    standardize,
-    sample_weight,
-    class_weight,
-    offset,
-    lower,
-    upper,
-    always_include,
-    exclude,
-    penalty_factor,
-    feature_names,
-    gamma,
-    delta,
-    groups=None,
-    pos_label=None,
-    read=True,
-):
-    """(Data, notes, by_name, response name) of the arguments of `fit`. read=False: X is looked
-    through for NaN by `pose` only, in the read that takes its moments, where no row has weight 0.
-    delta=None: the threshold 1 stands in for the one that `solve` finds.
-    """
-    X = X.X if isinstance(X, Encoded) else X
-    same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
-    if feature_names is not None and (
-        isinstance(feature_names, (str, bytes)) or not np.iterable(feature_names)
-    ):
-        raise TypeError(
-            f"feature_names={feature_names!r} must be a sequence of names, one per column of X"
-        )
-    design, names, _, notes = as_design(X, feature_names)
-    if read:
-        check_finite(design, names)
-    target, classes, more = response(y, design.n, loss, pos_label)
-    notes = [*notes, *more]
-    weights = sample_weights(sample_weight, design.n)
-    if not read and not weights.all():
-        check_finite(design, names)
-    shift = None if offset is None else _offset(offset, weights, loss)
-    record = make_loss(
-        loss, number(gamma, "gamma"), 1.0 if delta is None else number(delta, "delta")
-    )
-    if groups is None:
-        factor, forced, out = _priced(penalty_factor, always_include, exclude, names)
-    else:
-        groups = make_groups(groups, names)
-        groups, factor, forced, out = priced(
-            groups,
-            group_factor(penalty_factor, groups, names),
-            always_include,
-            exclude,
-            lambda value, name: which(value, names, name),
-        )
-    excluded = np.zeros(design.p, dtype=bool)
-    excluded[out] = True
-    low, high = bound(lower, names, "lower", -np.inf), bound(upper, names, "upper", np.inf)
-    _check_box(low, high, forced, excluded, names)
-    data = Data(
-        design=design,
-        y=target,
-        loss=record,
-        weights=weights,
-        class_weight=class_weights(class_weight, classes, loss),
-        offset=shift,
-        intercept=flag(fit_intercept, "fit_intercept"),
-        standardize=flag(standardize, "standardize"),
-        lower=low,
-        upper=high,
-        factor=factor,
-        forced=forced,
-        excluded=excluded,
-        names=names,
-        classes=classes,
-        groups=groups,
-    )
-    full = row_weights(data)
-    if classes is not None and np.unique(target[full > 0]).size < 2:
-        raise ValueError(
-            "y has one class only on the rows with positive weight; a classification needs both"
-        )
-    if loss == "poisson" and not (full @ target > 0):
-        raise ValueError(
-            "y is zero in every row with positive weight; loss='poisson' has no finite intercept "
-            "then"
-        )
-    by_name = (
-        isinstance(X, pd.DataFrame)
-        or (feature_names is None and isinstance(getattr(X, "names", None), list))
-    ) and not any("renamed" in n or "repeat" in n for n in notes)
-    return (
-        data,
-        notes,
-        by_name,
-        y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
-    )
-
-
-def _priced(penalty_factor, always_include, exclude, names):
+def costs(penalty_factor, always_include, exclude, names):
     """(factor (p,), forced, excluded) of single columns: indices from names, masks and factors of 0
     and inf.
     """
@@ -458,7 +367,7 @@ def _priced(penalty_factor, always_include, exclude, names):
     return factor, forced, out
 
 
-def _check_box(low, high, forced, excluded, names):
+def check_box(low, high, forced, excluded, names):
     bad = np.flatnonzero(low > high)
     if bad.size:
         j = bad[0]
@@ -482,72 +391,3 @@ def _check_box(low, high, forced, excluded, names):
             f"the box of {names[j]} is [{low[j]:g}, {high[j]:g}] and leaves out 0, so the column "
             "could not be left out; widen it, or put the column into always_include"
         )
-
-
-def constant_notes(data, problem):
-    """Notes about columns that are never chosen, because they are constant (or, under `derived`
-    names, products that are).
-    """
-    constant = np.flatnonzero(~problem.usable & ~data.excluded)
-    if not constant.size:
-        return []
-    more = " or products of them" if (problem.square[constant] > 0).any() else ""
-    return [
-        f"{constant.size} constant column{'s' if constant.size > 1 else ''}{more}, never chosen: "
-        + some(constant, data.names)
-    ]
-
-
-def data_of_fit(path, X=None, y=None):
-    """The `Data` that a path was fitted on: those kept in memory, or those of X and y given anew."""
-    data = path._source.data
-    if X is not None:
-        X, y, by_row = path._given(X, y)
-        if y is None:
-            raise ValueError("pass y= together with X=")
-        data = again(path, X, y, by_row["offset"])
-    if data is None:
-        raise ValueError(
-            "the data are not kept with a loaded path: pass X= and y=, those of the fit"
-        )
-    if path.meta.checksum and checksum(data) != path.meta.checksum:
-        raise ValueError(
-            "X or y differ from those of the fit (checksum); pass the X and y that the "
-            "path was fitted on, unchanged"
-        )
-    return data
-
-
-def again(path, X, y, offset=None):
-    """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
-    table held, are not stored, so such paths need a new fit.
-    """
-    meta = path.meta
-    if isinstance(meta.names, Derived) or meta.formula is not None:
-        X, _ = path._new_design(X)
-    if (meta.has_offset and offset is None) or meta.weighted:
-        raise ValueError(
-            "the path was fitted with an offset or weights, which a path file does not hold; fit "
-            "again to use this method"
-        )
-    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
-    data, *_ = parse(
-        X,
-        y,
-        loss=meta.loss,
-        fit_intercept=meta.intercept,
-        standardize=meta.standardize,
-        sample_weight=None,
-        class_weight=None,
-        offset=offset,
-        lower=meta.lower,
-        upper=meta.upper,
-        always_include=meta.forced,
-        exclude=np.flatnonzero(meta.excluded),
-        penalty_factor=meta.factor,
-        feature_names=None if named else meta.names,
-        gamma=meta.loss_parameter or 0.25,
-        delta=meta.loss_parameter,
-        pos_label=None if meta.classes is None else meta.classes[1],
-    )
-    return replace(data, groups=meta.groups)

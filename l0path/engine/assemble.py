@@ -1,0 +1,437 @@
+"""From what engines solved to the rows of a path: fits in the user's units, lambda0 intervals from
+the lower convex hull, rows for lambda0 values.
+"""
+
+import itertools
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.arguments import some
+from ..core.status import End, Optimality
+from ..designs import Dense
+from ..exchange.local_search import LocalSearch, pairs_tried
+from ..exchange.neighbourhoods.groups import groups_tried
+from ..paths.past_separation import apart
+from ..paths.records import Meta
+from ..problem.losses import Huber, Poisson, SmoothedHinge, name_of
+from ..problem.problem import Fit, checksum, effective_rows
+from ..problem.solution import EXCHANGES, in_user_units
+from ..relaxation.path_bounds import bounded
+from ..working_set.groups import GroupFit
+from ..working_set.hinge import make_model
+from ..working_set.ties import Twins
+from .posing import selectable, unit
+from .protocols import Point, Slice
+
+GATHERED = 1 << 22  # entries of columns that are held at a time: 32 MB
+
+
+class SolvedSlice(NamedTuple):
+    """The rows of one slice, and what was noticed.
+
+    Attributes
+    ----------
+    solutions : list of Solution
+        In the user's units.
+    rounds : list of dict
+        The profile of the search.
+    starts : tuple of ndarray
+        Supports, or sets of groups, from which the next slice starts.
+    notes : tuple of str
+        What the user should be told.
+    near : str
+        A note on near combinations of columns, which several slices may have in common.
+    separated : tuple, optional
+        (k, fit) of the separated size that ends the slice.
+    passed : str
+        The separated sizes that were passed; empty if there are none.
+    """
+
+    solutions: list
+    rounds: list
+    starts: tuple = ()
+    notes: tuple = ()
+    near: str = ""
+    separated: tuple | None = None
+    passed: str = ""
+
+
+# -------------------- fits in the user's units
+
+
+def solution(setting, number, part: Slice, point: Point, predicted=None):
+    """The `Solution` of a point of a slice. predicted: X beta, where it is known."""
+    problem, model, optimality = setting.problem, setting.working_set, point.optimality
+    fit = _first_of_a_kind(setting, point.fit, part)
+    if fit is not point.fit:
+        predicted = None  # opposite columns may differ by a constant
+    if model.unclear and model.faint(part.lambda2) and fit.support.size:
+        optimality = Optimality.UNVERIFIED
+    if setting.hinge is not None:
+        fit = _of_the_hinge(setting, fit, part)
+        if optimality != Optimality.UNVERIFIED:
+            optimality = Optimality.STATIONARY
+    found = in_user_units(
+        problem,
+        setting.request.data,
+        setting.weights,
+        fit,
+        number=number,
+        k=point.k,
+        lambda0=point.lambda0,
+        lambda1=part.lambda1,
+        lambda2=part.lambda2,
+        optimality=optimality,
+        free=setting.free,
+        predicted=predicted,
+    )
+    settings = setting.route.settings
+    if optimality == Optimality.REFIT_SWAP_M and isinstance(settings, LocalSearch):
+        m = (
+            pairs_tried(settings, problem.n_eff, fit.support.size)
+            if problem.groups is None
+            else groups_tried(settings)
+        )
+        found = found._replace(flags=(*found.flags, f"{EXCHANGES}{m}"))
+    return bounded(problem, found, point.lower_bound)
+
+
+def _first_of_a_kind(setting, fit, part):
+    """The fit with the columns of smallest index among those that say the same."""
+    if setting.problem.groups is not None or setting.control.torn or not fit.support.size:
+        return fit
+    key = "shrunk" if part.lambda1 or part.lambda2 else "not shrunk"
+    if key not in setting.memo:
+        setting.memo[key] = Twins(setting.working_set, key == "not shrunk")
+    return setting.memo[key].smallest(fit)
+
+
+def _of_the_hinge(setting, fit, part):
+    """The fit of the hinge itself on the support of one of a smoothed hinge."""
+    setting.hinge.grow(fit.support)
+    own = setting.hinge.refit(fit.support, part.lambda1, part.lambda2)
+    return GroupFit(*own, fit.groups) if isinstance(fit, GroupFit) else own
+
+
+def solutions_of(setting, number, part, points):
+    """Solutions of many points."""
+    known = _predictions(setting, [point.fit for point in points])
+    return [
+        solution(setting, number, part, point, predicted)
+        for point, predicted in zip(points, known, strict=True)
+    ]
+
+
+def _predictions(setting, fits):
+    """X beta of each fit; None where each is as quickly made alone. Where the rows of X lie one
+    after another a column costs a read of all of X: those that fits share are fetched once.
+    """
+    design, start = setting.request.data.design, 0
+    in_rows = isinstance(design, Dense) and not design.X.flags.f_contiguous
+    if setting.hinge is not None or not in_rows:
+        yield from (None for _ in fits)
+        return
+    scale = setting.problem.X.scale
+    while start < len(fits):
+        J, stop = fits[start].support, start + 1
+        while (
+            stop < len(fits)
+            and (more := np.union1d(J, fits[stop].support)).size * design.n <= GATHERED
+        ):
+            J, stop = more, stop + 1
+        held = Dense(design.columns(J))
+        for fit in fits[start:stop]:
+            yield held.dot(np.searchsorted(J, fit.support), fit.b / scale[fit.support])
+        start = stop
+
+
+# -------------------- lambda0
+
+
+def hull(x, F):
+    """Lower convex hull of the points (x_i, F_i) towards larger x: list of (i, low, high) with the
+    lambda0 interval in which point i minimises F + lambda0 x.
+
+    Intervals are [low, high), adjoining, the first with high = inf; the last point's low is 0.
+    Points that no lambda0 picks are left out.
+    """
+    order = sorted(range(len(x)), key=lambda i: (x[i], F[i]))
+    chain = []
+    for i in order:
+        if chain and x[i] == x[chain[-1]]:
+            continue
+        while len(chain) >= 2:
+            a, b = chain[-2], chain[-1]
+            # b lies on or above the line from a to i
+            if (F[b] - F[a]) * (x[i] - x[a]) >= (F[i] - F[a]) * (x[b] - x[a]):
+                chain.pop()
+            else:
+                break
+        if chain and F[i] >= F[chain[-1]]:
+            continue
+        chain.append(i)
+    edges = [np.inf, *((F[a] - F[b]) / (x[b] - x[a]) for a, b in itertools.pairwise(chain)), 0.0]
+    return [(i, float(edges[t + 1]), float(edges[t])) for t, i in enumerate(chain)]
+
+
+def hull_grid(intervals, count):
+    """Dynamic lambda0 values for hull intervals: the end of the null interval, then 1 % below each
+    value at which the support changes (inside the next interval).
+    """
+    values = [intervals[0][1] if intervals[0][1] > 0 else 1.0]
+    for _, low, high in intervals[1:]:
+        values.append(
+            0.99 * high if 0.99 * high > low else np.sqrt(low * high) if low > 0 else 0.5 * high
+        )
+    return np.array(values[:count])
+
+
+def cost(problem, row):
+    """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
+    if problem.groups is not None:
+        return float(problem.groups.factor[row.groups].sum())
+    return float(problem.factor[row.support[~np.isin(row.support, problem.forced)]].sum())
+
+
+def with_intervals(setting, rows, past):
+    """(rows with their lambda0 intervals, the intervals, costs). One column beyond max_k, by its
+    best addition, bounds the last interval from below.
+    """
+    # a separated size that was passed, so that larger ones follow, is the best for no lambda0
+    last = max((i for i, row in enumerate(rows) if not row.separated), default=0)
+    on = [i for i, row in enumerate(rows) if not (past.steps and row.separated and i < last)]
+    x = [cost(setting.problem, rows[i]) for i in on]
+    F = [rows[i].loss + rows[i].shrinkage for i in on]
+    # an interrupt raised by something else than Ctrl-C may fall where the working columns are
+    # half updated: no kernel may run on them after it
+    whole = not setting.control.torn and on and rows[on[-1]].k == past.result.last == setting.max_k
+    beyond = past.engine.next_value() if whole else None
+    if beyond is None:
+        intervals = hull(x, F)
+    else:
+        pieces = hull([*x, x[-1] + 1.0], [*F, beyond])
+        intervals = [piece for piece in pieces if piece[0] < len(on)]
+    if setting.control.end and intervals:
+        # stopped early: what larger sizes would have taken over is not known
+        intervals[-1] = (intervals[-1][0], float("nan"), intervals[-1][2])
+    out = list(rows)
+    for i, low, high in intervals:
+        out[on[i]] = out[on[i]]._replace(lambda0_low=low, lambda0_high=high)
+    return out, intervals, x
+
+
+def with_hull(problem, null, rows, last):
+    """Rows of a lambda0 path with their intervals, which start from the null model even where no
+    lambda0 of the grid shows it; last: where the last one ends.
+    """
+    ends, out = [null, *rows], list(rows)
+    pieces = hull([cost(problem, s) for s in ends], [s.loss + s.shrinkage for s in ends])
+    for i, low, high in pieces:
+        if low == 0.0 and last > 0.0:
+            low = min(last, high)  # below it another column enters
+        for at in [i - 1] if i else [t for t, s in enumerate(rows) if s.k == 0]:
+            out[at] = out[at]._replace(lambda0_low=low, lambda0_high=high)
+    return out
+
+
+def on_lambda0(setting, claim, rows, intervals, x):
+    """(rows for lambda0 values, notes): the dynamic grid of the hull, or the user's values, each
+    with the stored model of least loss + shrinkage + lambda0 sum f.
+    """
+    plan = setting.request.plan
+    F = np.array([row.loss + row.shrinkage for row in rows])
+    dynamic = plan.lambda0 is None
+    values = hull_grid(intervals, plan.n_lambda0) if dynamic else plan.lambda0
+    out, short = [], 0
+    floor = intervals[-1][1] if intervals else 0.0
+    for value in values:
+        i = intervals[len(out)][0] if dynamic else int(np.argmin(F + value * np.asarray(x)))
+        row = rows[i]
+        flags = row.flags
+        if not dynamic and value < floor and not setting.control.end:
+            flags, short = (*flags, "max_k"), short + 1
+        # the only model of a size need not be the best for a lambda0
+        only = row.optimality == Optimality.GLOBAL
+        out.append(
+            row._replace(
+                lambda0=float(value),
+                objective=float(F[i] + value * x[i]),
+                flags=flags,
+                lower_bound=float("nan"),
+                optimality=claim if only else row.optimality,
+            )
+        )
+    note = (
+        f"{short} of the lambda0 values call for more than max_k = {setting.max_k} "
+        f"{unit(setting.problem)}; their rows show the best model up to that size and carry the "
+        "flag max_k"
+    )
+    return out, (note,) if short else ()
+
+
+def rehulled(solutions, problem):
+    """Solutions with the lambda0 intervals that hold now, after some were replaced by better ones.
+    On a support grid those of the hull, the last size's ending where it did; on a lambda0 grid,
+    which does not show every model of the hull, what other rows leave of the old ones.
+    """
+    out = list(solutions)
+    for number in {s.slice for s in solutions}:
+        rows = [i for i, s in enumerate(solutions) if s.slice == number]
+        points = [solutions[i] for i in rows]
+        x = [cost(problem, p) for p in points]
+        F = [p.loss + p.shrinkage for p in points]
+        if math.isnan(points[0].lambda0):
+            last = points[-1].lambda0_low
+            found = dict.fromkeys(range(len(rows)), (math.nan, math.nan))
+            for i, low, high in hull(x, F):
+                found[i] = min(last, high) if i == len(rows) - 1 else low, high
+        else:
+            found = {i: _left_over(i, points[i], x, F) for i in range(len(rows))}
+        for i, (low, high) in found.items():
+            out[rows[i]] = out[rows[i]]._replace(lambda0_low=low, lambda0_high=high)
+    return out
+
+
+def _left_over(i, point, x, F):
+    """What of a point's interval [low, high) the other points (x_j, F_j) leave it; NaN if none."""
+    low, high = point.lambda0_low, point.lambda0_high
+    for a, f in zip(x, F, strict=True):
+        if a > x[i]:
+            low = max(low, (F[i] - f) / (a - x[i]))
+        elif a < x[i]:
+            high = min(high, (f - F[i]) / (x[i] - a))
+        elif f < F[i]:
+            high = math.nan
+    return (low, high) if low < high else (math.nan, math.nan)
+
+
+# -------------------- notes
+
+
+def near_note(model, names):
+    """A note on columns that are almost combinations of each other, "" where there are none."""
+    if model.near is None:
+        return ""
+    note = (
+        f"{model.near.size} columns are almost linear combinations of each other, up to less than "
+        "1e-4 of their length: models with them were fitted on the columns themselves, and "
+        f"compared by such fits where a comparison is claimed: {some(model.near, names)}"
+    )
+    faint = (
+        "; some keep less than 1e-12 of their length beside the others, too little for any claim"
+    )
+    return note + (faint if model.unclear else "")
+
+
+def end_notes(setting, number, past):
+    """(notes, text, separated): what was passed, and why a slice of sizes ends."""
+    result, told, passed = past.result, [], ""
+    if past.steps:
+        passed = past.story()
+        told.append(f"slice {number}: {past.note()}")
+    if past.unresolved is not None:
+        return tuple(told), passed, (result.last, past.unresolved)
+    if result.end == End.SATURATED and result.last < min(setting.max_k, selectable(past.problem)):
+        told.append(f"slice {number}: {_why_saturated(result, setting.problem)}")
+    return tuple(told), passed, None
+
+
+def _why_saturated(result, problem):
+    """A note on the size at which a path ends before max_k."""
+    fit = next(point.fit for point in result.points if point.k == result.last)
+    why = (
+        "the fit is perfect"
+        if problem.perfect(fit.value, result.scale)
+        else f"every other {unit(problem)[:-1]} is a linear combination of those chosen"
+        + (" and the intercept" if problem.intercept else "")
+        + " and would change nothing"
+    )
+    return f"sizes end at k = {result.last}, where {why}"
+
+
+def first_separated(points):
+    """(k, fit) of the smallest separated point, None where there is none."""
+    separated = [point for point in points if apart(point.fit)]
+    first = min(separated, key=lambda point: point.k, default=None)
+    return None if first is None else (first.k, first.fit)
+
+
+# -------------------- what all rows share
+
+
+def meta_of(setting):
+    """The `Meta` of a path."""
+    if "meta" not in setting.memo:
+        setting.memo["meta"] = _meta(setting)
+    return setting.memo["meta"]
+
+
+def _meta(setting):
+    request, problem = setting.request, setting.problem
+    data, X, plan = request.data, problem.X, request.plan
+    encoding, seed = request.formula, plan.random_state
+    counts = request.row_counts
+    named = encoding is None or encoding.other_offset or not encoding.offsets
+    whole_seed = isinstance(seed, (int, np.integer))
+    return Meta(
+        names=data.names,
+        n=data.design.n,
+        p=data.design.p,
+        n_eff=effective_rows(data.weights if counts is None else data.weights * counts),
+        loss=name_of(data.loss),
+        loss_parameter=_parameter(data.loss),
+        intercept=data.intercept,
+        standardize=data.standardize,
+        null_loss=_null_loss(setting),
+        center=X.center if data.intercept else np.zeros(X.p),
+        scale=X.scale,
+        forced=problem.forced,
+        factor=data.factor,
+        lower=data.lower,
+        upper=data.upper,
+        excluded=data.excluded,
+        classes=data.classes,
+        penalty="L0"
+        + ("L1" if any(a for a, _ in setting.slices) else "")
+        + ("L2" if any(b for _, b in setting.slices) else ""),
+        algorithm=type(plan.settings).__name__,
+        grid=plan.grid,
+        has_offset=data.offset is not None and named,
+        offset_name=request.offset_name,
+        weighted=bool(np.ptp(data.weights) > 0 or data.class_weight is not None),
+        by_name=request.by_name,
+        response=request.response,
+        groups=data.groups,
+        formula=encoding,
+        random_state=seed if whole_seed else None,
+        checksum=checksum(data) if counts is None else "",
+        log_constant=_log_constant(data, setting.weights),
+        floor=problem.floor,
+    )
+
+
+def _parameter(loss):
+    """The parameter of a loss, in units of y."""
+    if isinstance(loss, SmoothedHinge):
+        return loss.gamma
+    return loss.delta if isinstance(loss, Huber) else None
+
+
+def _log_constant(data, weights):
+    """The mean of log(y!) of counts, which the loss leaves out."""
+    if not isinstance(data.loss, Poisson):
+        return 0.0
+    return float(weights @ np.array([math.lgamma(v + 1.0) for v in data.y]))
+
+
+def _null_loss(setting):
+    """The mean loss of intercept and offset alone."""
+    problem, empty = setting.problem, np.empty(0, dtype=np.int64)
+    start = problem.shift
+    if not problem.quadratic:
+        start = make_model(replace(problem, forced=empty)).refit(empty, 0.0, 0.0).b0
+    fit = Fit(empty, np.empty(0), start, 0.0)
+    return solution(setting, 0, Slice(0.0, 0.0, 0), Point(0, fit, Optimality.GLOBAL)).loss

@@ -1,0 +1,444 @@
+"""From the arguments of `fit` to a `Request`: the data and the plan of a path, checked.
+
+Every message names the argument, its value and the remedy. X is not read here, but for its missing
+values where `pose` would not see them.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .. import formula
+from ..core.arguments import flag, nonnegative, number, same_index, whole
+from ..designs import Derived, as_design, check_finite
+from ..designs.names import column_names
+from ..errors import check_tol, refuse_masked
+from ..problem.groups import group_factor, make_groups, priced
+from ..problem.losses import canonical_name, make_loss
+from ..problem.problem import Data, checksum
+from . import arguments as checks
+from . import registry
+
+PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """The arguments of `l0path.fit` besides X and y, with their defaults."""
+
+    loss: str = "squared"
+    penalty: str = "L0"
+    algorithm: Any = "swap"
+    grid: str = "support"
+    k: Any = None
+    max_k: int | None = None
+    n_lambda0: int = 100
+    lambda0: Any = None
+    lambda1: Any = None
+    lambda2: Any = None
+    n_shrink: int = 10
+    fit_intercept: bool | None = None
+    standardize: bool = True
+    sample_weight: Any = None
+    class_weight: Any = None
+    pos_label: Any = None
+    offset: Any = None
+    lower: Any = -math.inf
+    upper: Any = math.inf
+    always_include: Any = None
+    exclude: Any = None
+    penalty_factor: Any = None
+    groups: Any = None
+    feature_names: Any = None
+    gamma: float = 0.25
+    delta: float | None = None
+    lambda_scale: str = "mean"
+    tol: float = 1e-8
+    max_iter: int = 1000
+    time_limit: float | None = None
+    certify: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    progress: bool = False
+    on_solution: Callable | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How a path is solved: everything but the data. lambda1, lambda2 are arrays or None (default
+    grid, or 0 when the penalty does not name the term).
+    """
+
+    settings: Any
+    penalty: str = "L0"
+    grid: str = "support"
+    sizes: tuple | None = None
+    max_k: int | None = None
+    n_lambda0: int = 100
+    lambda0: Any = None
+    lambda1: Any = None
+    lambda2: Any = None
+    n_shrink: int = 10
+    tol: float = 1e-8
+    max_iter: int = 1000
+    time_limit: float | None = None
+    random_state: int | None = None
+
+    def least_shrinkage(self):
+        """The least lambda1 and lambda2 that will be asked for; 1 stands for a default grid."""
+        named = PENALTIES[self.penalty]
+        return tuple(
+            float(given.min()) if given is not None else 1.0 if term in named else 0.0
+            for term, given in ((1, self.lambda1), (2, self.lambda2))
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a path is asked for: everything but what X itself decides.
+
+    Attributes
+    ----------
+    data : Data
+        The data in the user's units.
+    plan : Plan
+        How they are solved.
+    notes : tuple of str
+        What the user should be told.
+    by_name : bool
+        Whether new rows are taken by the names of their columns.
+    response : str, optional
+        The name of the response.
+    formula : Formula, optional
+        What the columns were made by.
+    offset_name : str, optional
+        The column of the user's table that is the offset.
+    settled : bool
+        Whether the data hold what X decides: copies of columns, the threshold of the Huber loss.
+    pilot : bool
+        Whether that threshold is still to be found.
+    certify, progress, on_solution, n_jobs
+        As in `l0path.fit`.
+    row_counts : ndarray of shape (n,), optional
+        How often each row counts in a training set. None means once.
+    all_rows : AllRows, optional
+        Products of all rows, from which those of a training set follow.
+    slices : tuple of pairs, optional
+        The values (lambda1, lambda2) of an earlier fit.
+    """
+
+    data: Data
+    plan: Plan
+    notes: tuple = ()
+    by_name: bool = False
+    response: str | None = None
+    formula: Any = None
+    offset_name: str | None = None
+    settled: bool = False
+    pilot: bool = False
+    certify: bool = False
+    progress: bool = False
+    on_solution: Callable | None = None
+    n_jobs: int | None = None
+    row_counts: np.ndarray | None = None
+    all_rows: Any = None
+    slices: tuple | None = None
+
+    def part(self, **changes):
+        """The request of a further fit of the same data, or of rows of them: nobody listens, and
+        what X decided stays.
+        """
+        return Request(**{"data": self.data, "plan": self.plan, "settled": True, **changes})
+
+
+def request(X, y=None, *, data=None, **given) -> Request:
+    """The `Request` of the arguments of `fit`. data: the DataFrame of a formula, in the place of y.
+
+    Raises
+    ------
+    ValueError or TypeError
+        If an argument is not one of those of `fit`, or not allowed.
+    """
+    given = given if data is None else {**given, "data": data}
+    X, y, given = formula.at_the_door(X, y, given)
+    unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
+    if unknown:
+        raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
+    a = _checked(Arguments(**given))
+    data, notes = _data(X, y, a)
+    plan = _plan(a)
+    encoding = X.formula if isinstance(X, formula.Encoded) else None
+    registry.refuse(plan.settings, data, *plan.least_shrinkage())
+    plan, more = _scaled(plan, data, a)
+    table = X.X if isinstance(X, formula.Encoded) else X
+    return Request(
+        data=data,
+        plan=plan,
+        notes=(*formula.notes(encoding), *notes, *more),
+        by_name=_taken_by_name(table, a.feature_names, data.names),
+        response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
+        formula=encoding,
+        offset_name=X.offset if isinstance(X, formula.Encoded) else None,
+        pilot=a.loss == "huber" and a.delta is None,
+        certify=bool(a.certify),
+        progress=a.progress,
+        on_solution=a.on_solution,
+        n_jobs=a.n_jobs,
+    )
+
+
+def _checked(a):
+    """The arguments with the loss by its own name, and those refused that nothing else checks."""
+    if not isinstance(a.certify, (bool, np.bool_)):
+        raise TypeError(f"certify={a.certify!r} must be True or False")
+    if not isinstance(a.loss, str):
+        raise ValueError(
+            f"loss={a.loss!r} must be the name of a loss, such as 'squared' or 'logistic'"
+        )
+    if a.on_solution is not None and not callable(a.on_solution):
+        raise TypeError(f"on_solution={a.on_solution!r} must be a function of one Model, or None")
+    if a.n_jobs is not None and (
+        isinstance(a.n_jobs, bool) or not isinstance(a.n_jobs, (int, np.integer))
+    ):
+        raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
+    return replace(a, loss=canonical_name(a.loss, exact=registry.proves(a.algorithm)))
+
+
+def _taken_by_name(X, feature_names, names):
+    """Whether the columns of X bear the names of the fit: their own, and none repeated."""
+    if isinstance(X, pd.DataFrame):
+        own = column_names(X.columns)
+    else:
+        own = getattr(X, "names", None) if feature_names is None else None
+    return isinstance(own, list) and [str(name) for name in own] == list(names)
+
+
+# -------------------- the data
+
+
+def _data(X, y, a, read=False):
+    """(Data, notes) of arguments. read: X is looked through for missing values here, and not by
+    `pose` in the read that takes its moments, which does not see rows of weight 0.
+    """
+    X = X.X if isinstance(X, formula.Encoded) else X
+    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset)
+    if a.feature_names is not None and (
+        isinstance(a.feature_names, (str, bytes)) or not np.iterable(a.feature_names)
+    ):
+        raise TypeError(
+            f"feature_names={a.feature_names!r} must be a sequence of names, one per column of X"
+        )
+    design, names, _, notes = as_design(X, a.feature_names)
+    if read:
+        check_finite(design, names)
+    target, classes, more = checks.response(y, design.n, a.loss, a.pos_label)
+    weights = checks.sample_weights(a.sample_weight, design.n)
+    if not read and not weights.all():
+        check_finite(design, names)
+    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss)
+    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
+    record = make_loss(a.loss, number(a.gamma, "gamma"), delta)
+    groups, columns = _columns(design.p, names, a)
+    data = Data(
+        design=design,
+        y=target,
+        loss=record,
+        weights=weights,
+        class_weight=checks.class_weights(a.class_weight, classes, a.loss),
+        offset=offset,
+        intercept=True if a.fit_intercept is None else flag(a.fit_intercept, "fit_intercept"),
+        standardize=flag(a.standardize, "standardize"),
+        names=names,
+        classes=classes,
+        groups=groups,
+        **columns,
+    )
+    checks.check_classes(data, a.loss)
+    return data, [*notes, *more]
+
+
+def _columns(p, names, a):
+    """(Groups or None, {lower, upper, factor, forced, excluded}) of p columns."""
+    groups = None
+    if a.groups is None:
+        factor, forced, out = checks.costs(a.penalty_factor, a.always_include, a.exclude, names)
+    else:
+        groups = make_groups(a.groups, names)
+        groups, factor, forced, out = priced(
+            groups,
+            group_factor(a.penalty_factor, groups, names),
+            a.always_include,
+            a.exclude,
+            lambda value, name: checks.which(value, names, name),
+        )
+    excluded = np.zeros(p, dtype=bool)
+    excluded[out] = True
+    lower = checks.bound(a.lower, names, "lower", -np.inf)
+    upper = checks.bound(a.upper, names, "upper", np.inf)
+    checks.check_box(lower, upper, forced, excluded, names)
+    return groups, {
+        "lower": lower,
+        "upper": upper,
+        "factor": factor,
+        "forced": forced,
+        "excluded": excluded,
+    }
+
+
+def data_of_fit(path, X=None, y=None):
+    """The `Data` that a path was fitted on: those kept in memory, or those of X and y."""
+    data = path._source.data
+    if X is not None:
+        X, y, by_row = path._given(X, y)
+        if y is None:
+            raise ValueError("pass y= together with X=")
+        data = _data_given_anew(path, X, y, by_row["offset"])
+    if data is None:
+        raise ValueError(
+            "the data are not kept with a loaded path: pass X= and y=, those of the fit"
+        )
+    if path.meta.checksum and checksum(data) != path.meta.checksum:
+        raise ValueError(
+            "X or y differ from those of the fit (checksum); pass the X and y that the "
+            "path was fitted on, unchanged"
+        )
+    return data
+
+
+def _data_given_anew(path, X, y, offset):
+    """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
+    table held, are not stored, so such paths need a new fit.
+    """
+    meta = path.meta
+    if isinstance(meta.names, Derived) or meta.formula is not None:
+        X, _ = path._new_design(X)
+    if (meta.has_offset and offset is None) or meta.weighted:
+        raise ValueError(
+            "the path was fitted with an offset or weights, which a path file does not hold; fit "
+            "again to use this method"
+        )
+    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
+    arguments = Arguments(
+        loss=meta.loss,
+        fit_intercept=meta.intercept,
+        standardize=meta.standardize,
+        offset=offset,
+        lower=meta.lower,
+        upper=meta.upper,
+        always_include=meta.forced,
+        exclude=np.flatnonzero(meta.excluded),
+        penalty_factor=meta.factor,
+        feature_names=None if named else meta.names,
+        gamma=meta.loss_parameter or 0.25,
+        delta=meta.loss_parameter,
+        pos_label=None if meta.classes is None else meta.classes[1],
+    )
+    return replace(_data(X, y, arguments, read=True)[0], groups=meta.groups)
+
+
+# -------------------- the plan
+
+
+def _plan(a):
+    """Check everything of `fit` that does not depend on the data."""
+    if not isinstance(a.penalty, str) or a.penalty not in PENALTIES:
+        raise ValueError(
+            f"penalty={a.penalty!r} is not known; choose one of {', '.join(PENALTIES)}"
+        )
+    if not isinstance(a.grid, str) or a.grid not in ("support", "lambda0"):
+        raise ValueError(f"grid={a.grid!r} is not known; choose 'support' or 'lambda0'")
+    sizes, max_k = _sizes(a.k, a.max_k)
+    grid, lambda0 = a.grid, None
+    if a.lambda0 is not None:
+        if grid == "support" and sizes is not None:
+            raise ValueError("k= and lambda0= are two ways to choose a model; give one of them")
+        grid, lambda0 = "lambda0", np.sort(nonnegative(a.lambda0, "lambda0"))[::-1]
+    if grid == "lambda0" and sizes is not None:
+        raise ValueError(
+            "k= needs grid='support'; on a lambda0 grid use max_k= and choose a size afterwards "
+            "with path.model(k=)"
+        )
+    check_tol(a.tol)
+    _check_limits(a.time_limit, a.random_state)
+    return Plan(
+        settings=registry.settings_of(a.algorithm, a.tol),
+        penalty=a.penalty,
+        grid=grid,
+        sizes=sizes,
+        max_k=max_k,
+        n_lambda0=whole(a.n_lambda0, "n_lambda0", 1),
+        lambda0=lambda0,
+        lambda1=None if a.lambda1 is None else nonnegative(a.lambda1, "lambda1"),
+        lambda2=None if a.lambda2 is None else nonnegative(a.lambda2, "lambda2"),
+        n_shrink=whole(a.n_shrink, "n_shrink", 1),
+        tol=float(a.tol),
+        max_iter=whole(a.max_iter, "max_iter", 1),
+        time_limit=a.time_limit,
+        random_state=a.random_state,
+    )
+
+
+def _sizes(k, max_k):
+    """(the sizes to keep, ascending, or None; the largest size or None)."""
+    max_k = None if max_k is None else whole(max_k, "max_k", 0)
+    if k is None:
+        return None, max_k
+    refuse_masked(k, "k")
+    several = isinstance(k, (list, tuple, range, pd.Series, pd.Index))
+    listed = list(k) if several or (isinstance(k, np.ndarray) and k.ndim) else [k]
+    sizes = tuple(sorted({whole(v, "k", 0) for v in listed}))
+    if not sizes:
+        raise ValueError("k=[] is empty; give a size, a list of sizes, or None for all")
+    if max_k is not None and max_k < sizes[-1]:
+        raise ValueError(f"max_k={max_k!r} is below the largest k asked for, {sizes[-1]}")
+    return sizes, sizes[-1] if max_k is None else max_k
+
+
+def _check_limits(time_limit, random_state):
+    if time_limit is not None and not (
+        isinstance(time_limit, (int, float, np.integer, np.floating)) and time_limit > 0
+    ):
+        raise ValueError(f"time_limit={time_limit!r} must be a positive number")
+    if (
+        random_state is not None
+        and not isinstance(random_state, np.random.Generator)
+        and not (isinstance(random_state, (int, np.integer)) and random_state >= 0)
+    ):
+        raise ValueError(
+            f"random_state={random_state!r} must be None, an integer >= 0 or a numpy Generator"
+        )
+
+
+def _scaled(plan, data, a):
+    """Turn lambdas given in L0Learn's scale into ours: squared lambda0 = sd_y^2 L0, lambda1 = sd_y
+    L1; classes lambda0 = L0 / n, lambda1 = L1 / sqrt(n); lambda2 is the same.
+    """
+    scale = a.lambda_scale
+    if not isinstance(scale, str) or scale not in ("mean", "l0learn"):
+        raise ValueError(f"lambda_scale={scale!r} is not known; choose 'mean' or 'l0learn'")
+    if scale == "mean":
+        return plan, []
+    if a.sample_weight is not None or not data.standardize or not data.intercept:
+        raise ValueError(
+            "lambda_scale='l0learn' is defined with standardize=True, fit_intercept=True and no "
+            "weights; use lambda_scale='mean'"
+        )
+    n = data.y.size
+    f0, f1 = (
+        (float(data.y.var()), float(data.y.std()))
+        if data.classes is None
+        else (1.0 / n, 1.0 / math.sqrt(n))
+    )
+    plan = replace(
+        plan,
+        lambda0=None if plan.lambda0 is None else plan.lambda0 * f0,
+        lambda1=None if plan.lambda1 is None else plan.lambda1 * f1,
+    )
+    return plan, [
+        f"lambda_scale='l0learn': lambda0 was multiplied by {f0:.6g}, lambda1 by {f1:.6g}; the "
+        "table shows the mean-loss scale"
+    ]

@@ -1,0 +1,196 @@
+"""`Solution`: one fit in the user's units."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.status import FitStatus, Optimality
+from .losses import Logistic, Poisson, mean_of_rows
+
+# the flag of a model that was searched without columns that separate the classes
+LEFT_OUT = "left_out"
+# begins the flag that says how many exchanges were tried; users see the number in `summary`
+EXCHANGES = "m="
+
+
+class Solution(NamedTuple):
+    """One point: support (sorted indices, forced ones included), beta on it and intercept in the
+    user's units; objective = loss + shrinkage (+ lambda0 sum f on a lambda0 grid).
+    """
+
+    slice: int
+    k: int
+    support: np.ndarray
+    beta: np.ndarray
+    intercept: float
+    lambda0: float
+    lambda1: float
+    lambda2: float
+    loss: float
+    shrinkage: float
+    objective: float
+    lambda0_low: float = float("nan")
+    lambda0_high: float = float("nan")
+    lower_bound: float = float("nan")
+    status: str = FitStatus.CONVERGED
+    optimality: str = Optimality.UNVERIFIED
+    flags: tuple = ()
+    groups: Any = (
+        None  # numbers of the chosen groups, ascending, forced ones included; None without groups
+    )
+
+    def in_texts(self):
+        """With states as plain texts: members of enumerations show their class to users."""
+        if {type(text) for text in (self.status, self.optimality, *self.flags)} == {str}:
+            return self
+        return self._replace(
+            status=str(self.status),
+            optimality=str(self.optimality),
+            flags=tuple(map(str, self.flags)),
+        )
+
+    @property
+    def noticed(self):
+        """The flags as one text, without the number of exchanges that were tried."""
+        return ", ".join(flag for flag in self.flags if not flag.startswith(EXCHANGES))
+
+    @property
+    def exchanges(self):
+        """How many exchanges "refit_swap_m" is about; None for other kinds of optimality."""
+        found = [int(flag[len(EXCHANGES) :]) for flag in self.flags if flag.startswith(EXCHANGES)]
+        return found[0] if found and self.optimality == Optimality.REFIT_SWAP_M else None
+
+    @property
+    def separated(self):
+        """Whether the loss falls for ever along a ray, so that there is no optimum."""
+        return self.status == FitStatus.SEPARATED
+
+    @property
+    def left_out(self):
+        """Whether columns that separate the classes at a size took no part in its search."""
+        return LEFT_OUT in self.flags
+
+
+def in_user_units(
+    problem,
+    data,
+    weights,
+    fit,
+    *,
+    k,
+    number=0,
+    lambda0=float("nan"),
+    lambda1=0.0,
+    lambda2=0.0,
+    optimality=Optimality.UNVERIFIED,
+    free=-1,
+    predicted=None,
+):
+    """The `Solution` of a `Fit` of a problem: beta = b / s, its loss computed from the coefficients
+    as returned.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem of the fit.
+    data : Data
+        The data that it was made of.
+    weights : ndarray of shape (n,)
+        Those of all rows.
+    fit : Fit
+        A restricted optimum.
+    k : int
+        The number of chosen columns, or groups.
+    number : int, default 0
+        That of the slice.
+    lambda0, lambda1, lambda2 : float
+        The penalties; lambda0 is NaN on a grid of sizes.
+    optimality : Optimality
+        What was verified.
+    free : int, default -1
+        How many columns, or groups, may be chosen: the size of which there is one support only.
+    predicted : ndarray of shape (n,), optional
+        X beta, where it is known.
+
+    Returns
+    -------
+    Solution
+        The fit in the user's units.
+    """
+    X, support = problem.X, fit.support
+    beta = fit.b / X.scale[support]
+    intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
+    if predicted is None:
+        predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.size)
+    eta = intercept + predicted
+    if data.offset is not None:
+        eta = eta + data.offset
+    loss = mean_of_rows(data.loss, data.y, eta, weights)
+    b = beta * X.scale[support]
+    shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
+    chosen = None
+    if problem.groups is not None:
+        chosen = getattr(fit, "groups", np.empty(0, dtype=np.int64))
+    flags = (*fit.flags, "fewer_nonzeros") if _fewer(problem, support, beta, chosen) else fit.flags
+    on_grid = not np.isnan(lambda0)
+    objective = loss + shrinkage
+    if on_grid:
+        objective += lambda0 * _cost(problem, data, support, beta, chosen)
+    status = _status(data, flags)
+    alone = k == 0 and not problem.forced.size and not on_grid
+    only = alone or (not on_grid and k == free)  # there is one support of its size
+    return Solution(
+        slice=number,
+        k=k,
+        support=support,
+        beta=beta,
+        intercept=intercept,
+        lambda0=lambda0,
+        lambda1=lambda1,
+        lambda2=lambda2,
+        loss=loss,
+        shrinkage=shrinkage,
+        objective=objective,
+        lower_bound=objective if alone and status == FitStatus.CONVERGED else float("nan"),
+        status=status,
+        optimality=_optimality(optimality, status, flags, on_grid, only),
+        flags=tuple(flags),
+        groups=chosen,
+    )
+
+
+def _fewer(problem, support, beta, chosen):
+    """Whether a chosen column, or all columns of a chosen group, have a coefficient of 0."""
+    if problem.groups is None:
+        return np.count_nonzero(beta) < support.size
+    return any(not np.isin(problem.groups.of(g), support[beta != 0]).any() for g in chosen)
+
+
+def _cost(problem, data, support, beta, chosen):
+    """sum f_j over the unforced columns with a coefficient that is not 0, or the chosen groups."""
+    if problem.groups is not None:
+        return float(problem.groups.factor[chosen].sum())
+    counted = (beta != 0) & ~np.isin(support, problem.forced)
+    return float(data.factor[support[counted]].sum())
+
+
+def _status(data, flags):
+    """How the fit ended; the hinge has an optimum where it separates, of loss 0."""
+    if FitStatus.SEPARATED in flags and isinstance(data.loss, Logistic | Poisson):
+        return FitStatus.SEPARATED
+    if FitStatus.NOT_CONVERGED in flags:
+        return FitStatus.NOT_CONVERGED
+    return FitStatus.CONVERGED
+
+
+def _optimality(verified, status, flags, on_grid, only):
+    """What is verified of a fit, from what its search verified."""
+    apart = FitStatus.SEPARATED in flags
+    if status != FitStatus.CONVERGED and apart:
+        # there is no optimum to be checked: the loss goes on falling along a ray
+        return Optimality.UNVERIFIED
+    if apart and not on_grid:
+        verified = Optimality.GLOBAL  # no loss is below 0
+    if only and verified != Optimality.UNVERIFIED and status == FitStatus.CONVERGED:
+        return Optimality.GLOBAL  # the only support of its size
+    return verified
