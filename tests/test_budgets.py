@@ -16,10 +16,10 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 30,
-    "functions over 60 lines": 13,
-    "files over 450 lines": 5,
-    "kernels over 8 positional arguments": 17,
+    "lines over 100 columns": 20,
+    "functions over 60 lines": 10,
+    "files over 450 lines": 4,
+    "kernels over 8 positional arguments": 9,
     "functions over 6 positional arguments": 12,
     "files in the fullest folder": 12,
     "modules at the top": 9,
@@ -30,7 +30,7 @@ CEILINGS = {
     "outer loops over sizes": 1,
     "functions that perturb": 4,
     "constants in two files": 21,
-    "classes in two files": 2,
+    "classes in two files": 1,
     "README lines": 120,
     "README words": 900,
 }
