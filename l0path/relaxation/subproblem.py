@@ -31,7 +31,7 @@ from ..problem.losses import derivatives
 from .blocks import project, shares, support_norm
 
 GAP_STEPS = 5  # steps between looks at the gap of (S)
-MOST_STEPS = 1000  # steps of one solve of (S) at most
+PROXIMAL_STEPS = 1000  # steps of one solve of (S) at most
 OF_THE_GAP = 0.1  # of the gap of the relaxation that the gap of (S) may be
 FIRST = 1e-3  # relative gap of the first (S)
 ALTERNATIONS = 2  # before proximal steps; 4 take 1.8 times as long for the same bounds
@@ -248,7 +248,7 @@ class Subproblem:
         g = self.gradient(v)
         self.tau = self.tau / GROWTH if self.tau else max(self.begin(g), 1e-300)
         held = last = self.value()
-        for count in range(MOST_STEPS):
+        for count in range(PROXIMAL_STEPS):
             if count % GAP_STEPS == 0:
                 poll()
                 here = g if v is self.x else self.gradient(self.x)
