@@ -12,6 +12,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
 from ..core.progress import Bar
@@ -24,6 +25,7 @@ from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
+from ..problem.losses import NAMES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
 from .neighbours import fit_data
@@ -175,7 +177,8 @@ def certify(
     _check(settings, n_best, time_limit)
     index, clock = self.index(rule, **selector), Clock(time_limit)
     control = Control(clock)
-    with deferred_interrupts(clock):
+    ahead = (f"{self.loss}:certify",) if self.loss in NAMES else ()
+    with HELPING_PROCESSES.compiling(*ahead), deferred_interrupts(clock):
         data = fit_data(self, X, y)
         if data.groups is not None:
             refuse_groups(data, settings)
