@@ -15,7 +15,8 @@ from ..core.progress import Bar
 from ..core.status import End, FitStatus, Optimality
 from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..exact.search import Proof
+from ..exact.result import certified
+from ..exact.search import CertificateSearch
 from ..exchange.local_search import LocalSearch
 from ..formula import marginality_notes
 from ..paths import Model, Path
@@ -77,12 +78,15 @@ def run(request, clock=None) -> Fitted:
 
 
 def _compiled_ahead(request):
-    """The loss whose kernels other processes may compile: those of a default fit are known
-    beforehand.
+    """The kinds of fits whose kernels other processes may compile: those of a default fit are known
+    beforehand. See `warm.recipes`.
     """
     default = request.plan.settings == LocalSearch(tol=request.plan.tol)
-    known = default and request.data.groups is None and not request.settled
-    return (name_of(request.data.loss),) if known else ()
+    if not default or request.settled:
+        return ()
+    name = name_of(request.data.loss)
+    kind = name if request.data.groups is None else f"{name}:groups"
+    return (kind, f"{name}:certify") if request.certify else (kind,)
 
 
 # -------------------- search
@@ -352,18 +356,17 @@ def _proofs(setting, solutions, notes):
     bar = Bar(request.progress, "l0path proofs", len(out), "model")
     with control.stage(" while models were proved"), bar:
         for i, s in enumerate(out):
-            proof = Proof(
+            search = CertificateSearch(
                 setting.problem,
                 request.data,
-                setting.weights,
                 s,
                 clock=control.clock.within(_share(control.clock, len(out) - i)),
                 settings=request.plan.settings,
                 bar=bar,
                 known=known.setdefault((s.lambda1, s.lambda2), {}),
             )
-            proof.run()
-            out[i] = proof.row()
+            found = search.run()
+            out[i] = certified(s, found, setting.problem, request.data, setting.weights)
             bar.update()
             control.clock.poll()
             _tell(setting, out[i], notes)
