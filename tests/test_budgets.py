@@ -17,7 +17,7 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 # what is counted: its ceiling today
 CEILINGS = {
     "lines over 100 columns": 1,
-    "functions over 60 lines": 5,
+    "functions over 60 lines": 3,
     "files over 450 lines": 2,
     "kernels over 8 positional arguments": 9,
     "functions over 6 positional arguments": 4,
@@ -25,7 +25,7 @@ CEILINGS = {
     "modules at the top": 9,
     "calls of hasattr": 21,
     "attributes set from outside": 0,
-    "states as string literals": 5,
+    "states as string literals": 4,
     "texts read as data": 0,
     "outer loops over sizes": 1,
     "functions that perturb": 4,
