@@ -73,7 +73,7 @@ class ExchangeRule(NamedTuple):
 
 
 class ExchangeList(NamedTuple):
-    """The best exchanges, ascending by change: arrays of one length, the position -1 an addition."""
+    """The best exchanges, ascending by change: arrays of one length; position -1 is an addition."""
 
     change: np.ndarray
     column: np.ndarray
