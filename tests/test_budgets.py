@@ -16,7 +16,7 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 29,
+    "lines over 100 columns": 28,
     "functions over 60 lines": 9,
     "files over 450 lines": 9,
     "kernels over 8 positional arguments": 24,
