@@ -16,10 +16,10 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 58,
-    "functions over 60 lines": 17,
+    "lines over 100 columns": 50,
+    "functions over 60 lines": 14,
     "files over 450 lines": 12,
-    "kernels over 8 positional arguments": 35,
+    "kernels over 8 positional arguments": 27,
     "functions over 6 positional arguments": 18,
     "files in the fullest folder": 12,
     "modules at the top": 9,

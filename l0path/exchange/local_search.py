@@ -169,7 +169,7 @@ def sweep(pool, neighbourhood, up, done, poll):
     """
     if neighbourhood.compiled:
         start = 0 if up else pool.last
-        return neighbourhood.walk(pool, poll, table_sweeps.sweep, up, at=start)
+        return neighbourhood.walk(pool, poll, table_sweeps.sweep(up), start)
     improved = False
     for k in range(0, pool.last) if up else range(pool.last, 1, -1):
         fit = pool.fits.get(k)
