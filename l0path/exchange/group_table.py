@@ -76,8 +76,8 @@ def _largest(L, M, d, x, T):
 
 class Removals(NamedTuple):
     """The removal of each member of a fit, member i with the columns members[i]..members[i + 1] of
-    the support: Cholesky factors `roots` (K, widest member) of B_AA, row by row, beta (K,) = root^-1
-    b_A, and the increase `loss` of F.
+    the support: Cholesky factors `roots` (K, widest member) of B_AA, row by row, beta (K,) =
+    root^-1 b_A, and the increase `loss` of F.
     """
 
     members: np.ndarray
