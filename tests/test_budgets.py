@@ -16,9 +16,9 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 50,
+    "lines over 100 columns": 48,
     "functions over 60 lines": 13,
-    "files over 450 lines": 12,
+    "files over 450 lines": 11,
     "kernels over 8 positional arguments": 25,
     "functions over 6 positional arguments": 18,
     "files in the fullest folder": 12,

@@ -26,7 +26,7 @@ from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from . import assemble
 from .assemble import SolvedSlice
-from .lambda0_path import Lambda0Path
+from .lambda0.path import Lambda0Path
 from .posing import columns_of, prepared, selectable, settled, unit
 from .protocols import Point, Session, Slice
 from .registry import algorithm_of, make_engine

@@ -12,6 +12,11 @@ from .protocols import Point, Session, Slice, SliceResult
 from .single_units import compare_all
 
 
+def closed_form(problem, lambda1: float) -> bool:
+    """Whether tables of exchanges are exact: squared loss, no lambda1, no box."""
+    return problem.quadratic and lambda1 == 0 and not problem.boxed
+
+
 class SizeStrategy:
     """The sizes 0..max_k of a slice; a subclass says how they are searched (`protocols.Phase`).
 
