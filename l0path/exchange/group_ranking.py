@@ -73,7 +73,7 @@ def _best(model, fit, at_fit, keep, which):
         part = part._replace(c=c)
     W = model.W[which]
     skip = ~model.free[W] | np.isin(W, fit.groups, assume_unique=True)
-    best = group_table.BestExchanges(
+    best = group_table.BestOfGroups(
         np.empty(keep),
         np.empty(keep, np.int64),
         np.empty(keep),

@@ -86,7 +86,7 @@ class Removals(NamedTuple):
     loss: np.ndarray
 
 
-class BestExchanges(NamedTuple):
+class BestOfGroups(NamedTuple):
     """Room for the best exchanges, ascending: gain and added group of additions; change, group and
     number of the member that goes of swaps.
     """
@@ -209,7 +209,7 @@ def exchanges(removals, part, D, skip, twice, widest, ceiling, best):
     """The best exchanges of a fit with the groups of a Crossing `part` (D = B part.rows) that are
     not to be skipped; twice = 2 lambda2.
 
-    Fills the BestExchanges with additions, and with swaps below `ceiling`; returns how many of
+    Fills the BestOfGroups with additions, and with swaps below `ceiling`; returns how many of
     both. A swap is refuted without its block where t s - 2 |c| sqrt(h t) - |c|^2 >= twice the worst
     kept, t = b_A' B_AA^-1 b_A, h >= largest eigenvalue of A^-1 G_gS D, s = 1 - h, A = G_gg + 2
     lambda2 I, norms in the metric of A (the block form of the bound in `screening`).
