@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..exact.contest import BranchAndBound
 from ..exact.group_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
-from ..exact.tree import BranchAndBound
 from ..exchange.local_search import LocalSearch
 from ..first_order.coordinate_descent import CoordinateDescent
 from ..first_order.dual_iht import DualIHT
@@ -41,9 +41,7 @@ def _uneven(problem):
     if problem.groups is not None:
         factor = problem.groups.factor
         return np.unique(factor[np.isfinite(factor) & (factor > 0)]).size > 1
-    selectable = problem.usable.copy()
-    selectable[problem.forced] = False
-    return np.unique(problem.factor[selectable]).size > 1
+    return np.unique(problem.factor[problem.selectable]).size > 1
 
 
 def _even_costs(plan, problem):
