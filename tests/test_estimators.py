@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import l0path
 from l0path import estimators
+from l0path.core.status import End
 from l0path.errors import ConvergenceWarning
 
 FOUR = [
@@ -359,7 +360,7 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
     def stopped(*a, **b):
         rounds.append(1)
         path = plain(*a, **b)
-        path.status = "time_limit reached; k = 0..8 solved"
+        path.end = End.TIME_LIMIT
         return path
 
     monkeypatch.setattr(estimators, "fit", stopped)
@@ -373,7 +374,7 @@ def test_the_cache_knows_data_weights_and_settings_and_keeps_no_unfinished_path(
 
 
 def interrupted(path):
-    path.status = "interrupted (Ctrl-C); k = 0..2 solved"
+    path.end = End.INTERRUPTED
     return path
 
 
