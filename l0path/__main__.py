@@ -3,137 +3,18 @@ chooses a model, prints it and writes coefficients, table, path file, plots and 
 l0path predict PATH FILE` predicts new rows by it.
 """
 
-import argparse
 import sys
-from pathlib import Path as FilePath
 
 import numpy as np
 import pandas as pd
 
-from .command_line import COMMON, check_out, read, ready, row_numbers, run_predict
+from .command_line import check_out, parser, read, ready, row_numbers, run_predict
+from .command_line.options import CLASS_RIDGE
 from .command_line.predicting import remember
 from .command_line.reading import complete_rows
 from .formula import opened
 from .formula.frames import counted
-from .problem.losses import ALIASES, CLASSIFICATION, NAMES, canonical_name
-
-# without a little shrinkage a classification path ends at the first size that separates the classes
-CLASS_RIDGE = 1e-3
-
-
-def parser():
-    """The argument parser."""
-    main = argparse.ArgumentParser(
-        prog="python -m l0path", description="Whole paths of best-subset models."
-    )
-    commands = main.add_subparsers(dest="command", required=True)
-    fit = commands.add_parser(
-        "fit",
-        help="fit a path on a data file and choose a model",
-        description="Fit the path of best-subset models on a CSV or Parquet file.",
-    )
-    fit.add_argument(
-        "file", type=FilePath, help="CSV (.csv, .csv.gz) or Parquet (.parquet) file with a header"
-    )
-    what = fit.add_mutually_exclusive_group(required=True)
-    what.add_argument("--response", help="name of the response column; all others are features")
-    what.add_argument(
-        "--formula",
-        help='formula such as "y ~ a + C(b) + bs(c, df=4)"; a term of several columns is chosen as '
-        "a whole",
-    )
-    fit.add_argument(
-        "--loss",
-        choices=[*NAMES, *ALIASES],
-        help="default: squared for a numeric response, logistic for one of two text or true/false "
-        "values",
-    )
-    fit.add_argument(
-        "--pos-label",
-        metavar="LABEL",
-        help="for classes: the one whose probability the model is about (default: the last label "
-        "in sorted order)",
-    )
-    fit.add_argument("--max-k", type=int, help="largest model size (default min(p, n // 2, 100))")
-    fit.add_argument(
-        "--lambda2",
-        type=float,
-        help=f"ridge on standardised coefficients (default 0; {CLASS_RIDGE:g} for classes)",
-    )
-    fit.add_argument(
-        "--lambda1", type=float, help="lasso penalty on standardised coefficients (default 0)"
-    )
-    fit.add_argument(
-        "--algorithm",
-        default="swap",
-        help="swap (default), cd, pg, apg+, htp, dual_iht or another name of l0path.fit",
-    )
-    fit.add_argument(
-        "--cv",
-        type=int,
-        metavar="FOLDS",
-        help="choose the size by cross-validation with this many folds",
-    )
-    fit.add_argument(
-        "--which",
-        choices=["min", "1se"],
-        default="min",
-        help="with --cv: the best size, or the smallest within one standard error",
-    )
-    fit.add_argument(
-        "--rule",
-        default="bic",
-        help="without --cv: the criterion (aic, bic, ebic, gic, ...; default bic)",
-    )
-    fit.add_argument("--k", type=int, help="choose this size")
-    fit.add_argument(
-        "--drop", default="", help="columns to leave out, separated by commas (identifiers, say)"
-    )
-    fit.add_argument("--include", default="", help="columns in every model, separated by commas")
-    fit.add_argument("--weights", help="column of sample weights")
-    fit.add_argument("--offset", help="column of offsets (log exposure of rates, say)")
-    fit.add_argument(
-        "--groups-cv", help="column of labels of rows that stay in one fold (patients, say)"
-    )
-    fit.add_argument(
-        "--scoring", help="with --cv: the metric, such as mse, mae, auc (default: the deviance)"
-    )
-    fit.add_argument(
-        "--certify",
-        type=float,
-        nargs="?",
-        const=30.0,
-        metavar="SECONDS",
-        help="prove how good the chosen model is, for so many seconds (default 30)",
-    )
-    for name, about in COMMON:
-        fit.add_argument(name, **about)
-    fit.add_argument("--seed", type=int, default=0, help="seed of the folds (default 0)")
-    fit.add_argument("--jobs", type=int, default=None, help="processes for cross-validation")
-    fit.add_argument(
-        "--out",
-        type=FilePath,
-        default=FilePath("l0path-out"),
-        help="folder for the results (default l0path-out)",
-    )
-    fit.add_argument("--no-plots", action="store_true", help="write no plots and no page")
-    fit.add_argument("--progress", action="store_true", help="show progress bars on stderr")
-    add_predict(commands)
-    add_warm_up(commands)
-    return main
-
-
-def add_warm_up(commands):
-    """The arguments of `warm-up`."""
-    warm = commands.add_parser(
-        "warm-up",
-        help="compile and store the kernels, for a Dockerfile say",
-        description="Compile and store the kernels ahead of time.",
-    )
-    warm.add_argument("losses", nargs="*", default=["all"], help="losses, or all (default)")
-    warm.add_argument("--jobs", type=int, default=None, help="processes that compile at once")
-    # of a process that compiles beside another
-    warm.add_argument("--beside", action="store_true", help=argparse.SUPPRESS)
+from .problem.losses import CLASSIFICATION, canonical_name
 
 
 def run_warm_up(options):
@@ -144,28 +25,6 @@ def run_warm_up(options):
         compile_beside(options.losses)
     else:
         warm_up("all" if options.losses == ["all"] else options.losses, n_jobs=options.jobs)
-
-
-def add_predict(commands):
-    """The arguments of `predict`."""
-    predict = commands.add_parser(
-        "predict",
-        help="predict new rows by a saved path",
-        description="Predict the rows of a data file by a path that `fit` saved.",
-    )
-    predict.add_argument("path", type=FilePath, help="path file (path.npz of the folder of fit)")
-    predict.add_argument("file", type=FilePath, help="CSV or Parquet file of the new rows")
-    predict.add_argument("--k", type=int, help="size of the model (default: the one fit chose)")
-    predict.add_argument("--rule", help="criterion that chooses the model, such as bic")
-    predict.add_argument("--offset", help="column of offsets (default: that of the fit)")
-    predict.add_argument(
-        "--out",
-        type=FilePath,
-        default=FilePath("predictions.csv"),
-        help="CSV file for the predictions (default predictions.csv)",
-    )
-    for name, about in COMMON:
-        predict.add_argument(name, **about)
 
 
 def listed(text):
@@ -344,11 +203,9 @@ def run_fit(options, say=print):
     if options.k is not None:
         index, why = path.index(k=options.k), "the size asked for"
     elif cv is not None:
-        index, why = (
-            cv.index(options.which),
-            f"{options.cv}-fold cross-validation, "
-            f"{'best mean score' if options.which == 'min' else 'smallest within one standard error'}",
-        )
+        best = options.which == "min"
+        said = "best mean score" if best else "smallest within one standard error"
+        index, why = cv.index(options.which), f"{options.cv}-fold cross-validation, {said}"
     else:
         index, why = path.select(options.rule), options.rule
     show(path, cv, index, why, say)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["support_recovery"]
 
-COLUMNS = [
+RECOVERY_COLUMNS = [
     "k",
     "true_positives",
     "false_positives",
@@ -78,7 +78,8 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
     >>> import l0path
     >>> data = l0path.simulate.linear(100, 20, 3, random_state=1)
     >>> path = l0path.fit(data.X, data.y, max_k=4)
-    >>> l0path.diagnostics.support_recovery(path, data)[["k", "true_positives", "false_positives", "exact"]].loc[2:]
+    >>> table = l0path.diagnostics.support_recovery(path, data)
+    >>> table[["k", "true_positives", "false_positives", "exact"]].loc[2:]
        k  true_positives  false_positives  exact
     2  2               2                0  False
     3  3               3                0   True
@@ -90,7 +91,7 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
         if true is None:
             true, beta = _truth(truth, b.size)
         rows.append(_row(b, true, beta, sizes[i] if sizes is not None else np.count_nonzero(b)))
-    return pd.DataFrame(rows, columns=COLUMNS, index=labels).astype(TYPES)
+    return pd.DataFrame(rows, columns=RECOVERY_COLUMNS, index=labels).astype(TYPES)
 
 
 def _row(b, true, beta, k):
@@ -128,7 +129,7 @@ def _relative_error(b, beta):
 
 def _models(source):
     """Row labels, sizes (or None) and an iterable of coefficient vectors (p,), one at a time."""
-    if hasattr(source, "table") and callable(getattr(source, "coef", None)):
+    if isinstance(source, Path):
         index = source.table.index
         return (
             index,

@@ -36,14 +36,18 @@ def _response(loss, eta):
 
 
 def _of_loss(loss, part):
-    """The tiny fits of one loss: its default ones, or one of `PARTS`."""
+    """The tiny fits of one loss: its default ones, one of `PARTS`, "groups" or "certify"."""
     from scipy.sparse import csc_array
 
     X, eta = _data()
     y = _response(loss, eta)
     design = csc_array(X) if part.startswith("sparse") else X
     algorithm = part.rpartition(" ")[2]
-    if algorithm == "cd":
+    if part == "groups":
+        fit(X, y, loss=loss, max_k=2, lambda2=1e-3, groups=[0, 0, 1, 1, 2, 2])
+    elif part == "certify":
+        fit(X, y, loss=loss, max_k=3, lambda2=1e-2, certify=True).certify(k=2)
+    elif algorithm == "cd":
         fit(design, y, loss=loss, max_k=3, lambda1=1e-3, grid="lambda0", algorithm="cd")
     else:
         more = {"algorithm": "CDPSI"} if algorithm == "CDPSI" else {}
@@ -66,15 +70,12 @@ def _other(kind):
         fit(blocks(np.asfortranarray(X), memory_limit="10MB"), eta, max_k=3)
         return
     for loss in ("squared", "logistic"):
-        y = _response(loss, eta)
-        if kind == "groups":
-            fit(X, y, loss=loss, max_k=2, lambda2=1e-3, groups=[0, 0, 1, 1, 2, 2])
-        elif kind == "certify":
-            fit(X, y, loss=loss, max_k=3, lambda2=1e-2, certify=True).certify(k=2)
-        else:
-            names = {"exact": ["exact"], "dual": ["dual_iht"], "gradient": ["pg", "apg+", "htp"]}
-            for name in names[kind]:
-                fit(X, y, loss=loss, max_k=2, lambda2=1e-2, algorithm=name)
+        if kind in ("groups", "certify"):
+            _of_loss(loss, kind)
+            continue
+        names = {"exact": ["exact"], "dual": ["dual_iht"], "gradient": ["pg", "apg+", "htp"]}
+        for name in names[kind]:
+            fit(X, _response(loss, eta), loss=loss, max_k=2, lambda2=1e-2, algorithm=name)
 
 
 def recipes(kinds: Sequence[str]):
@@ -83,7 +84,8 @@ def recipes(kinds: Sequence[str]):
     Parameters
     ----------
     kinds : sequence of str
-        A loss (its default fit), "loss:part" with a part of `PARTS`, one of `OTHERS`, or "moments".
+        A loss (its default fit), "loss:part" with a part of `PARTS`, "groups" or "certify", one of
+        `OTHERS`, or "moments".
     """
     runs = []
     for kind in kinds:
@@ -141,7 +143,9 @@ def warm_up(
     parts |= {kind: [kind] for kind in (OTHERS if every else ())}
     kinds, seconds = [kind for part in parts.values() for kind in part], {}
     started = processes.start(kinds, processes.jobs(n_jobs) - 1)
-    HELPING_PROCESSES.begun.update(names)  # the tiny fits start no more of them
+    HELPING_PROCESSES.begun.update(  # the tiny fits start no more of them
+        name + part for name in names for part in ("", ":groups", ":certify")
+    )
     with Bar(verbose and bool(started), "l0path: compiling", unit="kind", total=len(parts)) as bar:
         for name, kinds in parts.items():
             bar.say(f"{name}, {len(started) + 1} processes")

@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 import oracles
 import pytest
-import statsmodels.api as sm
 from claims.check import Report, check, check_certificate, check_path
 from claims.instances import KINDS, LOSSES, instance
 from claims.optima import Optima
+from lazy import lazy
 from scipy.optimize import minimize
 
 import l0path
+
+sm = lazy("statsmodels.api")
 
 BLOCK, DEFAULT, ALL = 20, 200, 2000
 

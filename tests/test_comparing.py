@@ -4,15 +4,18 @@ nested cross-validation, and the interval of an area.
 
 import zipfile
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import mean_absolute_error, roc_auc_score
-from sklearn.model_selection import GroupKFold
+from lazy import lazy
 
 import l0path
 from l0path import plots
+
+plt = lazy("matplotlib.pyplot")
+mean_absolute_error = lazy("sklearn.metrics", "mean_absolute_error")
+roc_auc_score = lazy("sklearn.metrics", "roc_auc_score")
+GroupKFold = lazy("sklearn.model_selection", "GroupKFold")
 
 
 @pytest.fixture(autouse=True)
@@ -223,3 +226,27 @@ def test_dates_get_advice_about_dates():
     assert "get_dummies" not in str(caught.value)
     with pytest.raises(TypeError, match="get_dummies"):
         l0path.fit(frame.assign(kind="a"), y)
+
+
+def test_models_of_a_cross_validation_side_by_side():
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.standard_normal((60, 5)), columns=list("abcde"))
+    y = X["a"] - X["d"] + rng.standard_normal(60)
+    cv = l0path.cv_fit(X, y, cv=4, random_state=0, max_k=4)
+    table = cv.compare(["min", "1se", 3, {"k": 1}, cv.path.model(4)], criteria=["bic"])
+    sizes = [cv.model("min").k, cv.model("1se").k, 3, 1, 4]
+    assert table.loc["fit"].loc["k"].tolist() == sizes
+    assert table.columns[:2].tolist() == [f"min (k = {sizes[0]})", f"1se (k = {sizes[1]})"]
+    held_out = table.loc["cross-validation"]
+    for column, k in zip(table, sizes, strict=True):
+        row = cv.table[cv.table["k"] == k].iloc[0]
+        assert held_out[column].tolist() == [row["cv_mean"], row["cv_se"]]
+        np.testing.assert_array_equal(table[column]["coefficient"].dropna(), cv.coef(k=k))
+    np.testing.assert_allclose(
+        table.loc["criterion"].loc["bic"].astype(float), cv.path.score_table()["bic"][sizes]
+    )
+    assert cv.compare([1, 2]).columns.tolist() == [1, 2]
+    assert "held-out score" in table.to_latex() and "held-out deviance" in repr(table)
+    for models, message in (([2, "best"], "'best' is not known"), ("min", "must be a list")):
+        with pytest.raises((ValueError, TypeError), match=message):
+            cv.compare(models)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import l0path
 from l0path import simulate
 from l0path.diagnostics import support_recovery
 
@@ -34,8 +35,10 @@ EXPECTED = pd.DataFrame(
 )
 
 
-class FakePath:
+class FakePath(l0path.Path):
     """The two members of a path that the function reads, with row labels that are not positions."""
+
+    table = None
 
     def __init__(self, coefficients, labels):
         self.coefficients, self.labels = coefficients, labels

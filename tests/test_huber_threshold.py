@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import statsmodels.api as sm
+from lazy import lazy
 
 import l0path
+
+sm = lazy("statsmodels.api")
 
 
 def sample(seed=0, n=120, p=10):

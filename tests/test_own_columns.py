@@ -2,6 +2,8 @@
 are refused everywhere, because they would be read by position.
 """
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,25 +13,35 @@ import l0path
 RNG = np.random.default_rng(11)
 X = pd.DataFrame(RNG.standard_normal((80, 5)), columns=list("abcde"))
 Y = pd.Series(2 * X["a"] - X["c"] + 0.3 * X["e"] + 0.1 * RNG.standard_normal(80), name="y")
-PATH = l0path.fit(X, Y)
+
+
+@cache
+def support_path():
+    return l0path.fit(X, Y)
+
+
 DATA = X.assign(f=np.array(["u", "v", "w"])[RNG.integers(0, 3, 80)], y=Y)
 DATA["y"] += (DATA["f"] == "v") * 0.8
-FORMULA = l0path.fit("y ~ a + c + f + a:f + np.log(e + 9)", DATA)
+
+
+@cache
+def formula_path():
+    return l0path.fit("y ~ a + c + f + a:f + np.log(e + 9)", DATA)
 
 
 def test_a_model_needs_its_own_columns_only():
-    model = PATH.model(k=2)
+    model = support_path().model(k=2)
     assert model.features == ["a", "c"]
     whole = model.predict(X)
     for new in (X[["c", "a"]], X[["a", "c"]].assign(b="text"), X.assign(b=np.nan)):
         pd.testing.assert_series_equal(model.predict(new), whole)
-        pd.testing.assert_series_equal(PATH.predict(new, k=2), whole)
+        pd.testing.assert_series_equal(support_path().predict(new, k=2), whole)
     np.testing.assert_allclose(
         whole, model.intercept + X[["a", "c"]].to_numpy() @ model.coef[["a", "c"]], atol=1e-12
     )
     with pytest.raises(ValueError, match=r"X lacks 1 of the columns that the model uses: c"):
         model.predict(X.drop(columns="c"))
-    nothing = PATH.predict(pd.DataFrame(index=X.index), k=0)
+    nothing = support_path().predict(pd.DataFrame(index=X.index), k=0)
     np.testing.assert_allclose(nothing, Y.mean())
 
 
@@ -72,7 +84,7 @@ def test_derived_features_need_the_columns_they_are_made_of(make):
 
 @pytest.mark.parametrize("stored", [False, True])
 def test_formulas_need_the_columns_of_the_terms(stored, tmp_path):
-    path = FORMULA
+    path = formula_path()
     if stored:
         path = l0path.fit("y ~ a + c + f + a:f + log(e + 9)", DATA)
         path.save(tmp_path / "path.npz")
@@ -139,13 +151,13 @@ def test_tables_of_others_are_refused_at_every_door(kind):
         lambda: l0path.nested_cv(table, Y.to_numpy(), outer=3, cv=3),
         lambda: l0path.stability_selection(table, Y.to_numpy(), k=2, n_subsamples=2),
         lambda: l0path.designs.polynomial(table),
-        lambda: PATH.predict(table, k=2),
-        lambda: PATH.model(k=2).predict(table),
-        lambda: FORMULA.predict(table, k=2),
-        lambda: PATH.score(table, Y.to_numpy(), k=2),
-        lambda: PATH.validate(table, Y.to_numpy()),
-        lambda: PATH.refit(k=2, X=table, y=Y.to_numpy()),
-        lambda: PATH.summary(k=2, X=table, y=Y.to_numpy()),
+        lambda: support_path().predict(table, k=2),
+        lambda: support_path().model(k=2).predict(table),
+        lambda: formula_path().predict(table, k=2),
+        lambda: support_path().score(table, Y.to_numpy(), k=2),
+        lambda: support_path().validate(table, Y.to_numpy()),
+        lambda: support_path().refit(k=2, X=table, y=Y.to_numpy()),
+        lambda: support_path().summary(k=2, X=table, y=Y.to_numpy()),
         lambda: l0path.fit(X, table),
     ):
         with pytest.raises(TypeError, match=f"is a table of .*{remedy}"):

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,14 @@ import l0path
 HERE = Path(__file__).parent / "data"
 RNG = np.random.default_rng(3)
 X = pd.DataFrame(RNG.standard_normal((40, 6)), columns=list("abcdef"))
-PATH = l0path.fit(X, X["a"] - X["d"] + 0.1 * RNG.standard_normal(40), max_k=3)
+
+
+Y = X["a"] - X["d"] + 0.1 * RNG.standard_normal(40)
+
+
+@cache
+def support_path():
+    return l0path.fit(X, Y, max_k=3)
 
 
 @pytest.mark.parametrize("name", ["classes", "formula", "products", "steps"])
@@ -40,7 +48,7 @@ def test_files_of_0_1_are_read(name, monkeypatch):
 
 def test_a_save_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     file = tmp_path / "path.npz"
-    PATH.save(file)
+    support_path().save(file)
     before = file.read_bytes()
 
     def full(stream, **arrays):
@@ -51,13 +59,13 @@ def test_a_save_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     with pytest.raises(
         OSError, match=r"could not be written \(No space left.*unchanged.*path\.npz"
     ):
-        PATH.save(file)
+        support_path().save(file)
     assert file.read_bytes() == before and os.listdir(tmp_path) == ["path.npz"]
     monkeypatch.undo()
     with pytest.raises(IsADirectoryError, match="it is a folder"):
-        PATH.save(tmp_path)
+        support_path().save(tmp_path)
     with pytest.raises(FileNotFoundError, match="could not be written"):
-        PATH.save(tmp_path / "none" / "path.npz")
+        support_path().save(tmp_path / "none" / "path.npz")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
@@ -66,32 +74,32 @@ def test_save_keeps_modes_and_follows_links(tmp_path):
     old.write_bytes(b"")
     old.chmod(0o640)
     link.symlink_to(old.name)
-    PATH.save(link)
+    support_path().save(link)
     assert link.is_symlink() and stat.S_IMODE(old.stat().st_mode) == 0o640
-    assert l0path.load(old).coef().equals(PATH.coef())
+    assert l0path.load(old).coef().equals(support_path().coef())
     mask = os.umask(0o027)
     try:
-        PATH.save(tmp_path / "new.npz")
+        support_path().save(tmp_path / "new.npz")
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "new.npz").stat().st_mode) == 0o640
     dangling = tmp_path / "dangling.npz"
     dangling.symlink_to("there.npz")
-    PATH.save(dangling)
+    support_path().save(dangling)
     assert (tmp_path / "there.npz").is_file() and dangling.is_symlink()
-    PATH.save("/dev/null")
+    support_path().save("/dev/null")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 @pytest.mark.parametrize("file", [None, 5, 2.5])
 def test_what_is_no_file_name_is_refused(file):
     with pytest.raises(TypeError, match=r"file=.* must be the name of a file"):
-        PATH.save(file)
+        support_path().save(file)
     with pytest.raises(TypeError, match=r"file=.* must be the name of a file"):
         l0path.load(file)
     if file is not None:
         with pytest.raises(TypeError, match=r"file=.* must be the name of a file.*path\.html"):
-            PATH.explore(file)
+            support_path().explore(file)
 
 
 def members(path, file):
@@ -124,7 +132,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_arrays_of_other_dtypes_and_lengths_are_refused(name, tmp_path):
-    arrays = members(PATH, tmp_path / "path.npz")
+    arrays = members(support_path(), tmp_path / "path.npz")
     arrays[name] = WRONG[name](arrays[name])
     np.savez_compressed(tmp_path / "bad.npz", **arrays)
     with pytest.raises(ValueError, match=r"bad\.npz is damaged"):
@@ -161,7 +169,7 @@ def test_arrays_of_derived_features_are_checked(make, tmp_path):
     ],
 )
 def test_headers_that_do_not_fit_are_refused(change, tmp_path):
-    arrays = members(PATH, tmp_path / "path.npz")
+    arrays = members(support_path(), tmp_path / "path.npz")
     np.savez_compressed(tmp_path / "bad.npz", **header(arrays, change))
     with pytest.raises(ValueError, match=r"bad\.npz is damaged"):
         l0path.load(tmp_path / "bad.npz")
@@ -180,7 +188,7 @@ def zeros(archive, name, count, shape=None):
 
 def test_members_are_not_unpacked_before_they_are_checked(tmp_path):
     """A file of 1 MB whose members claim 300 MB each takes no memory to speak of."""
-    PATH.save(tmp_path / "path.npz")
+    support_path().save(tmp_path / "path.npz")
     big = 300 << 20
     for name in ("stranger.npy", "beta.npy", "header.npy"):
         file = tmp_path / f"bomb_{name[:-4]}.npz"
@@ -240,7 +248,7 @@ def test_messages_name_the_argument(tmp_path):
     ):
         l0path.cv_fit(X, X["a"] + X["b"] ** 2, cv=3, scoring="accuracy", max_k=1)
     with pytest.raises(TypeError, match="ax=5 must be Axes"):
-        PATH.plot(ax=5)
+        support_path().plot(ax=5)
     cv = l0path.cv_fit(X, X["a"] + X["b"] ** 2, cv=3, max_k=1)
     with pytest.raises(TypeError, match="ax='foo' must be Axes"):
         cv.plot("foo")

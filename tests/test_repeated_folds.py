@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import model_selection
+from lazy import lazy
 
 import l0path
 from l0path.cross_validation.splits import repeats_of, spread
+
+model_selection = lazy("sklearn.model_selection")
 
 
 def sample(seed=0, n=60, p=8):

@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
-import jupytext
 import pytest
+from lazy import lazy
+
+jupytext = lazy("jupytext")
 
 FILES = sorted(
     file for file in (Path(__file__).parents[1] / "vignettes").glob("*.py") if file.name != "run.py"

@@ -208,6 +208,29 @@ def test_a_process_beside_compiles_what_a_fit_enters(tmp_path):
     assert all(path.suffix == cache.ENDING for path in (tmp_path / "l0path").iterdir())
 
 
+def test_fits_of_groups_and_certificates_say_what_they_will_need(monkeypatch):
+    asked = []
+    compiling = HELPING_PROCESSES.compiling
+    monkeypatch.setattr(
+        HELPING_PROCESSES,
+        "compiling",
+        lambda *kinds, **options: asked.append(kinds) or compiling(**options),
+    )
+    X, y = np.random.default_rng(0).standard_normal((2, 30, 4))[0], np.arange(30.0)
+    l0path.fit(X, y, groups=[0, 0, 1, 1], max_k=1)
+    path = l0path.fit(X, y, lambda2=0.1, max_k=2, certify=True)
+    path.certify(k=2)
+    l0path.fit(X, y, max_k=1, algorithm="cd", grid="lambda0")
+    assert asked == [
+        ("squared:groups",),
+        ("squared", "squared:certify"),
+        ("squared:certify",),
+        (),
+    ]
+    for kind in ("squared:groups", "squared:certify"):
+        warm.recipes([kind])
+
+
 @pytest.mark.parametrize("kind", [*warm.OTHERS, *(f"huber:{part}" for part in warm.PARTS)])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # plain Python warns where kernels give inf
 def test_every_kind_of_fit_runs(kind):

@@ -84,7 +84,7 @@ naive = half.refit("bic")
 pd.DataFrame({"coefficient": held_out.params, "p, held-out rows": held_out.pvalues, "p, rows that chose": naive.pvalues}).iloc[1:]
 
 # %% [markdown]
-# Another split gives another model and other p-values: a lottery. `split_inference` draws many splits and combines them so that the result holds whatever the dependence between splits (Meinshausen, Meier and Bühlmann 2009): its
+# Another split gives another model and other p-values, so the result depends on chance. `split_inference` draws many splits and combines them so that the result holds whatever the dependence between splits (Meinshausen, Meier and Bühlmann 2009): its
 # `p_value` bounds the chance of *any* false finding. The intervals cover one coefficient at a time; they are infinite where too few splits chose the column to say anything.
 
 # %%

@@ -281,5 +281,5 @@ summary.pivot_table(index="rule", columns="data", values="error", sort=False)[li
 # | the columns that matter, few candidates, many rows | BIC | it trusts the training fit: on few rows it goes on buying |
 # | the same with many candidates | EBIC or mBIC, `p_total=` if columns were screened | they miss weak columns, and are meant to; EBIC's price falls with k, so keep `max_k` well below p |
 #
-# And a warning that no rule repairs. Where rules agree, the data have spoken. Where they differ as on growth, from 7 to 26 columns, *the data do not determine the size*, and the honest report shows
+# And a warning that no rule repairs. Where rules agree, the data determine the size well. Where they differ as on growth, from 7 to 26 columns, *the data do not determine the size*, and the honest report shows
 # more than one model.

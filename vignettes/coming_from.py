@@ -65,7 +65,7 @@ def plain(ax, **labels):
 # | offset | | `offset` | | `offset=` (values, or the name of a column), `offset(...)` in a formula |
 # | columns always in | `excludeFirstK` (the first ones, not selected but fitted) | `penalty.factor = 0` | `always.include` | `always_include` (names or indices) |
 # | columns never in | | `exclude` | | `exclude` |
-# | prices that differ | | `penalty.factor` | | `penalty_factor` |
+# | costs that differ by column | | `penalty.factor` | | `penalty_factor` |
 # | groups | | | `group.index` | `groups=` (any order, overlap allowed) |
 # | search | `algorithm = "CD"`, `"CDPSI"` | | `splicing.type`, `max.splicing.iter` | `algorithm="swap"` (default), `"cd"`, `"CDPSI"`, ...; `LocalSearch(effort="high")` |
 # | first screening | `screenSize` | strong rules | `screening.num` | none that can lose a column: every model is checked over all columns |
@@ -163,7 +163,7 @@ print(same.notes[-1])
 same.table[["lambda0", "n_nonzero", "loss", "deviance_ratio"]]
 
 # %% [markdown]
-# glmnet already uses a mean loss. Its `lambda` and `alpha` are `lambda1 = lambda alpha` and `lambda2 = lambda (1 - alpha) / 2` here, *with `lambda0=[0]`*: without a price for columns the problem is
+# glmnet already uses a mean loss. Its `lambda` and `alpha` are `lambda1 = lambda alpha` and `lambda2 = lambda (1 - alpha) / 2` here, *with `lambda0=[0]`*: without a cost of columns the problem is
 # the elastic net, and this package solves it too. As a proof, the elastic net of scikit-learn (the same objective as glmnet's, on standardised columns) against ours:
 
 # %%

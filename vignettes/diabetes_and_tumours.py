@@ -65,9 +65,9 @@ path.table.loc[:13, ["k", "loss", "deviance_ratio", "lambda0_low", "lambda0_high
 # How to read a row:
 #
 # * `loss` is half the mean squared error on the rows of the fit, `deviance_ratio` is R².
-# * `lambda0_low` and `lambda0_high`: the model minimises `loss + lambda0 * k` over the path for every `lambda0` in this interval. Think of `lambda0` as the price of a feature, in units of loss.
+# * `lambda0_low` and `lambda0_high`: the model minimises `loss + lambda0 * k` over the path for every `lambda0` in this interval. Think of `lambda0` as the cost of a feature, in units of loss.
 #   The intervals are the slopes of the lower convex hull of the points (`k`, `loss`).
-# * Where they are missing, the size is *off the hull*: at any price some smaller or larger model is the better buy. This is a statement about prices, not about quality. An algorithm that only walks
+# * Where they are missing, the size is *off the hull*: for every value of `lambda0` some smaller or larger model is better. This is a statement about `lambda0`, not about quality. An algorithm that only walks
 #   along `lambda0` never shows you these sizes; asking for them by `k` does.
 # * `optimality` says what was checked. `global`: nothing of this size is better (the empty and the full model, and the best single column, which is compared with all others). `refit_swap`: no exchange of one chosen column for one of the others, *with all
 #   coefficients fitted again*, lowers the loss, over all 64 columns.
@@ -125,7 +125,7 @@ path.plot("support", k=20);
 #
 # ## One model from close up
 #
-# `path.summary` takes any way of naming a model: `k=7`, `index=7`, a price `lambda0=20.0`, or a criterion.
+# `path.summary` takes any way of naming a model: `k=7`, `index=7`, a value of lambda0, `lambda0=20.0`, or a criterion.
 
 # %%
 chosen = path.model("bic")

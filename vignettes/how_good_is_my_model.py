@@ -225,9 +225,9 @@ ax.legend(frameon=False, fontsize=9);
 # At the right the orange line meets the blue one: proved. Towards the left it falls towards the grey one, which any statistician could have named without any
 # theory: three columns cannot beat all of them.
 #
-# ## A price instead of a size
+# ## lambda0 instead of a size
 #
-# On a grid of `lambda0`, the price of a column, a certificate speaks of *all* models of *every* size: none of the 2^64 has a smaller `loss + ridge + lambda0 * size`. Take prices inside the intervals of the path of sizes:
+# On a grid of `lambda0`, the cost of a column, a certificate speaks of *all* models of *every* size: none of the 2^64 has a smaller `loss + ridge + lambda0 * size`. Take prices inside the intervals of the path of sizes:
 
 # %%
 table = paths[0.1].table.set_index("k").loc[1:6]
@@ -291,7 +291,7 @@ print(f"the model of the path is the first of these: {list(pairs.index[0]) == [i
 #
 # What was *not* proved: that these two genes matter for the disease, or that another 63 tumours would give the same two. The list above shows how close the next pair is.
 #
-# # Part 4: no ridge, no bound, unless you assume a box
+# # Part 4: no ridge, no bound, unless you bound the coefficients
 #
 # Sonar: 208 returns, 60 frequency bands, mine or rock. For the logistic loss, more rows than columns are no help: where the fitted probabilities go to 0 and 1 the loss has no curvature to set aside.
 

@@ -5,15 +5,18 @@ difference of two models on the same folds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.describing import described_by
-from ..core.types import Matrix, Rule
+from ..core.types import Matrix, Rule, Selector
+from ..paths import Model
+from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
 from .result import CVPath, linear_predictor
-from .scoring import USES, Held, Metric, metric_of, score
+from .scoring import USES, HeldOutRows, Metric, metric_of, score
 from .splits import spread
 
 Which = Rule | None
@@ -29,9 +32,30 @@ def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
         for i, s in enumerate(matched):
             if id(s) not in known:
                 eta = linear_predictor(data.design, data.offset, s)[test]
-                known[id(s)] = score(metric, Held(data.y[test], eta, data.weights[test], path))
+                known[id(s)] = score(
+                    metric, HeldOutRows(data.y[test], eta, data.weights[test], path)
+                )
             scores[i, column] = known[id(s)]
     return scores
+
+
+@described_by(CVPath.compare)
+def compare(
+    self: CVPath,
+    models: Sequence[Rule | Model | dict],
+    *,
+    standardized: bool = False,
+    criteria: Sequence[str] = (),
+    **within: Unpack[Selector],
+) -> Comparison:
+    scores = scores_of(self.path, criteria)
+    at, labels = chosen(self.path, models, within, self.index)
+    held_out = self.table[["cv_mean", "cv_se"]]
+    out = side_by_side(
+        self.path, at, labels, standardized, criterion=scores, **{"cross-validation": held_out}
+    )
+    out.attrs["title"] += f", held-out {self.scoring}"
+    return out
 
 
 @described_by(CVPath.rescore)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from .. import formula
@@ -17,6 +18,7 @@ from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
+from ..designs import is_design
 from ..engine.request import request
 from ..errors import refuse_masked
 from ..paths import Model
@@ -25,9 +27,9 @@ from ..problem.losses import canonical_name
 from .processes import draw_seed, warn_once
 from .result import linear_predictor
 from .run import cv_fit
-from .scoring import Held, metric_of, score
+from .scoring import HeldOutRows, metric_of, score
 from .showing import ShowingOuterScores
-from .splits import _labels, check_arguments, make_splits, repeats_of, spread, whole
+from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread, whole
 
 CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 
@@ -117,7 +119,11 @@ class NestedCV(ShowingOuterScores):
 
     def __repr__(self):
         sizes = ", ".join(map(str, self.table["k"]))
-        return f"<l0path.NestedCV: {len(self)} outer folds, scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g}); k by {self.which!r}: {sizes}; {self.status}>"
+        said = f"scoring {self.scoring}: {self.mean:.4g} (se {self.se:.2g})"
+        return (
+            f"<l0path.NestedCV: {len(self)} outer folds, {said}; k by {self.which!r}: {sizes}; "
+            f"{self.status}>"
+        )
 
 
 def nested_cv(
@@ -215,99 +221,145 @@ def nested_cv(
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)
     seed = draw_seed(random_state)
-    labels = {name: arguments.get(name) for name in ("feature_names", "pos_label")}
+    names = {name: arguments.get(name) for name in ("feature_names", "pos_label")}
     rows = {"sample_weight": sample_weight, "offset": offset}
-    data = request(X, y, loss=loss, **rows, **labels, algorithm=_any_loss(loss)).data
-    rows_of = _rows_of(X)
-    by_row = {
-        "y": y,
-        "sample_weight": sample_weight,
-        "offset": offset,
-        "groups_cv": None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv"),
-    }
+    data = request(X, y, loss=loss, **rows, **names, algorithm=_any_loss(loss)).data
+    labels = None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")
     splits = _named_outer(
-        make_splits,
-        outer,
+        make_splits, outer, data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed
+    )
+    loop = OuterLoop(
         data,
-        table,
-        groups_cv=groups_cv,
-        n_repeats=n_repeats,
-        seed=seed,
+        _rows_of(X),
+        {"y": y, **rows, "groups_cv": labels},
+        metric,
+        which,
+        {"cv": cv, "scoring": scoring, "random_state": seed, **arguments},
     )
-    table, models, told, short, end = [], [], [], 0, ""
-    total, times = np.zeros(data.y.size), np.zeros(data.y.size)
-    with Bar(progress, "l0path outer folds", len(splits), "fold") as bar:
-        for train, test in splits:
-            try:
-                with recorded() as caught:
-                    inner = cv_fit(
-                        rows_of(train),
-                        **{name: _take(value, train, name) for name, value in by_row.items()},
-                        cv=cv,
-                        scoring=scoring,
-                        random_state=seed,
-                        **arguments,
-                    )
-            except (KeyboardInterrupt, TimeoutError) as stopped:
-                interrupted = isinstance(stopped, KeyboardInterrupt)
-                end = (End.INTERRUPTED if interrupted else End.TIME_LIMIT).reason
-                if not models:
-                    raise
-                break
-            if inner.end == End.INTERRUPTED:
-                # some of its inner folds finished: not the choice that was asked for
-                end = inner.end.reason
-                break
-            told.append([(w.category, str(w.message)) for w in caught])
-            short += inner.end != End.COMPLETE
-            i = inner.index(which)
-            row, path = inner.table.iloc[i], inner.path
-            eta = linear_predictor(
-                path._new_design(rows_of(test))[0],
-                None if data.offset is None else data.offset[test],
-                path.solutions[i],
-            )
-            value = score(metric, Held(data.y[test], eta, data.weights[test], path))
-            table.append(
-                {
-                    **row[CHOICE],
-                    "inner_mean": row["cv_mean"],
-                    "score": value,
-                    "n_train": train.size,
-                    "n_test": test.size,
-                }
-            )
-            np.add.at(total, test, path._transform(eta, None))
-            np.add.at(times, test, 1.0)
-            path._source = Source()
-            models.append(path.model(index=i))
-            bar.update()
-    if not models:
-        raise KeyboardInterrupt("nested_cv was interrupted before one outer fold finished")
-    warn_once([], told, len(splits), "outer folds")
-    table = pd.DataFrame(table, index=pd.RangeIndex(len(table), name="fold")).astype(
-        {"k": np.int64, "n_nonzero": np.int64}
-    )
-    held_out = np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
-    status = (
-        f"{end}; {len(models)} of {len(splits)} outer folds finished, the others are left out"
-        if end
-        else f"complete: {len(models)} outer folds"
-    )
-    status += f"; in {short} of them the time limit ended inner folds" if short else ""
-    return NestedCV(
-        table,
-        models,
-        splits[: len(models)],
-        held_out,
-        metric=metric,
-        which=which,
-        random_state=seed,
-        status=status,
-        repeats=repeats_of(splits)[: len(models)],
-        y=data.y,
-        weights=data.weights,
-    )
+    loop.run(splits, progress)
+    warn_once([], loop.warned, len(splits), "outer folds")
+    return loop.result(splits, seed)
+
+
+class OuterLoop:
+    """The outer folds of a nested cross-validation, one after the other, and what they gave.
+
+    Parameters
+    ----------
+    data : Data
+        The response, weights and offset of all rows.
+    rows_of : callable
+        X at given rows.
+    by_row : dict
+        Arguments of `cv_fit` that have a value for each row, or None.
+    metric : Metric
+        The score.
+    which : str or callable
+        The choice in each outer fold.
+    arguments : dict
+        The other arguments of `cv_fit`.
+    """
+
+    def __init__(self, data, rows_of, by_row, metric, which, arguments):
+        self.data, self.rows_of, self.by_row = data, rows_of, by_row
+        self.metric, self.which, self.arguments = metric, which, arguments
+        self.rows, self.models, self.warned = [], [], []
+        self.cut_short, self.end = 0, ""
+        self.total, self.times = np.zeros(data.y.size), np.zeros(data.y.size)
+
+    def run(self, splits, progress):
+        """Go through the folds. Those finished before an interruption or a time limit are kept; an
+        exception is raised if there are none.
+        """
+        with Bar(progress, "l0path outer folds", len(splits), "fold") as bar:
+            for train, test in splits:
+                try:
+                    inner, caught = self.inner(train)
+                except (KeyboardInterrupt, TimeoutError) as stopped:
+                    interrupted = isinstance(stopped, KeyboardInterrupt)
+                    self.end = (End.INTERRUPTED if interrupted else End.TIME_LIMIT).reason
+                    if not self.models:
+                        raise
+                    break
+                if inner.end == End.INTERRUPTED:
+                    # some of its inner folds finished: not the choice that was asked for
+                    self.end = inner.end.reason
+                    break
+                self.warned.append([(w.category, str(w.message)) for w in caught])
+                self.cut_short += inner.end != End.COMPLETE
+                self.choose(inner, train, test)
+                bar.update()
+        if not self.models:
+            raise KeyboardInterrupt("nested_cv was interrupted before one outer fold finished")
+
+    def inner(self, train):
+        """(cross-validation on the training rows, its warnings)."""
+        with recorded() as caught:
+            taken = {name: _take(value, train, name) for name, value in self.by_row.items()}
+            return cv_fit(self.rows_of(train), **taken, **self.arguments), caught
+
+    def choose(self, inner, train, test):
+        """Choose a model by the inner scores, and score it on the rows left out."""
+        i, data = inner.index(self.which), self.data
+        row, path = inner.table.iloc[i], inner.path
+        eta = linear_predictor(
+            path._new_design(self.rows_of(test))[0],
+            None if data.offset is None else data.offset[test],
+            path.solutions[i],
+        )
+        held_out = HeldOutRows(data.y[test], eta, data.weights[test], path)
+        self.rows.append(
+            {
+                **row[CHOICE],
+                "inner_mean": row["cv_mean"],
+                "score": score(self.metric, held_out),
+                "n_train": train.size,
+                "n_test": test.size,
+            }
+        )
+        np.add.at(self.total, test, path._transform(eta, None))
+        np.add.at(self.times, test, 1.0)
+        path._source = Source()
+        self.models.append(path.model(index=i))
+
+    def table(self):
+        """One row per fold that finished."""
+        index = pd.RangeIndex(len(self.rows), name="fold")
+        return pd.DataFrame(self.rows, index=index).astype({"k": np.int64, "n_nonzero": np.int64})
+
+    def held_out(self):
+        """Mean prediction of each row by models that have not seen it, NaN for a row in no fold."""
+        missing = np.full(self.times.size, np.nan)
+        return np.divide(self.total, self.times, out=missing, where=self.times > 0)
+
+    def result(self, splits, seed):
+        """The `NestedCV` of the folds that finished."""
+        done = len(self.models)
+        return NestedCV(
+            self.table(),
+            self.models,
+            splits[:done],
+            self.held_out(),
+            metric=self.metric,
+            which=self.which,
+            random_state=seed,
+            status=self.status(len(splits)),
+            repeats=repeats_of(splits)[:done],
+            y=self.data.y,
+            weights=self.data.weights,
+        )
+
+    def status(self, n_splits):
+        """How the loop ended, as a sentence."""
+        done = len(self.models)
+        said = (
+            f"{self.end}; {done} of {n_splits} outer folds finished, the others are left out"
+            if self.end
+            else f"complete: {done} outer folds"
+        )
+        if self.cut_short:
+            said += f"; in {self.cut_short} of them the time limit ended inner folds"
+        return said
 
 
 def _any_loss(loss):
@@ -319,7 +371,7 @@ def _check_inner(cv):
     """The inner folds must be a rule that can be applied to any training set."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         whole(cv, "cv", 2)
-    elif not hasattr(cv, "split") or isinstance(cv, str):
+    elif not is_splitter(cv):
         raise TypeError(
             f"cv={cv!r} must be a number of inner folds or a scikit-learn splitter: the inner "
             "folds differ by outer fold, so they cannot be given row by row"
@@ -348,10 +400,10 @@ def _rows_of(X):
         return lambda rows: X._replace(X=inner(rows), index=X.index[rows])
     if isinstance(X, pd.DataFrame):
         return lambda rows: X.iloc[rows]
-    if hasattr(X, "tocsr"):
+    if sp.issparse(X):
         by_row = X.tocsr()
         return lambda rows: by_row[rows]
-    if hasattr(X, "correlate"):
+    if is_design(X):
         raise TypeError(
             f"X is a design ({type(X).__name__}) whose rows cannot be taken apart; pass nested_cv "
             "an array, a DataFrame or a sparse matrix"

@@ -13,7 +13,7 @@ from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
 from ..engine.posing import default_max_k
 from ..paths import Model, Path
-from ..paths.criteria import RULES as CRITERIA
+from ..paths.criteria import RULES
 from .showing import ShowingScores
 from .splits import spread
 
@@ -144,10 +144,10 @@ class CVPath(ShowingScores):
         """
         if which is None and not selector.keys() & {"k", "lambda0", "index"}:
             which = "min"
-        if isinstance(which, str) and which.lower() not in (*CV_RULES, *CRITERIA):
+        if isinstance(which, str) and which.lower() not in (*CV_RULES, *RULES):
             raise ValueError(
                 f"which={which!r} is not known; choose 'min' (the best score) or '1se' (the fewest "
-                f"features within one standard error of it), a criterion ({', '.join(CRITERIA)}), "
+                f"features within one standard error of it), a criterion ({', '.join(RULES)}), "
                 "a size (5, or k=5), or a callable taking the path"
             )
         if not isinstance(which, str) or which not in CV_RULES:
@@ -429,7 +429,10 @@ class CVPath(ShowingScores):
                 + (f" (se {table.cv_se[i]:.2g})" if np.isfinite(table.cv_se[i]) else "")
             )
         folds = f"{self.folds.shape[1]} folds" if self.splits is not None else "validation rows"
-        return f"<l0path.CVPath: {self.path.loss} loss, {folds}, scoring {self.scoring}; {'; '.join(parts) or 'no score'}; {self.status}>"
+        return (
+            f"<l0path.CVPath: {self.path.loss} loss, {folds}, scoring {self.scoring}; "
+            f"{'; '.join(parts) or 'no score'}; {self.status}>"
+        )
 
 
 def linear_predictor(design, offset, s):

@@ -109,7 +109,8 @@ def one_standard_error(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((80, 12))
     >>> y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
-    >>> GridSearchCV(l0path.L0Regressor(), {"k": range(6)}, refit=l0path.one_standard_error("k")).fit(X, y).best_params_
+    >>> rule = l0path.one_standard_error("k")
+    >>> GridSearchCV(l0path.L0Regressor(), {"k": range(6)}, refit=rule).fit(X, y).best_params_
     {'k': 2}
     """
     if not isinstance(param, str):

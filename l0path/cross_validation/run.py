@@ -31,7 +31,7 @@ from ..problem.problem import known_of
 from .comparing import fold_scores
 from .processes import check_jobs, draw_seed, in_processes, in_worker, processes, warn_once
 from .result import CVPath, linear_predictor
-from .scoring import Held, metric_of, score
+from .scoring import HeldOutRows, metric_of, score
 from .splits import check_arguments, make_splits, repeats_of
 from .together import groups_of, run_together
 
@@ -215,7 +215,7 @@ class Folds(NamedTuple):
 def _first_held_out(path, data, test):
     """The held-out rows of a fold with the first model of the path."""
     eta = linear_predictor(data.design, data.offset, path.solutions[0])[test]
-    return Held(data.y[test], eta, data.weights[test], path)
+    return HeldOutRows(data.y[test], eta, data.weights[test], path)
 
 
 def tasks(path, part):

@@ -49,9 +49,9 @@ class Metric(NamedTuple):
     score: Callable
 
 
-class Held(NamedTuple):
-    """Held-out rows: y as the loss takes it (-1 / 1 for classes), linear predictor eta, sample
-    weights, and the path whose loss and classes they belong to.
+class HeldOutRows(NamedTuple):
+    """Rows that a fit has not seen: y as the loss takes it (-1 / 1 for classes), linear predictor
+    eta, sample weights, and the path whose loss and classes they belong to.
     """
 
     y: np.ndarray
@@ -92,7 +92,7 @@ def deviance_rows(held):
     return 2.0 * out
 
 
-ROWS = {
+ROW_METRICS = {
     "deviance": deviance_rows,
     "mse": lambda held: (held.y - held.mu) ** 2,
     "mae": lambda held: np.abs(held.y - held.mu),
@@ -124,7 +124,7 @@ def _auc(held):
     return roc_auc_score(held.y > 0, held.eta, sample_weight=held.weights)
 
 
-WHOLE = {"r2": _r2, "auc": _auc}
+WHOLE_METRICS = {"r2": _r2, "auc": _auc}
 
 
 def score(metric, held):
@@ -152,7 +152,9 @@ def metric_of(scoring, loss):
                 f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a "
                 "name of scikit-learn, or a function f(y, prediction, sample_weight)"
             )
-        return Metric(scoring, scoring in WHOLE, ROWS.get(scoring), WHOLE.get(scoring))
+        return Metric(
+            scoring, scoring in WHOLE_METRICS, ROW_METRICS.get(scoring), WHOLE_METRICS.get(scoring)
+        )
     if isinstance(scoring, str):
         return Metric(
             scoring, True, None, _by_scorer(_sklearn_scorer(scoring), scoring, loss, coded=True)

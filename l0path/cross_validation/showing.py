@@ -14,6 +14,8 @@ from ..core.types import Matrix, Rule, Selector
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..paths import Model
+    from ..paths.comparison import Comparison
     from ..report import Page
     from .comparing import Which
     from .result import CVPath
@@ -21,6 +23,57 @@ if TYPE_CHECKING:
 
 class ShowingScores:
     """Methods of `CVPath`, each with its full signature."""
+
+    def compare(
+        self,
+        models: Sequence[Rule | Model | dict],
+        *,
+        standardized: bool = False,
+        criteria: Sequence[str] = (),
+        **within: Unpack[Selector],
+    ) -> Comparison:
+        """Some models side by side, fitted on all rows, with their held-out scores.
+
+        Parameters
+        ----------
+        models : list
+            As in `Path.compare`: sizes (5), selectors as dicts ({"k": 5, "slice": 1}), Models of
+            `path`, and rules, to which "min" and "1se" belong here, as in `CVPath.index`.
+        standardized : bool, default False
+            Whether coefficients are b_j = s_j beta_j, and the intercept that at the column means.
+        criteria : sequence of str, default ()
+            Columns of `Path.score_table` to be shown too, such as "aic" and "bic".
+        **within : int or float
+            slice, lambda1, lambda2: the slice that sizes and rules are about, where there are
+            several.
+
+        Returns
+        -------
+        Comparison
+            The table of `Path.compare`, with the part "cross-validation": `cv_mean` and `cv_se`,
+            the mean score over the folds and its standard error, in units of `scoring`.
+
+        Raises
+        ------
+        TypeError, ValueError, or LookupError
+            If a selector names no solution, or several, or a criterion is unknown.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters()
+        >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
+        >>> table = cv.compare(["min", "1se"])
+        >>> table.columns.tolist()
+        ['min (k = 8)', '1se (k = 2)']
+        >>> table.loc["cross-validation"].astype(float).round(-2)
+                 min (k = 8)  1se (k = 2)
+        cv_mean     119100.0     128100.0
+        cv_se        14700.0      18400.0
+        """
+        from .comparing import compare
+
+        return compare(self, models, standardized=standardized, criteria=criteria, **within)
 
     def rescore(
         self,

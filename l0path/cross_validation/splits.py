@@ -3,6 +3,7 @@ scikit-learn splitter, pairs, or fold ids.
 """
 
 import warnings
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,10 @@ import pandas as pd
 from ..core.arguments import shown
 from ..errors import refuse_masked
 
-WHAT = "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold ids, one per row"
+WHAT = (
+    "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold "
+    "ids, one per row"
+)
 
 
 def whole(value, name, least):
@@ -24,6 +28,11 @@ def whole(value, name, least):
     return int(value)
 
 
+def is_splitter(cv):
+    """Whether cv is a splitter of scikit-learn, or behaves like one."""
+    return hasattr(cv, "split") and not isinstance(cv, str)
+
+
 def check_arguments(cv, n_repeats, groups_cv):
     """What can be refused before the data are seen."""
     if cv is None or isinstance(cv, (str, bool)):
@@ -31,14 +40,14 @@ def check_arguments(cv, n_repeats, groups_cv):
     number = isinstance(cv, (int, float, np.number))
     if number:
         whole(cv, "cv", 2)
-    elif not hasattr(cv, "split") and not hasattr(cv, "__iter__"):
+    elif not is_splitter(cv) and not isinstance(cv, Iterable):
         raise TypeError(f"cv={cv!r}: {WHAT}")
     if whole(n_repeats, "n_repeats", 1) > 1 and not number:
         raise ValueError(
             f"n_repeats={n_repeats} repeats folds drawn by an integer cv; pass cv=5 or such, or a "
             "repeated splitter (sklearn.model_selection.RepeatedKFold)"
         )
-    if groups_cv is not None and not number and not hasattr(cv, "split"):
+    if groups_cv is not None and not number and not is_splitter(cv):
         raise ValueError(
             "groups_cv is for an integer cv or a splitter; (train, test) pairs and fold ids "
             "already say which rows stay together"
@@ -57,7 +66,7 @@ def make_splits(cv, data, X, *, groups_cv=None, n_repeats=1, seed=0):
             for r in range(n_repeats)
             for pair in _drawn(int(cv), data, groups, (seed + r) % 2**32)
         ]
-    elif hasattr(cv, "split"):
+    elif is_splitter(cv):
         y = (
             data.y
             if data.classes is None

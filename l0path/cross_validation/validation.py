@@ -13,9 +13,10 @@ from ..core.describing import described_by
 from ..core.types import Matrix
 from ..engine.arguments import coded, sample_weights
 from ..paths import Path
+from ..paths.predicting import missing_offset
 from ..problem.problem import effective_rows
 from .result import CVPath, linear_predictor
-from .scoring import Held, metric_of, score
+from .scoring import HeldOutRows, metric_of, score
 
 
 @described_by(Path.validate)
@@ -37,14 +38,12 @@ def validate(
     target = coded(y, design.n, self.loss, self.classes)
     weights = sample_weights(sample_weight, design.n)
     if self.meta.has_offset and offset is None:
-        raise ValueError(
-            "the fit had an offset: pass offset=, one value per row of X (zeros to score without)"
-        )
+        raise missing_offset(self, X, "score")
     shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
     m = effective_rows(weights)
     means, spread = np.empty(len(self)), np.full(len(self), np.nan)
     for i, s in enumerate(self.solutions):
-        held = Held(target, linear_predictor(design, shift, s), weights, self)
+        held = HeldOutRows(target, linear_predictor(design, shift, s), weights, self)
         means[i] = score(metric, held)
         if metric.rows is not None and m > 1:
             with np.errstate(over="ignore", invalid="ignore"):

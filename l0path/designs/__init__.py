@@ -58,6 +58,11 @@ __all__ = [
 VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
 
 
+def is_design(X: object) -> bool:
+    """Whether X is a design, one of the package or a user's: it has every verb of the protocol."""
+    return all(hasattr(X, verb) for verb in VERBS)
+
+
 def as_design(
     X: Matrix, feature_names: Sequence[str] | None = None
 ) -> tuple[Design, Sequence[str], pd.Index | None, list[str]]:
@@ -77,7 +82,7 @@ def as_design(
     """
     check_table(X)
     notes, index = [], None
-    if all(hasattr(X, verb) for verb in VERBS):
+    if is_design(X):
         design, names = X, getattr(X, "names", None) if feature_names is None else feature_names
     elif isinstance(X, pd.DataFrame):
         design, index = _from_frame(X), X.index

@@ -7,7 +7,10 @@ from functools import wraps
 
 import numpy as np
 
-ENCODE = 'encode them as numbers (pandas.get_dummies(X, drop_first=True, dtype=float)), or use the formula interface l0path.fit("y ~ a + C(b)", data)'
+ENCODE = (
+    "encode them as numbers (pandas.get_dummies(X, drop_first=True, dtype=float)), or use the "
+    'formula interface l0path.fit("y ~ a + C(b)", data)'
+)
 
 DATES = (
     "make numbers of dates: the days since the first, (t - t.min()).dt.days, or parts such as "

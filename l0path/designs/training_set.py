@@ -4,7 +4,9 @@ folds of a cross-validation share.
 With Z the columns standardised over all rows, w the weights there (sum one), v <= w those of the
 training rows, d = w - v those of the rows held out, V = sum v:
 
-    a = (Z'w - Z_D'd) / V,   S = (sum w z^2 - sum_D d z^2) / V - a^2     mean and variance of the training rows, in the units of Z; r = sqrt(S)
+    a = (Z'w - Z_D'd) / V,   S = (sum w z^2 - sum_D d z^2) / V - a^2     mean and variance of the
+                                                                         training rows, in the units
+                                                                         of Z; r = sqrt(S)
     G_ju = ((Z'diag(w) z_u - Z_D'diag(d) z_u) / V - a a_u)_j / (r_j r_u)  Gram rows of the columns
     standardised over the training rows
 

@@ -18,7 +18,7 @@ from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
 from ..problem.losses import EXACT
 from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
-from .lambda0_path import Lambda0Path
+from .lambda0.path import Lambda0Path
 from .protocols import Engine, Session, Slice, SparseSettings
 from .size_path import SizePath
 from .strategies.columns import ColumnExchanges

@@ -26,7 +26,7 @@ from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from . import assemble
 from .assemble import SolvedSlice
-from .lambda0_path import Lambda0Path
+from .lambda0.path import Lambda0Path
 from .posing import columns_of, prepared, selectable, settled, unit
 from .protocols import Point, Session, Slice
 from .registry import algorithm_of, make_engine
@@ -77,12 +77,15 @@ def run(request, clock=None) -> Fitted:
 
 
 def _compiled_ahead(request):
-    """The loss whose kernels other processes may compile: those of a default fit are known
-    beforehand.
+    """The kinds of fits whose kernels other processes may compile: those of a default fit are known
+    beforehand. See `warm.recipes`.
     """
     default = request.plan.settings == LocalSearch(tol=request.plan.tol)
-    known = default and request.data.groups is None and not request.settled
-    return (name_of(request.data.loss),) if known else ()
+    if not default or request.settled:
+        return ()
+    name = name_of(request.data.loss)
+    kind = name if request.data.groups is None else f"{name}:groups"
+    return (kind, f"{name}:certify") if request.certify else (kind,)
 
 
 # -------------------- search

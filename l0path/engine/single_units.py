@@ -79,7 +79,7 @@ def compare_all(model, store, lambda1, lambda2, poll, groups=None):
         except Unclear:
             return
     if complete and not _unfit(store.fits[1]):
-        store.compared = store.key(store.fits[1])
+        store.compared = store.fits[1].key
 
 
 def judge(length):

@@ -12,6 +12,11 @@ from .protocols import Point, Session, Slice, SliceResult
 from .single_units import compare_all
 
 
+def closed_form(problem, lambda1: float) -> bool:
+    """Whether tables of exchanges are exact: squared loss, no lambda1, no box."""
+    return problem.quadratic and lambda1 == 0 and not problem.boxed
+
+
 class SizeStrategy:
     """The sizes 0..max_k of a slice; a subclass says how they are searched (`protocols.Phase`).
 
@@ -33,7 +38,7 @@ class SizeStrategy:
         self.model, self.problem, self.store = model, model.problem, store
         self.lambda1, self.lambda2 = float(part.lambda1), float(part.lambda2)
         self.part, self.session, self.clock = part, session, session.clock
-        self.verified = {0: store.key(store.fits[0])}
+        self.verified = {0: store.fits[0].key}
 
     def phases(self) -> tuple:
         """The phases of the search."""
@@ -64,7 +69,7 @@ class SizeStrategy:
 
     def is_verified(self, k: int) -> bool:
         """Whether the fit of size k was verified as it is."""
-        return self.verified.get(k) == self.store.key(self.store.fits[k])
+        return self.verified.get(k) == self.store.fits[k].key
 
     def unverified(self) -> list[int]:
         """Sizes whose fit is not verified."""
@@ -84,7 +89,7 @@ class SizeStrategy:
     def mark_verified(self, k: int) -> None:
         """Mark a size verified and tell the listener."""
         if not self.is_verified(k):
-            self.verified[k] = self.store.key(self.store.fits[k])
+            self.verified[k] = self.store.fits[k].key
             self.session.listener(self.point(k))
 
     def result(self, rounds=()) -> SliceResult:
@@ -100,13 +105,9 @@ class SizeStrategy:
             tol=store.tol,
             claim=self.claim,
             dual_points=self.dual_points(),
-            starts=tuple(self._units(fit) for k, fit in store.fits.items() if k),
+            starts=tuple(fit.units for k, fit in store.fits.items() if k),
             rounds=tuple(rounds),
         )
-
-    def _units(self, fit):
-        """The columns, or groups, of a fit."""
-        return fit.support if self.groups is None else fit.groups
 
     def _separated(self):
         """The separated fit at which the sizes end, None where they do not end so."""

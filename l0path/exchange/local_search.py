@@ -112,8 +112,9 @@ def pairs_tried(settings, n, k):
 
 
 class Store:
-    """The best fit of each size k (unforced columns); `offer` keeps a better one. `last` is the
-    largest size worth having: max_k, or where the data are fitted perfectly or classes separated.
+    """The best fit of each size k (unforced units: columns, or groups); `offer` keeps a better one.
+    `last` is the largest size worth having: max_k, or where the data are fitted perfectly or
+    classes separated.
     """
 
     def __init__(self, null, n_forced, max_k, scale, tol=1e-8, perfect=None):
@@ -128,17 +129,14 @@ class Store:
         return flat(value, self.scale, self.tol)
 
     def size(self, fit):
-        return fit.support.size - self.n_forced
-
-    def key(self, fit):
-        """What tells fits of a size apart."""
-        return fit.support.tobytes()
+        """How many unforced units a fit has."""
+        return fit.units.size - self.n_forced
 
     def optimality(self, k, checked):
         """`checked`, the class that an engine checked for its fit of size k, or "global" where all
         others of its size were compared with it.
         """
-        known = k == 1 and self.compared is not None and self.key(self.fits[1]) == self.compared
+        known = k == 1 and self.compared is not None and self.fits[1].key == self.compared
         return Optimality.GLOBAL if known else checked
 
     def offer(self, fit):
@@ -171,13 +169,13 @@ def sweep(pool, neighbourhood, up, done, poll):
     """
     if neighbourhood.compiled:
         start = 0 if up else pool.last
-        return neighbourhood.walk(pool, poll, table_sweeps.sweep, up, at=start)
+        return neighbourhood.walk(pool, poll, table_sweeps.sweep(up), start)
     improved = False
     for k in range(0, pool.last) if up else range(pool.last, 1, -1):
         fit = pool.fits.get(k)
         if fit is None or (up and k >= pool.last):
             continue
-        key = (up, pool.key(fit))
+        key = (up, fit.key)
         if key in done:
             continue
         poll()

@@ -1,7 +1,7 @@
 """Whole sweeps over the sizes, overshoots and kicks on the exact table, in kernels: Python is
 entered once for some 10 ms of work, to see whether it shall stop.
 
-`Held` keeps the best support of each size (unforced columns); `exchange.State` walks from one to
+`BestSupports` keeps the best support of each size (unforced columns); `exchange.State` walks from one to
 the next by rank-one changes.
 """
 
@@ -13,10 +13,11 @@ from ..core.dispatch import njit
 from .table import REFRESH, add, add_best, build, cheapest_drop, drop, fitted_part, polish
 
 BUDGET = 2e7  # entries of V touched before a kernel returns: some 20 ms
-IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in Held.note
+IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in BestSupports.note
+UP, DOWN, OSCILLATE, RESTART = range(4)  # kinds of Move
 
 
-class Held(NamedTuple):
+class BestSupports(NamedTuple):
     """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value
     (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from
     it, Python has not seen it; note = (a size improved, entries touched, tables of swaps, last size
@@ -43,11 +44,38 @@ class Limits(NamedTuple):
     max_swaps: int
 
 
+class Move(NamedTuple):
+    """What `walk` does: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top` unforced
+    columns and down again; RESTART, each size with counts[k] members dropped (K + 1,), by the rank
+    of |b| times noise (K + 1, K + 1), so that chance does not fall on column numbers.
+    """
+
+    kind: int
+    top: int
+    counts: np.ndarray
+    noise: np.ndarray
+
+
+def sweep(up):
+    """One step up, or down, from every size."""
+    return Move(UP if up else DOWN, 0, np.empty(0, np.int64), np.empty((0, 0)))
+
+
+def oscillation(top):
+    """Up to `top` unforced columns, then down."""
+    return Move(OSCILLATE, top, np.empty(0, np.int64), np.empty((0, 0)))
+
+
+def restarts(counts, noise):
+    """From every size with some members dropped at random, see `Move`."""
+    return Move(RESTART, 0, counts, noise)
+
+
 def new_held(max_k, capacity):
     """Nothing held, for sizes 0..max_k and supports of up to `capacity` columns."""
     note = np.zeros(5)
     note[LAST] = max_k
-    return Held(
+    return BestSupports(
         np.zeros((max_k + 1, capacity), np.int64),
         np.zeros((max_k + 1, capacity)),
         np.full(max_k + 1, np.inf),
@@ -57,7 +85,7 @@ def new_held(max_k, capacity):
 
 
 @njit
-def load(state, held, columns, limits, k):
+def _load(state, held, columns, limits, k):
     """Make the state hold the support of size k: by rank-one changes where it is near and they are
     few, else anew.
     """
@@ -89,7 +117,7 @@ def load(state, held, columns, limits, k):
 
 
 @njit
-def settle(state, held, columns, limits, polished):
+def _settle(state, held, columns, limits, polished):
     """Polish the state if `polished`, and keep it if it is the best of its size."""
     size = state.count[0]
     held.note[WORK] += 3.0 * size * columns.w  # the step that led here
@@ -143,20 +171,19 @@ def settle(state, held, columns, limits, polished):
 
 
 @njit
-def sweep(state, held, columns, limits, up, start):
+def _sweep(state, held, columns, limits, up, start):
     """Steps from sizes `start` on, up (best addition) or down (cheapest removal), each polished and
     kept if it improves; only from supports whose step was not taken before.
 
     Returns the size to go on from once BUDGET is spent, -1 at the end.
     """
-    held.note[WORK] = 0.0
     k = start
     while (up and k < held.note[LAST]) or (not up and k > 1):
         if held.note[WORK] > BUDGET:
             return k
         side = 0 if up else 1
         if held.value[k] < np.inf and held.fresh[side, k]:
-            load(state, held, columns, limits, k)
+            _load(state, held, columns, limits, k)
             held.fresh[side, k] = False
             moved = False
             if up:
@@ -170,7 +197,7 @@ def sweep(state, held, columns, limits, up, start):
                 if moved:
                     drop(state, columns, i)
             if moved:
-                settle(
+                _settle(
                     state, held, columns, limits, moved
                 )  # not True: a constant would compile a second kernel
         k += 1 if up else -1
@@ -178,17 +205,16 @@ def sweep(state, held, columns, limits, up, start):
 
 
 @njit
-def overshoot(state, held, columns, limits, top, stage):
+def _overshoot(state, held, columns, limits, top, stage):
     """From the last size add columns up to `top`, then remove the cheapest, polished from the last
     size down.
 
     stage: 0 at first; the state carries the rest: returns the stage to go on from once BUDGET is
         spent (1 up, 2 down), 0 at the end.
     """
-    held.note[WORK] = 0.0
     last = int(held.note[LAST])
     if stage == 0:
-        load(state, held, columns, limits, last)
+        _load(state, held, columns, limits, last)
     while stage < 2 and state.count[0] - limits.forced < top:
         if held.note[WORK] > BUDGET:
             return 1
@@ -205,20 +231,16 @@ def overshoot(state, held, columns, limits, top, stage):
         drop(state, columns, i)
         held.note[WORK] += 2.0 * state.count[0] * columns.w
         if polished:
-            settle(state, held, columns, limits, polished)
+            _settle(state, held, columns, limits, polished)
     return 0
 
 
 @njit
-def kick(state, held, columns, limits, counts, noise, start):
-    """From the support of each size, from `start` on, drop counts[k] members, the small
+def _kick(state, held, columns, limits, move, start):
+    """From the support of each size, from `start` on, drop move.counts[k] members, the small
     coefficients first, with luck; add the best columns instead and polish. Every size on the way
-    competes.
-
-    noise (K + 1, K + 1): factors by the rank of |b|, so that chance does not fall on column
-    numbers. Returns the size to go on from once BUDGET is spent, -1 at the end.
+    competes. Returns the size to go on from once BUDGET is spent, -1 at the end.
     """
-    held.note[WORK] = 0.0
     order, cost = np.empty(held.S.shape[1], np.int64), np.empty(held.S.shape[1])
     for k in range(start, held.value.size):
         if k > held.note[LAST]:
@@ -227,7 +249,7 @@ def kick(state, held, columns, limits, counts, noise, start):
             return k
         if held.value[k] == np.inf:
             continue
-        load(state, held, columns, limits, k)
+        _load(state, held, columns, limits, k)
         free = 0
         for i in range(state.count[0]):  # unlocked members by |b|
             if not columns.locked[state.S[i]]:
@@ -238,8 +260,8 @@ def kick(state, held, columns, limits, counts, noise, start):
                 cost[at], order[at] = size, state.S[i]
                 free += 1
         for i in range(free):
-            cost[i] *= noise[k, i]
-        dropped = min(counts[k], free)
+            cost[i] *= move.noise[k, i]
+        dropped = min(move.counts[k], free)
         for _ in range(dropped):
             low = 0
             for i in range(free):
@@ -261,5 +283,20 @@ def kick(state, held, columns, limits, counts, noise, start):
                     state.member[state.S[i]] = True
             if not more:
                 break
-            settle(state, held, columns, limits, step == dropped - 1)
+            _settle(state, held, columns, limits, step == dropped - 1)
     return -1
+
+
+@njit
+def walk(state, held, columns, limits, move, at):
+    """Make a `Move` from the place `at` on: a size, 0 at first for an oscillation. Returns the
+    place to go on from once BUDGET is spent; at the end -1, of an oscillation 0.
+
+    This is the only kernel here that Python enters, so that what all moves share is compiled once.
+    """
+    held.note[WORK] = 0.0
+    if move.kind == OSCILLATE:
+        return _overshoot(state, held, columns, limits, move.top, at)
+    if move.kind == RESTART:
+        return _kick(state, held, columns, limits, move, at)
+    return _sweep(state, held, columns, limits, move.kind == UP, at)

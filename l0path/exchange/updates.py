@@ -58,6 +58,53 @@ class Tape(NamedTuple):
     B: np.ndarray
 
 
+class AllColumns(NamedTuple):
+    """All p columns that are checked: Gram rows (r, p), products with y (p,), mean squares (p,),
+    whether they are usable (p,), and what they cost (p,).
+    """
+
+    rows: np.ndarray
+    q: np.ndarray
+    square: np.ndarray
+    usable: np.ndarray
+    cost: np.ndarray
+
+
+class Walk(NamedTuple):
+    """A recorded walk of `steps` steps through supports; twice = 2 lambda2, and lambda1."""
+
+    supports: Supports
+    tape: Tape
+    steps: int
+    twice: float
+    lambda1: float
+
+
+class BestExchanges(NamedTuple):
+    """The best exchanges of each of e supports, (e, room) each, and how many there are (e,)."""
+
+    change: np.ndarray
+    column: np.ndarray
+    position: np.ndarray
+    count: np.ndarray
+
+
+class Part(NamedTuple):
+    """m columns on which a walk is replayed: their numbers, Gram rows of the members G (r, m), V
+    (K, m), and of shape (m,) A = a + 2 lambda2, c, s, room rho and score, extra = twice the cost.
+    """
+
+    columns: np.ndarray
+    G: np.ndarray
+    V: np.ndarray
+    A: np.ndarray
+    c: np.ndarray
+    s: np.ndarray
+    rho: np.ndarray
+    score: np.ndarray
+    extra: np.ndarray
+
+
 def new_tape(supports):
     """An empty tape, long enough for the supports."""
     e, K = supports.S.shape
@@ -153,7 +200,7 @@ def _walk(state, members, S, k, tape, T):
 
 
 @njit
-def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, column):
+def survivors(columns, walk, start, stop, column):
     """Write the columns of start..stop that may have an exchange below the ceiling with some
     support; returns how many.
 
@@ -161,265 +208,237 @@ def survivors(rows, q, a, usable, price, supports, twice, lambda1, start, stop, 
     there is no such swap if |c_j| <= sqrt(t^2 - 2 ceiling) sqrt(A) - t sqrt(h), and no such
     addition if c_j^2 <= 2 (target - ceiling) (A - h), a ceiling below 0 taken as 0. Proof for the
     swap: its num is at most |c_j| + |b_i| |V_ji| / B_ii, its den A - g'Bg + V_ji^2 / B_ii, and
-    V_ji^2 / B_ii <= g'Bg <= h. Prices must not fall below those of the members.
+    V_ji^2 / B_ii <= g'Bg <= h. Costs must not fall below those of the members.
     """
     count, h, c, held = 0, np.empty(RANGE), np.empty(RANGE), np.empty(RANGE)
-    for left in range(
-        start, stop, RANGE
-    ):  # few columns, so that the Gram rows stay in the cache from one support to the next
+    supports = walk.supports
+    # few columns, so that the Gram rows stay in the cache from one support to the next
+    for left in range(start, stop, RANGE):
         m = min(RANGE, stop - left)
-        held[:] = 0.0
+        for j in range(m):
+            held[j] = 0.0
         for e in range(supports.size.size):
-            k = supports.size[e]
             for j in range(m):
-                h[j], c[j] = 0.0, q[left + j]
-            S, b = supports.S[e], supports.b[e]
-            i = 0
-            while i + 4 <= k:
-                g0, g1 = (
-                    rows[supports.row[S[i]], left : left + m],
-                    rows[supports.row[S[i + 1]], left : left + m],
-                )
-                g2, g3 = (
-                    rows[supports.row[S[i + 2]], left : left + m],
-                    rows[supports.row[S[i + 3]], left : left + m],
-                )
-                b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
-                for j in range(m):
-                    h[j] += g0[j] * g0[j] + g1[j] * g1[j] + g2[j] * g2[j] + g3[j] * g3[j]
-                    c[j] -= b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
-                i += 4
-            while i < k:
-                g0, b0 = rows[supports.row[S[i]], left : left + m], b[i]
-                for j in range(m):
-                    h[j] += g0[j] * g0[j]
-                    c[j] -= b0 * g0[j]
-                i += 1
-            t, bound, target, ceiling = (
-                supports.b[e, -1],
-                supports.norm[e],
-                supports.target[e],
-                supports.ceiling[e],
-            )
+                h[j], c[j] = 0.0, columns.q[left + j]
+            _products(columns.rows, supports, e, left, h[:m], c[:m])
+            t, bound = supports.b[e, -1], supports.norm[e]
+            target, ceiling = supports.target[e], supports.ceiling[e]
             slack = max(ceiling, 0.0)
             least = np.sqrt(max(t * t - 2.0 * slack, 0.0))
             for j in range(m):
-                A = a[left + j] + twice
+                A = columns.square[left + j] + walk.twice
                 rest = A - bound * h[j]
-                size = max(abs(c[j]) - lambda1, 0.0)
+                size = max(abs(c[j]) - walk.lambda1, 0.0)
                 swap = least > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest)
                 safe = (
                     rest > 0.0
                     and swap
-                    and size * size <= 2.0 * (target + price[left + j] - slack) * rest
+                    and size * size <= 2.0 * (target + columns.cost[left + j] - slack) * rest
                 )
                 held[j] += 0.0 if safe else 1.0
         for j in range(m):
-            if held[j] > 0.0 and usable[left + j]:
+            if held[j] > 0.0 and columns.usable[left + j]:
                 column[count] = left + j
                 count += 1
     return count
 
 
 @njit
-def replay(
-    rows,
-    q,
-    a,
-    price,
-    supports,
-    tape,
-    T,
-    twice,
-    lambda1,
-    columns,
-    m,
-    change,
-    column,
-    position,
-    found,
-):
-    """Replay a tape on m columns and keep for each support the change.shape[1] best exchanges, by
-    the exact change on the quadratic; found (e,) how many there are.
-
-    rows (r, p) Gram rows over all columns; q, a (p,) products with y and diagonal; price (p,).
-    Kept are the lowest of: swaps with change < ceiling, and additions (position -1) that lower F by
-    more than target + price_j, entered as change = target + price_j - gain. One entry a column when
-    ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain
-    is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
+def _products(rows, supports, e, left, h, c):
+    """h += sum_i G_ij^2 and c -= sum_i b_i G_ij over the members i of support e, for the m columns
+    from `left` on; four members a pass.
     """
-    r, K = supports.row.size, tape.x.shape[1]
-    G, V = np.empty((r, m)), np.empty((K, m))
-    A, c, s, rho, score, extra = (
-        np.empty(m),
-        np.empty(m),
-        np.empty(m),
-        np.empty(m),
-        np.empty(m),
-        np.empty(m),
-    )
-    for j in range(m):
-        A[j], extra[j] = a[columns[j]] + twice, 2.0 * price[columns[j]]
-    for i in range(r):
-        row = supports.row[i]
+    k, m, S, b = supports.size[e], h.size, supports.S[e], supports.b[e]
+    i = 0
+    while i + 4 <= k:
+        g0 = rows[supports.row[S[i]], left : left + m]
+        g1 = rows[supports.row[S[i + 1]], left : left + m]
+        g2 = rows[supports.row[S[i + 2]], left : left + m]
+        g3 = rows[supports.row[S[i + 3]], left : left + m]
+        b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
         for j in range(m):
-            G[i, j] = rows[row, columns[j]]
-    for at in range(T):
-        kind, what, k = tape.kind[at], tape.what[at], tape.size[at]
-        x, y, z = tape.x[at], tape.y[at], tape.z[at]
-        if kind == BUILD:
-            for j in range(m):
-                c[j], s[j] = q[columns[j]], A[j]
-            for i in range(k):
-                v, B = V[i], tape.B[what, i]
-                g = G[int(y[i])]
-                for j in range(m):
-                    v[j] = 0.0
-                    c[j] -= x[i] * g[j]
-                for l in range(0, k, 4):  # four members a pass
-                    b0, b1, b2, b3 = (
-                        B[l],
-                        B[l + 1] if l + 1 < k else 0.0,
-                        B[l + 2] if l + 2 < k else 0.0,
-                        B[l + 3] if l + 3 < k else 0.0,
-                    )
-                    g0, g1, g2, g3 = (
-                        G[int(y[l])],
-                        G[int(y[min(l + 1, k - 1)])],
-                        G[int(y[min(l + 2, k - 1)])],
-                        G[int(y[min(l + 3, k - 1)])],
-                    )
-                    for j in range(m):
-                        v[j] += b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
-                for j in range(m):
-                    s[j] -= v[j] * g[j]
-        elif kind == ADD:
-            g, new = G[what], V[k]
-            for j in range(m):
-                rho[j] = g[j]
-            for i in range(k):
-                v, w = V[i], y[i]
-                for j in range(m):
-                    rho[j] -= w * v[j]
-            inverse, step = tape.number[at, 1], tape.number[at, 0]
-            for j in range(m):
-                new[j] = rho[j] * inverse
-                c[j] -= rho[j] * step
-                s[j] -= rho[j] * new[j]
-            for i in range(k):
-                v, w = V[i], x[i]
-                for j in range(m):
-                    v[j] -= w * new[j]
-        elif kind == DROP:
-            out, last = V[what], V[k - 1]
-            inverse, step = tape.number[at, 1], tape.number[at, 0]
-            for j in range(m):
-                rho[j] = out[j]
-                c[j] += step * rho[j]
-                s[j] += rho[j] * rho[j] * inverse
-            for i in range(k):
-                v, w = V[i], x[i]
-                for j in range(m):
-                    v[j] -= w * rho[j]
-            for j in range(m):
-                out[j] = last[j]
-        else:
-            found[what] = _best(
-                V,
-                A,
-                c,
-                s,
-                score,
-                extra,
-                supports,
-                what,
-                k,
-                x,
-                y,
-                z,
-                lambda1,
-                columns,
-                m,
-                change[what],
-                column[what],
-                position[what],
-            )
+            h[j] += g0[j] * g0[j] + g1[j] * g1[j] + g2[j] * g2[j] + g3[j] * g3[j]
+            c[j] -= b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
+        i += 4
+    while i < k:
+        g0, b0 = rows[supports.row[S[i]], left : left + m], b[i]
+        for j in range(m):
+            h[j] += g0[j] * g0[j]
+            c[j] -= b0 * g0[j]
+        i += 1
 
 
 @njit
-def _best(
-    V,
-    A,
-    c,
-    s,
-    score,
-    extra,
-    supports,
-    e,
-    k,
-    theta,
-    inverse,
-    limit,
-    lambda1,
-    columns,
-    m,
-    change,
-    column,
-    position,
-):
-    """The best exchanges of support e among m columns. One vector pass finds the columns where some
-    pair may count, without division; these few are then looked at pair by pair.
+def replay(columns, walk, chosen, found):
+    """Replay a walk on the chosen columns (m,) and keep for each support the best exchanges that
+    there is room for, by the exact change on the quadratic.
+
+    Kept are the lowest of: swaps with change < ceiling, and additions (position -1) that lower F by
+    more than target + cost_j, entered as change = target + cost_j - gain. One entry a column when
+    ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain
+    is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
     """
-    ceiling, target, room, kept = supports.ceiling[e], supports.target[e], change.size, START
-    ranking = ceiling >= RANKING
-    bar = 2.0 * (target if ranking else target - ceiling)
+    r, K, m, tape = walk.supports.row.size, walk.tape.x.shape[1], chosen.size, walk.tape
+    v = np.empty((6, m))
+    G, V = np.empty((r, m)), np.empty((K, m))
+    part = Part(chosen, G, V, v[0], v[1], v[2], v[3], v[4], v[5])
     for j in range(m):
-        size = max(abs(c[j]) - lambda1, 0.0)
+        part.A[j] = columns.square[chosen[j]] + walk.twice
+        part.extra[j] = 2.0 * columns.cost[chosen[j]]
+    for i in range(r):
+        row = walk.supports.row[i]
+        for j in range(m):
+            G[i, j] = columns.rows[row, chosen[j]]
+    for at in range(walk.steps):
+        kind = tape.kind[at]
+        if kind == BUILD:
+            _build_part(columns.q, tape, at, part)
+        elif kind == ADD:
+            _add_part(tape, at, part)
+        elif kind == DROP:
+            _drop_part(tape, at, part)
+        else:
+            found.count[tape.what[at]] = _best(part, walk, at, found)
+
+
+@njit
+def _build_part(q, tape, at, part):
+    """V, c and s of a part anew."""
+    k, x, y, V, G, c, s = tape.size[at], tape.x[at], tape.y[at], part.V, part.G, part.c, part.s
+    m = c.size
+    for j in range(m):
+        c[j], s[j] = q[part.columns[j]], part.A[j]
+    for i in range(k):
+        v, B = V[i], tape.B[tape.what[at], i]
+        g = G[np.int64(y[i])]
+        for j in range(m):
+            v[j] = 0.0
+            c[j] -= x[i] * g[j]
+        for l in range(0, k, 4):  # four members a pass
+            b0 = B[l]
+            b1 = B[l + 1] if l + 1 < k else 0.0
+            b2 = B[l + 2] if l + 2 < k else 0.0
+            b3 = B[l + 3] if l + 3 < k else 0.0
+            g0, g1 = G[np.int64(y[l])], G[np.int64(y[min(l + 1, k - 1)])]
+            g2, g3 = G[np.int64(y[min(l + 2, k - 1)])], G[np.int64(y[min(l + 3, k - 1)])]
+            for j in range(m):
+                v[j] += b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
+        for j in range(m):
+            s[j] -= v[j] * g[j]
+
+
+@njit
+def _add_part(tape, at, part):
+    """V, c and s of a part after a member came."""
+    k, x, y, V = tape.size[at], tape.x[at], tape.y[at], part.V
+    c, s, rho = part.c, part.s, part.rho
+    g, new, m = part.G[tape.what[at]], V[k], c.size
+    inverse, step = tape.number[at, 1], tape.number[at, 0]
+    for j in range(m):
+        rho[j] = g[j]
+    for i in range(k):
+        v, w = V[i], y[i]
+        for j in range(m):
+            rho[j] -= w * v[j]
+    for j in range(m):
+        new[j] = rho[j] * inverse
+        c[j] -= rho[j] * step
+        s[j] -= rho[j] * new[j]
+    for i in range(k):
+        v, w = V[i], x[i]
+        for j in range(m):
+            v[j] -= w * new[j]
+
+
+@njit
+def _drop_part(tape, at, part):
+    """V, c and s of a part after a member went; the last one takes its place."""
+    k, x, V, c, s, rho = tape.size[at], tape.x[at], part.V, part.c, part.s, part.rho
+    out, last, m = V[tape.what[at]], V[k - 1], c.size
+    inverse, step = tape.number[at, 1], tape.number[at, 0]
+    for j in range(m):
+        rho[j] = out[j]
+        c[j] += step * rho[j]
+        s[j] += rho[j] * rho[j] * inverse
+    for i in range(k):
+        v, w = V[i], x[i]
+        for j in range(m):
+            v[j] -= w * rho[j]
+    for j in range(m):
+        out[j] = last[j]
+
+
+@njit
+def _best(part, walk, at, found):
+    """The best exchanges of the support at step `at` of the tape. One vector pass finds the columns
+    where some pair may count, without division; these few are then looked at pair by pair.
+    """
+    supports, tape, e = walk.supports, walk.tape, walk.tape.what[at]
+    k, theta, inverse, limit = tape.size[at], tape.x[at], tape.y[at], tape.z[at]
+    V, c, s, score, extra = part.V, part.c, part.s, part.score, part.extra
+    m, kept, ceiling, target = c.size, START, supports.ceiling[e], supports.target[e]
+    bar = 2.0 * (target if ceiling >= RANKING else target - ceiling)
+    for j in range(m):
+        size = max(abs(c[j]) - walk.lambda1, 0.0)
         score[j] = size * size - (bar + extra[j]) * s[j]
     for i in range(k):
         v, t, w, bar = V[i], theta[i], inverse[i], limit[i] - 2.0 * ceiling
         for j in range(m):
-            num = max(abs(c[j] + t * v[j]) - lambda1, 0.0)
+            num = max(abs(c[j] + t * v[j]) - walk.lambda1, 0.0)
             f = num * num - (bar + extra[j]) * (s[j] + v[j] * v[j] * w)
             score[j] = f if f > score[j] else score[j]
     for i in range(k):  # the members themselves take no part
-        column_i, low, high = supports.index[supports.S[e, i]], 0, m
+        own, low, high = supports.index[supports.S[e, i]], 0, m
         while low < high:
             middle = (low + high) // 2
-            if columns[middle] < column_i:
+            if part.columns[middle] < own:
                 low = middle + 1
             else:
                 high = middle
-        if low < m and columns[low] == column_i:
+        if low < m and part.columns[low] == own:
             score[low] = -1.0
     for j in range(m):
-        if not score[j] > 0.0:
+        if score[j] > 0.0:
+            kept = _pairs(part, walk, at, j, found, kept)
+    return kept
+
+
+@njit
+def _pairs(part, walk, at, j, found, kept):
+    """Keep the exchanges of the support at step `at` with column j of a part that count; returns
+    how many are kept.
+    """
+    supports, tape, e = walk.supports, walk.tape, walk.tape.what[at]
+    theta, inverse, limit = tape.x[at], tape.y[at], tape.z[at]
+    change, column, position = found.change[e], found.column[e], found.position[e]
+    room, ceiling = change.size, supports.ceiling[e]
+    ranking = ceiling >= RANKING
+    c, s, A, cost = part.c[j], part.s[j], part.A[j], 0.5 * part.extra[j]
+    best, best_i = np.inf, -2
+    worst = change[room - 1] if kept == room else np.inf
+    left = s if s > COLLINEAR * A else A if supports.dependent else 0.0
+    if left > 0.0:
+        size = max(abs(c) - walk.lambda1, 0.0)
+        d = supports.target[e] + cost - 0.5 * size * size / left
+        if d < (0.0 if ranking else ceiling) and d < worst:
+            best, best_i = d, -1
+    for i in range(tape.size[at]):
+        if limit[i] > 1e299:
             continue
-        best, best_i, price = np.inf, -2, 0.5 * extra[j]
-        worst = change[room - 1] if kept == room else np.inf
-        left = s[j] if s[j] > COLLINEAR * A[j] else A[j] if supports.dependent else 0.0
-        if left > 0.0:
-            size = max(abs(c[j]) - lambda1, 0.0)
-            d = target + price - 0.5 * size * size / left
-            if d < (0.0 if ranking else ceiling) and d < worst:
-                best, best_i = d, -1
-        for i in range(k):
-            if limit[i] > 1e299:
+        v = part.V[i, j]
+        den = s + v * v * inverse[i]
+        if den <= COLLINEAR * A:
+            if not supports.dependent:
                 continue
-            v = V[i, j]
-            den = s[j] + v * v * inverse[i]
-            if den <= COLLINEAR * A[j]:
-                if not supports.dependent:
-                    continue
-                den = A[j]
-            num = max(abs(c[j] + theta[i] * v) - lambda1, 0.0)
-            d = 0.5 * (limit[i] - num * num / den) + price
-            if d < ceiling and d < worst:
-                if ranking:
-                    kept = _keep(d, columns[j], i, change, column, position, kept)
-                    worst = change[room - 1] if kept == room else np.inf
-                elif d < best:
-                    best, best_i = d, i
-        if best_i > -2:
-            kept = _keep(best, columns[j], best_i, change, column, position, kept)
+            den = A
+        num = max(abs(c + theta[i] * v) - walk.lambda1, 0.0)
+        d = 0.5 * (limit[i] - num * num / den) + cost
+        if d < ceiling and d < worst:
+            if ranking:
+                kept = _keep(d, part.columns[j], i, change, column, position, kept)
+                worst = change[room - 1] if kept == room else np.inf
+            elif d < best:
+                best, best_i = d, i
+    if best_i > -2:
+        kept = _keep(best, part.columns[j], best_i, change, column, position, kept)
     return kept

@@ -4,32 +4,24 @@ the fit.
 
 import builtins
 import copy
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
 from ..core.arguments import vector
 from .expressions import (
-    calm,
-    column_of,
     foreign,
     names_and_terms,
     names_in,
     parse,
     right_side,
-    wild,
 )
-from .frames import complete, packed, present, readied, text_named, unpacked, without_contrasts
+from .frames import complete, present, readied, text_named, without_contrasts
+from .matrices import QUIET, check_levels, columns_of, model_matrix
+from .storage import from_stored, restored_spec, to_stored
 
 SPARSE = 100  # levels of all factors together beyond which X is made as a sparse matrix
-QUIET = {
-    "over": "ignore",
-    "invalid": "ignore",
-    "divide": "ignore",
-}  # what is not finite is refused by name
 ARITHMETIC = ("abs", "round", "min", "max")
 
 
@@ -118,7 +110,7 @@ class Formula:
     )
     offsets = property(lambda self: self.parsed()[3], doc="Expressions inside offset(...).")
 
-    def _factors(self):
+    def factors(self):
         """Factors of the right side: expressions, and names of columns as (name,)."""
         return [
             f.expr if f.eval_method.value == "python" else (f.expr,)
@@ -138,7 +130,7 @@ class Formula:
             if left
             else {
                 name
-                for factor in self._factors()
+                for factor in self.factors()
                 for name in (factor if isinstance(factor, tuple) else names_in(factor))
             }.union(*map(names_in, self.offsets))
         )
@@ -148,7 +140,7 @@ class Formula:
         """Python expressions on either side."""
         return [
             *([] if self.left in self.columns else [self.left]),
-            *(factor for factor in self._factors() if isinstance(factor, str)),
+            *(factor for factor in self.factors() if isinstance(factor, str)),
             *self.offsets,
         ]
 
@@ -156,7 +148,7 @@ class Formula:
         """Names of the columns where every term is one, so that, if they hold numbers, nothing is
         to be encoded; else None.
         """
-        factors = self._factors()
+        factors = self.factors()
         return (
             [factor[0] for factor in factors]
             if len(factors) == len(self.parsed()[1])
@@ -173,7 +165,7 @@ class Formula:
         plain, columns = (
             {
                 name: None
-                for factor in self._factors()
+                for factor in self.factors()
                 if isinstance(factor, tuple)
                 for name in factor
             },
@@ -183,7 +175,7 @@ class Formula:
         out = {}
         for name in dict.fromkeys([*plain, *inside]):
             if name in columns or (
-                name not in plain and (name in TRANSFORMS or hasattr(builtins, name))
+                name not in plain and (name in TRANSFORMS or name in vars(builtins))
             ):
                 continue
             if name == "cbind" and self.left.startswith("cbind("):
@@ -213,10 +205,7 @@ class Formula:
             for name, column in rows.items()
         }
         coded = {
-            name
-            for f in self._factors()
-            if isinstance(f, str) and "C(" in f
-            for name in names_in(f)
+            name for f in self.factors() if isinstance(f, str) and "C(" in f for name in names_in(f)
         }
         levels = sum(
             rows[name].nunique()
@@ -234,7 +223,7 @@ class Formula:
             return Encoded(rows[direct], self, data.index)
         self.output = "sparse" if levels > SPARSE else "pandas"
         spec = ModelSpec.from_spec(right_side(self), output=self.output, na_action="raise")
-        matrix = self._matrix(spec, rows)
+        matrix = model_matrix(self, spec, rows)
         self._spec = matrix.model_spec
         self.names, self.terms = names_and_terms(self._spec)
         if not self.names:
@@ -248,7 +237,7 @@ class Formula:
                 for expr, (kind, state) in self._spec.encoder_state.items()
             },
         }
-        return self._encoded(matrix, data.index)
+        return Encoded(columns_of(matrix, self.output, data.index), self, data.index)
 
     def needed(self, features):
         """Names of the columns of the data that some features (numbers of columns of X) are made
@@ -309,7 +298,7 @@ class Formula:
                 f"X has missing values in {int(empty.any(axis=1).sum())} of {len(data)} rows: "
                 f"{', '.join(bad[:5])}{' ...' if len(bad) > 5 else ''}; drop or impute those rows"
             )
-        self._session()
+        self.session()
         if self.state is None:
             raise ValueError(
                 f"the levels of the formula {self.text!r} are neither text nor numbers, so the "
@@ -319,19 +308,19 @@ class Formula:
         if features is not None and len(used) < len(self.used()):
             data = self._filled(data, used)
         rows = readied(data, self.used())
-        self._known_levels(rows)
+        check_levels(self.state["levels"], rows)
         if self._direct() == self.names:
             return Encoded(rows[self.names], self, data.index)
         if self._spec is None:
-            self._restore()
-        matrix = self._matrix(self._spec, present(rows))
+            self._spec = restored_spec(self)
+        matrix = model_matrix(self, self._spec, present(rows))
         names, _ = names_and_terms(matrix.model_spec)
         if names != self.names:
             raise ValueError(
                 f"the columns that the formula {self.text!r} makes of X are not those of the fit; "
                 "fit again with this version of formulaic"
             )
-        return self._encoded(matrix, data.index)
+        return Encoded(columns_of(matrix, self.output, data.index), self, data.index)
 
     def response(self, data):
         """The left side of complete rows: a Series."""
@@ -372,7 +361,7 @@ class Formula:
         if expression.strip("`") in rows.columns:
             return rows[expression.strip("`")].to_numpy()
         learned = self.state.setdefault(side, {}) if self.state else {}
-        known = {**TRANSFORMS, **self._session(left=side == "left"), **rows}
+        known = {**TRANSFORMS, **self.session(left=side == "left"), **rows}
         try:
             with np.errstate(**QUIET):
                 value = stateful_eval(expression, known, {}, learned, None)
@@ -409,76 +398,7 @@ class Formula:
             by_row["offset"] = self.offset(data) + other
         return encoded, y, by_row
 
-    def _matrix(self, spec, rows):
-        """formulaic's matrix of rows; its errors, with the formula named."""
-        from formulaic.errors import DataMismatchWarning
-
-        session, types = self._session(), pd.api.types
-        plain = {name for factor in self._factors() if isinstance(factor, tuple) for name in factor}
-        for name, dtype in rows.dtypes.items():
-            if name in plain and (
-                not (
-                    types.is_numeric_dtype(dtype)
-                    or types.is_object_dtype(dtype)
-                    or isinstance(dtype, pd.CategoricalDtype)
-                )
-                or types.is_complex_dtype(dtype)
-            ):
-                raise TypeError(
-                    f"formula {self.text!r}: column {name} has dtype {dtype}; convert it to "
-                    f"numbers, or write C({name}) for categories"
-                )
-        try:
-            with np.errstate(**QUIET), warnings.catch_warnings():
-                warnings.simplefilter("error", category=DataMismatchWarning)
-                matrix = spec.get_model_matrix(rows.reset_index(drop=True), context=session)
-        except Exception as error:  # formulaic's own, and whatever an expression raises
-            hint = (
-                "; its columns are complete there, so the expression makes them: change it, or "
-                "drop those rows of data"
-                if "contains null values" in str(error)
-                else ""
-            )
-            raise ValueError(f"formula {self.text!r}: {calm(error)}{hint}") from error
-        return matrix
-
-    def _encoded(self, matrix, index):
-        """The matrix without its intercept."""
-        kept = [j for j, name in enumerate(matrix.model_spec.column_names) if name != "Intercept"]
-        X = (
-            sp.csc_array(matrix.__wrapped__)[:, kept]
-            if self.output == "sparse"
-            else matrix.__wrapped__.iloc[:, kept].set_axis(index)
-        )
-        return Encoded(X, self, index)
-
-    def _known_levels(self, rows):
-        """Refuse levels that the fit did not know, and text where it had numbers, by column."""
-        for expr, (kind, state) in self.state["levels"].items():
-            if (
-                kind == "numerical"
-                and expr in rows.columns
-                and not pd.api.types.is_numeric_dtype(rows[expr].dtype)
-            ):
-                raise ValueError(
-                    f"column {expr} has dtype {rows[expr].dtype}, in the fit it held numbers; "
-                    "convert it"
-                )
-            known, column = state.get("categories"), column_of(expr, rows.columns)
-            new = (
-                []
-                if known is None or column is None
-                else sorted(set(rows[column].unique()) - set(known), key=str)
-            )
-            if new:
-                first = new[0].item() if isinstance(new[0], np.generic) else new[0]
-                raise ValueError(
-                    f"column {column} has the level {first!r}, which the fit did not know (it knew "
-                    f"{', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "
-                    "drop these rows, or fit again with rows of that level"
-                )
-
-    def _session(self, left=False):
+    def session(self, left=False):
         """Functions and values of the session that fitted the formula, for its right (left) side;
         ValueError where they are needed and not known any more.
         """
@@ -503,58 +423,11 @@ class Formula:
         """What a path file holds, for JSON; `state` None where levels are not text, numbers or
         bools.
         """
-        columns = self.columns if wild(self.text) else [*self.used(left=True), *self.used()]
-        try:
-            state = packed(self.state)
-        except TypeError:
-            state = None
-        try:
-            example = packed(self.example)
-        except TypeError:  # dates, say: a path from the file then asks for every column
-            example = None
-        return {
-            "text": self.text,
-            "columns": columns,
-            "state": state,
-            "names": self.names,
-            "terms": [[term, list(at)] for term, at in self.terms],
-            "example": example,
-            "n_dropped": self.n_dropped,
-            "output": self.output,
-            "other_offset": self.other_offset,
-        }
+        return to_stored(self)
 
     @classmethod
     def restored(cls, stored):
         """A Formula from what `stored` gave. Nothing of it is evaluated before rows are encoded,
         and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
         """
-        out = cls(
-            stored["text"],
-            stored["columns"],
-            state=unpacked(stored["state"]),
-            names=stored["names"],
-            n_dropped=int(stored["n_dropped"]),
-            output=stored["output"],
-        )
-        if stored.get("example") is not None:  # files of version 0.1 have none
-            out.example = unpacked(stored["example"])
-        out.other_offset = bool(stored.get("other_offset", False))
-        out.terms = [(term, list(at)) for term, at in stored.get("terms", [])]
-        return out
-
-    def _restore(self):
-        from formulaic import ModelSpec
-        from formulaic.parser.types import Factor
-
-        levels = {
-            expr: (Factor.Kind(kind), copy.deepcopy(state))
-            for expr, (kind, state) in self.state["levels"].items()
-        }
-        self._spec = ModelSpec.from_spec(
-            right_side(self),
-            output=self.output,
-            na_action="raise",
-            transform_state=copy.deepcopy(self.state["transforms"]),
-            encoder_state=levels,
-        )
+        return from_stored(cls, stored)

@@ -2,6 +2,8 @@
 dtypes, and what was learned as JSON.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -75,7 +77,7 @@ def _at_rows(value, keep, name, data):
     if name in FOLDS:
         return (
             value
-            if not hasattr(value, "__iter__") or hasattr(value, "split")
+            if not isinstance(value, Iterable) or hasattr(value, "split")
             else _folds(value, keep)
         )
     value = value.to_numpy() if isinstance(value, (pd.Series, pd.DataFrame)) else np.asarray(value)

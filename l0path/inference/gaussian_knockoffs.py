@@ -17,9 +17,9 @@ from scipy import linalg
 from ..errors import refuse_masked
 
 METHODS = ("mvr", "sdp", "equi")
-SWEEPS = 100  # of the coordinate descents, at most
-LAST = 2e-4  # weight of the barrier at which "sdp" stops
-INSIDE = 1e-9  # relative distance that is kept from the boundary of 2 Sigma >= D
+MOST_SWEEPS = 100  # of the coordinate descents, at most
+LAST_WEIGHT = 2e-4  # weight of the barrier at which "sdp" stops
+INTERIOR = 1e-9  # relative distance that is kept from the boundary of 2 Sigma >= D
 
 
 def distances(sigma, method="mvr"):
@@ -40,7 +40,7 @@ def distances(sigma, method="mvr"):
             f"{least:.2g}), so some columns have no knockoff that differs; drop columns that "
             "others determine"
         )
-    s = np.full(p, min(1.0, 2.0 * least) * (1.0 - INSIDE))
+    s = np.full(p, min(1.0, 2.0 * least) * (1.0 - INTERIOR))
     if method == "equi" or p == 1:
         return s
     s *= 0.5
@@ -50,7 +50,7 @@ def distances(sigma, method="mvr"):
         # a smaller weight at the start drives single columns to the boundary, beyond what rounding
         # bears
     )
-    for _ in range(SWEEPS):
+    for _ in range(MOST_SWEEPS):
         before = s.copy()
         M = np.asfortranarray(linalg.inv(2.0 * sigma - np.diag(s)))
         for j in range(p):
@@ -66,13 +66,13 @@ def distances(sigma, method="mvr"):
                 step / (1.0 - step * d), column, column, a=M, overwrite_a=1
             )  # Sherman & Morrison
         done = np.abs(s - before).max() < 1e-3 * s.max()
-        if done and (not falling or mu < LAST):
+        if done and (not falling or mu < LAST_WEIGHT):
             break
-        mu = max(0.8 * mu, 0.5 * LAST)
+        mu = max(0.8 * mu, 0.5 * LAST_WEIGHT)
     top = float(
         linalg.eigvalsh(np.diag(s), 2.0 * sigma, subset_by_index=[p - 1, p - 1])[0]
     )  # rounding must not leave the cone
-    return s * min(1.0, (1.0 - INSIDE) / top)
+    return s * min(1.0, (1.0 - INTERIOR) / top)
 
 
 def correlation(covariance):
@@ -91,7 +91,8 @@ def fixed_knockoffs(X, weights, intercept, method, rng):
     """(X~ (n, p), s, correlation matrix): knockoffs of a fixed X, n >= 2 p + intercept: with Z the
     columns of X less their weighted means, of weighted norm 1, and inner products weighted,
 
-        Z~ = Z (I - Sigma^-1 D) + U C,   U'Z = 0, U'1 = 0, U'U = I,   C'C = 2 D - D Sigma^-1 D        Barber & Candes (2015), equation (2.1)
+        Z~ = Z (I - Sigma^-1 D) + U C,   U'Z = 0, U'1 = 0, U'U = I,
+        C'C = 2 D - D Sigma^-1 D                      Barber & Candes (2015), equation (2.1)
 
     so that Z~'Z~ = Z'Z = Sigma and Z'Z~ = Sigma - D. U is the orthogonal complement turned at
     random by rng. weights (n,) > 0 are precisions of the rows.
@@ -119,7 +120,9 @@ def model_knockoffs(X, mean, covariance, method, rng):
     """(X~ (n, p), s, correlation matrix): for rows x ~ N(mean, covariance), with D and Sigma in
     units of the covariance,
 
-        x~ given x ~ N(x - D Sigma^-1 (x - mean), 2 D - D Sigma^-1 D)       Candes et al. (2018), section 3.1.1, equation (3.2)
+        x~ given x ~ N(x - D Sigma^-1 (x - mean), 2 D - D Sigma^-1 D)
+
+    Candes et al. (2018), section 3.1.1, equation (3.2).
 
     For other distributions these are second-order knockoffs: means and covariances alone are
     exchangeable.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,15 +23,14 @@ from ..engine.registry import refuse
 from ..engine.run import run as fit_request
 from ..errors import ConvergenceWarning, refuse_masked
 from ..problem.losses import Squared
-from ..problem.problem import pose
+from ..problem.problem import Data, pose
 from .gaussian_knockoffs import METHODS, fixed_knockoffs, model_knockoffs
 from .rows import moving, resolve, share
 from .showing import ShowingCompetition
 
-KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
-LARGEST = (
-    1 << 28
-)  # entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
+KNOCKOFF_KINDS, STATISTICS = ("auto", "fixed", "model"), ("entry", "coefficient")
+# entries (2 GB) of the columns with their knockoffs, and of the covariance, at most
+MOST_ENTRIES = 1 << 28
 
 
 class KnockoffFilter(ShowingCompetition):
@@ -98,8 +97,11 @@ class KnockoffFilter(ShowingCompetition):
         self.selected = chosen.sort_values(ascending=False, kind="stable").index.tolist()
 
     def __repr__(self):
-        found = f"{len(self.selected)} of {len(self.statistic)} columns at a false discovery rate of {self.fdr:g}"
-        return f"<l0path.KnockoffFilter: {found}, threshold {self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
+        found = f"{len(self.selected)} of {len(self.statistic)} columns"
+        return (
+            f"<l0path.KnockoffFilter: {found} at a false discovery rate of {self.fdr:g}, threshold "
+            f"{self.threshold:.4g}, {self.kind}-X knockoffs; {self.status}>"
+        )
 
 
 def knockoff_filter(
@@ -217,30 +219,15 @@ def knockoff_filter(
     seed = draw_seed(random_state)
     rng = np.random.default_rng(seed)
     fdr = share(fdr, "fdr", 0.0, 1.0)
-    for name, value, known in (
-        ("kind", kind, KINDS),
-        ("statistic", statistic, STATISTICS),
-        *((("s", s, METHODS),) if isinstance(s, str) else ()),
-    ):
-        if value not in known:
-            raise ValueError(
-                f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}"
-            )
+    _check_choice("kind", kind, KNOCKOFF_KINDS)
+    _check_choice("statistic", statistic, STATISTICS)
+    if isinstance(s, str):
+        _check_choice("s", s, METHODS)
     asked = resolve(X, y, {"n_jobs": n_jobs, **fit}).request
     data = asked.data
-    if data.groups is not None:
-        raise ValueError(
-            "groups= has no knockoffs here: they are made for single columns; leave groups out "
-            "(with a formula, pass groups=False, which counts columns), or use stability_selection"
-        )
-    rows, usable = np.flatnonzero(data.weights > 0), _competing(data)
-    if max(2 * rows.size * data.design.p, usable.size**2) > LARGEST:
-        what = "knockoffs need a dense array of twice the columns, and their covariance"
-        raise ValueError(
-            f"X has {rows.size} rows and {data.design.p} columns: {what}; screen the columns "
-            "first, on rows that are then left out"
-        )
-    kind = _kind(kind, data, rows.size, usable.size)
+    rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
+    _check_data(data, rows.size, competing.size)
+    kind = _kind(kind, data, rows.size, competing.size)
     if covariance is not None and kind == "fixed":
         raise ValueError(
             "covariance= is for kind='model'; a fixed X is imitated by its Gram matrix, so leave "
@@ -250,21 +237,13 @@ def knockoff_filter(
     copies, distance = A.copy(order="F"), np.zeros(data.design.p)
     with threads.one_blas_thread():
         if kind == "fixed":
-            copies[:, usable], distance[usable], _ = fixed_knockoffs(
-                A[:, usable], data.weights[rows], data.intercept, s, rng
-            )
+            made = fixed_knockoffs(A[:, competing], data.weights[rows], data.intercept, s, rng)
         else:
-            mean, sigma = _moments(A, usable, covariance)
-            copies[:, usable], distance[usable], _ = model_knockoffs(
-                A[:, usable], mean, sigma, s, rng
-            )
-    free = np.setdiff1d(usable, data.forced)
-    path, swapped = _compete(replace(asked, n_jobs=n_jobs), A, copies, rows, free, rng)
-    first, second = importance(path, statistic)[data.forced.size :].reshape(2, free.size)
-    W = np.zeros(data.design.p)
-    W[free] = (
-        np.maximum(first, second) * np.sign(first - second) * np.where(swapped, -1.0, 1.0) + 0.0
-    )  # no -0
+            made = model_knockoffs(A[:, competing], *_moments(A, competing, covariance), s, rng)
+    copies[:, competing], distance[competing], _ = made
+    match = _pair_up(data, A, copies, rows, np.setdiff1d(competing, data.forced), rng)
+    path = _solve_pairs(replace(asked, data=match.data, n_jobs=n_jobs), rng)
+    W = match.statistic(importance(path, statistic), data.design.p)
     names = pd.Index([str(name) for name in data.names], name="feature")
     return KnockoffFilter(
         pd.Series(W, index=names, name="statistic"),
@@ -278,6 +257,28 @@ def knockoff_filter(
         random_state=seed,
         status=path.status,
     )
+
+
+def _check_choice(name, value, known):
+    if value not in known:
+        raise ValueError(
+            f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}"
+        )
+
+
+def _check_data(data, n, competing):
+    """Refuse groups, and more entries than are made."""
+    if data.groups is not None:
+        raise ValueError(
+            "groups= has no knockoffs here: they are made for single columns; leave groups out "
+            "(with a formula, pass groups=False, which counts columns), or use stability_selection"
+        )
+    if max(2 * n * data.design.p, competing**2) > MOST_ENTRIES:
+        what = "knockoffs need a dense array of twice the columns, and their covariance"
+        raise ValueError(
+            f"X has {n} rows and {data.design.p} columns: {what}; screen the columns "
+            "first, on rows that are then left out"
+        )
 
 
 def _kind(kind, data, n, p):
@@ -341,22 +342,38 @@ def _moments(A, usable, covariance):
     return mean, sigma[np.ix_(usable, usable)]
 
 
-def _compete(asked, A, copies, rows, free, rng):
-    """(path over forced columns, then one of each pair, then the other; (m,) whether the knockoff
-    stands first).
+class Match(NamedTuple):
+    """Columns and their knockoffs side by side, as data of one path: the forced columns, then one
+    of each pair, then the other.
     """
-    data, plan, swapped = asked.data, asked.plan, rng.random(free.size) < 0.5
-    first, second = (
-        np.where(swapped, copies[:, free], A[:, free]),
-        np.where(swapped, A[:, free], copies[:, free]),
-    )
-    at = np.concatenate([data.forced, free, free])
+
+    data: Data
+    columns: np.ndarray  # (m,) the columns that compete
+    swapped: np.ndarray  # (m,) whether the knockoff stands first
+
+    def statistic(self, Z, p):
+        """W (p,) from the importance Z of all columns of the path, 0 where a column does not
+        compete.
+        """
+        first, second = Z[self.data.forced.size :].reshape(2, self.columns.size)
+        sign = np.sign(first - second) * np.where(self.swapped, -1.0, 1.0)
+        W = np.zeros(p)
+        W[self.columns] = np.maximum(first, second) * sign + 0.0  # no -0
+        return W
+
+
+def _pair_up(data, A, copies, rows, columns, rng):
+    """The `Match` of columns of A (n, p) with those of the knockoffs (n, p), in random order."""
+    swapped = rng.random(columns.size) < 0.5
+    own, twins = A[:, columns], copies[:, columns]
+    first, second = np.where(swapped, twins, own), np.where(swapped, own, twins)
+    at = np.concatenate([data.forced, columns, columns])
     names = np.array([str(name) for name in data.names], dtype=object)
     twin = np.array([f"~{name}" for name in names], dtype=object)
     labels = [
         *names[data.forced],
-        *np.where(swapped, twin[free], names[free]),
-        *np.where(swapped, names[free], twin[free]),
+        *np.where(swapped, twin[columns], names[columns]),
+        *np.where(swapped, names[columns], twin[columns]),
     ]
     design, labels, *_ = as_design(
         np.asfortranarray(np.hstack([A[:, data.forced], first, second])), labels
@@ -374,9 +391,15 @@ def _compete(asked, A, copies, rows, free, rng):
         excluded=np.zeros(at.size, dtype=bool),
         names=labels,
     )
-    refuse(plan.settings, pairs, *plan.least_shrinkage())
+    return Match(pairs, columns, swapped)
+
+
+def _solve_pairs(asked, rng):
+    """The path over columns and knockoffs; a warning where it did not end."""
+    plan = asked.plan
+    refuse(plan.settings, asked.data, *plan.least_shrinkage())
     plan = replace(plan, random_state=int(rng.integers(2**31)))
-    path = fit_request(replace(asked, data=pairs, plan=plan)).path
+    path = fit_request(replace(asked, plan=plan)).path
     if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"knockoff_filter was interrupted on the path ({path.status})")
     if not path.end.finished:
@@ -386,7 +409,7 @@ def _compete(asked, A, copies, rows, free, rng):
             ConvergenceWarning,
             stacklevel=3,
         )
-    return path, swapped
+    return path
 
 
 def importance(path, statistic):

@@ -18,13 +18,13 @@ from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..cross_validation.processes import draw_seed, warn_once
 from ..errors import SeparationWarning
-from ..inspection.refits import Rows, refit_rows
+from ..inspection.refits import RefitRows, refit_rows
 from ..paths.criteria import LIKELIHOOD
 from ..problem.losses import CLASSIFICATION, Poisson, name_of
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole
 from .stability import stop
 
-LEAST = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
+GAMMA_MIN = 0.05  # gamma_min: smallest share of splits that may carry an adaptive p-value
 
 
 class Split(NamedTuple):
@@ -154,10 +154,8 @@ def split_inference(
     >>> table.index[table.p_value < 0.05].tolist()
     ['x2', 'x7']
     """
-    seed, deadline = (
-        draw_seed(random_state),
-        None if time_limit is None else time.time() + time_limit,
-    )
+    seed = draw_seed(random_state)
+    deadline = None if time_limit is None else time.time() + time_limit
     whole(n_splits, "n_splits", 1)
     fraction, level = share(fraction, "fraction", 0.0, 1.0), share(level, "level", 0.0, 1.0)
     asked, competing = resolve(
@@ -166,18 +164,7 @@ def split_inference(
     data, plan = asked.data, asked.plan
     both_classes(data, fraction)
     _check(data, plan, k, rule, competing)
-    n = np.count_nonzero(data.weights)
-    most = int(min(fraction, 1.0 - fraction) * n) // 2
-    if most < 1 + (data.groups is None) * data.forced.size:
-        raise ValueError(
-            f"fraction={fraction:g} of {n} rows leaves too few rows to choose or to test on; "
-            "choose fraction nearer to 0.5"
-        )
-    if k is not None and k > most:
-        raise ValueError(
-            f"k={k} is more than half of the smaller part of the rows, {most}; lower k, or choose "
-            "fraction nearer to 0.5"
-        )
+    most = _largest_size(data, fraction, k)
     plan = replace(plan, max_k=k if k is not None else plan.max_k, random_state=seed)
     asked, choice = replace(asked, plan=plan), ModelChoice(k, rule, most)
     items = [
@@ -200,23 +187,46 @@ def split_inference(
             stacklevel=2,
         )
     table = combine(splits, data.names, level)
-    finished = len(splits) == n_splits
     table.attrs = {
-        "method": "single split (Wasserman & Roeder 2009)"
-        if len(splits) == 1
-        else f"multi-split, adaptive quantile, gamma_min = {LEAST} (Meinshausen, Meier & Buhlmann "
-        "2009)",
+        "method": _method(len(splits)),
         "n_splits": len(splits),
         "level": level,
         "fraction": fraction,
         "random_state": seed,
         "mean_size": float(np.mean([one.support.size for one in splits])),
         "status": f"complete: {n_splits} splits"
-        if finished
+        if len(splits) == n_splits
         else f"{done.end.reason}; {len(splits)} of {n_splits} splits finished, the others are "
         "left out",
     }
     return table
+
+
+def _method(n_splits):
+    """The name of the method, with its source."""
+    if n_splits == 1:
+        return "single split (Wasserman & Roeder 2009)"
+    return (
+        f"multi-split, adaptive quantile, gamma_min = {GAMMA_MIN} (Meinshausen, Meier & Buhlmann "
+        "2009)"
+    )
+
+
+def _largest_size(data, fraction, k):
+    """Half of the smaller part of the rows: no larger model can be chosen and tested."""
+    n = np.count_nonzero(data.weights)
+    most = int(min(fraction, 1.0 - fraction) * n) // 2
+    if most < 1 + (data.groups is None) * data.forced.size:
+        raise ValueError(
+            f"fraction={fraction:g} of {n} rows leaves too few rows to choose or to test on; "
+            "choose fraction nearer to 0.5"
+        )
+    if k is not None and k > most:
+        raise ValueError(
+            f"k={k} is more than half of the smaller part of the rows, {most}; lower k, or choose "
+            "fraction nearer to 0.5"
+        )
+    return most
 
 
 def _check(data, plan, k, rule, competing):
@@ -272,7 +282,9 @@ def one_split(asked, child, fraction, choice, deadline):
     if not s.support.size or (isinstance(data.loss, Poisson) and not held @ data.y > 0):
         return nothing
     with recorded() as caught:
-        results = refit_rows(path, s, Rows(data.design, data.y, held, data.offset, None, False))
+        results = refit_rows(
+            path, s, RefitRows(data.design, data.y, held, data.offset, None, False)
+        )
     separated = any(w.category is SeparationWarning for w in caught)
     if separated or results.df_resid <= 0:
         return nothing._replace(separated=separated)
@@ -307,7 +319,7 @@ def identified(A):
     return (np.abs(null).max(axis=1, initial=0.0) < 1e-6) & (size > 0)
 
 
-def aggregate_p_values(p, gamma_min=LEAST):
+def aggregate_p_values(p, gamma_min=GAMMA_MIN):
     """One p-value for each column from those of B splits, p (B, m), already adjusted: min(1, (1 -
     log gamma_min) inf over gamma in [gamma_min, 1] of q_gamma(p) / gamma), q_gamma the ceil(gamma
     B)-th smallest.
@@ -355,11 +367,11 @@ def combine(splits, names, level):
     freedom = np.array([one.freedom for one in splits])
     low, high, p_value = np.full(p, -np.inf), np.full(p, np.inf), np.ones(p)
     p_value[ever] = aggregate_p_values(adjusted)
-    least = 1 if B == 1 else _first(B, LEAST)
+    least = 1 if B == 1 else _first(B, GAMMA_MIN)
     for m in range(
         least, B + 1
     ):  # b is rejected where at least m of the B tests reject it at this level
-        alpha = (1.0 - level) * m / (B * (1.0 if B == 1 else 1.0 - math.log(LEAST)))
+        alpha = (1.0 - level) * m / (B * (1.0 if B == 1 else 1.0 - math.log(GAMMA_MIN)))
         half = stats.t.isf(alpha / 2.0, freedom)[:, None] * error
         high[ever] = np.minimum(high[ever], np.sort(estimate + half, axis=0)[m - 1])
         low[ever] = np.maximum(low[ever], -np.sort(half - estimate, axis=0)[m - 1])

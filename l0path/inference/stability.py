@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -164,7 +164,11 @@ class StabilitySelection(ShowingFrequencies):
 
     def __repr__(self):
         bound = self._bound()
-        return f"<l0path.StabilitySelection: {len(self.selected)} of {len(self.frequency)} chosen in {self.threshold:.0%} of {self.n_subsamples} subsamples at k = {self.k} ({bound}); {self.status}>"
+        found = f"{len(self.selected)} of {len(self.frequency)} chosen"
+        return (
+            f"<l0path.StabilitySelection: {found} in {self.threshold:.0%} of {self.n_subsamples} "
+            f"subsamples at k = {self.k} ({bound}); {self.status}>"
+        )
 
 
 def stability_selection(
@@ -274,64 +278,39 @@ def stability_selection(
     >>> sorted(result.selected), result.k, round(result.expected_false, 2)
     (['x2', 'x7'], 2, 0.67)
     """
-    seed, deadline = (
-        draw_seed(random_state),
-        None if time_limit is None else time.time() + time_limit,
-    )
+    seed = draw_seed(random_state)
+    deadline = None if time_limit is None else time.time() + time_limit
     threshold = share(threshold, "threshold", 0.5, 1.0, closed=True)
     fraction = share(fraction, "fraction", 0.0, 1.0, closed=bool(bootstrap))
     paired = not bootstrap and fraction <= PAIRED
-    whole(n_subsamples, "n_subsamples", 2)
-    if paired and n_subsamples % 2:
-        raise ValueError(
-            f"n_subsamples={n_subsamples} must be even: subsamples are drawn in complementary "
-            f"pairs; pass {n_subsamples + 1}"
-        )
+    _check_count(n_subsamples, paired)
     asked, competing = resolve(
         X, y, {**fit, **({} if time_limit is None else {"time_limit": time_limit})}
     )
     data, plan = asked.data, asked.plan
-    k = (
-        min(
-            _default_k(data, competing, threshold, fraction),
-            competing if plan.max_k is None else max(plan.max_k, 1),
-        )
-        if k is None
-        else whole(k, "k", 1, competing)
-    )
+    if k is None:
+        most = competing if plan.max_k is None else max(plan.max_k, 1)
+        k = min(_default_k(data, competing, threshold, fraction), most)
+    else:
+        k = whole(k, "k", 1, competing)
     max_k = k if plan.max_k is None else plan.max_k
     if max_k < k:
         raise ValueError(f"max_k={max_k} is below k={k}; leave max_k out, or raise it")
-    if fraction * np.count_nonzero(data.weights) < 2:
-        raise ValueError(
-            f"fraction={fraction:g} leaves {int(fraction * np.count_nonzero(data.weights))} rows "
-            f"of {np.count_nonzero(data.weights)} in a subsample; raise it"
-        )
-    if not bootstrap:  # that draws from each class by itself
-        both_classes(data, fraction)
+    _check_rows(data, fraction, bootstrap)
     children = np.random.SeedSequence(seed).spawn(n_subsamples // 2 if paired else n_subsamples)
     asked = replace(asked, plan=replace(plan, max_k=max_k, random_state=seed))
-    items = [(asked, child, fraction, bootstrap, paired, deadline) for child in children]
+    sampling = Sampling(fraction, bootstrap, paired, deadline)
+    items = [(asked, child, sampling) for child in children]
     done = run(chosen_sets, items, n_jobs=n_jobs, progress=progress, name="subsamples")
-    total = len(children)
+    total, what = len(children), "pairs of subsamples" if paired else "subsamples"
     if not done.results:
-        stop(
-            done.end,
-            "stability_selection",
-            f"one of {total} {'pairs of ' if paired else ''}subsamples",
-        )
-    warn_once([], done.warnings, total, "subsamples" if not paired else "pairs of subsamples")
+        stop(done.end, "stability_selection", f"one of {total} {what}")
+    warn_once([], done.warnings, total, what)
     pairs = [one for i in sorted(done.results) for one in done.results[i]]
     sets, reached = [one for one, _ in pairs], [size for _, size in pairs]
-    status = (
-        f"complete: {len(sets)} subsamples"
-        if len(done.results) == total
-        else f"{done.end.reason}; {len(sets)} of {n_subsamples} subsamples finished, the "
-        "others are left out"
-    )
-    names = data.names if data.groups is None else data.groups.labels
+    finished = len(done.results) == total
     return StabilitySelection(
-        names,
+        data.names if data.groups is None else data.groups.labels,
         sets,
         competing,
         k=k,
@@ -340,9 +319,41 @@ def stability_selection(
         bootstrap=bool(bootstrap),
         paired=paired,
         random_state=seed,
-        status=status,
+        status=f"complete: {len(sets)} subsamples"
+        if finished
+        else f"{done.end.reason}; {len(sets)} of {n_subsamples} subsamples finished, the others "
+        "are left out",
         reached=reached,
     )
+
+
+class Sampling(NamedTuple):
+    """How rows are drawn, and until when."""
+
+    fraction: float
+    bootstrap: bool
+    paired: bool
+    deadline: float | None
+
+
+def _check_count(n_subsamples, paired):
+    whole(n_subsamples, "n_subsamples", 2)
+    if paired and n_subsamples % 2:
+        raise ValueError(
+            f"n_subsamples={n_subsamples} must be even: subsamples are drawn in complementary "
+            f"pairs; pass {n_subsamples + 1}"
+        )
+
+
+def _check_rows(data, fraction, bootstrap):
+    """Refuse subsamples of fewer than two rows, and, for classes, of one class."""
+    n = np.count_nonzero(data.weights)
+    if fraction * n < 2:
+        raise ValueError(
+            f"fraction={fraction:g} leaves {int(fraction * n)} rows of {n} in a subsample; raise it"
+        )
+    if not bootstrap:  # that draws from each class by itself
+        both_classes(data, fraction)
 
 
 def _default_k(data, competing, threshold, fraction):
@@ -354,30 +365,25 @@ def _default_k(data, competing, threshold, fraction):
     return max(1, min(size, competing, most))
 
 
-def chosen_sets(asked, child, fraction, bootstrap, paired, deadline):
+def chosen_sets(asked, child, sampling):
     """[([numbers of the columns (or groups) chosen at size 1, ..., max_k], largest size reached)]
     of a pair of disjoint subsamples, or of one subsample, drawn by a SeedSequence.
     """
     data, rng = asked.data, np.random.default_rng(child)
-    if bootstrap:
-        rows = np.flatnonzero(data.weights > 0)
-        strata = (
-            [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
-        )
-        samples = [
-            np.sort(
-                np.concatenate(
-                    [
-                        rng.choice(stratum, max(1, int(fraction * stratum.size + 1e-9)))
-                        for stratum in strata
-                    ]
-                )
-            )
-        ]
+    if sampling.bootstrap:
+        samples = [_bootstrap(data, sampling.fraction, rng)]
     else:
-        samples = draw(data, fraction, rng, 2 if paired else 1)
-    paths = (path_on_rows(asked, rows, deadline) for rows in samples)
+        samples = draw(data, sampling.fraction, rng, 2 if sampling.paired else 1)
+    paths = (path_on_rows(asked, rows, sampling.deadline) for rows in samples)
     return [(by_size(path, asked.plan.max_k), reach(path)) for path in paths]
+
+
+def _bootstrap(data, fraction, rng):
+    """Rows drawn with replacement, from each class by itself."""
+    rows = np.flatnonzero(data.weights > 0)
+    strata = [rows] if data.classes is None else [rows[data.y[rows] > 0], rows[data.y[rows] < 0]]
+    drawn = [rng.choice(part, max(1, int(fraction * part.size + 1e-9))) for part in strata]
+    return np.sort(np.concatenate(drawn))
 
 
 def reach(path):

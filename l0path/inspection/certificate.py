@@ -12,6 +12,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..compiled import HELPING_PROCESSES
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
 from ..core.progress import Bar
@@ -23,6 +24,7 @@ from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.search import Proof
 from ..exact.tree import BranchAndBound
 from ..paths import Model, Path
+from ..problem.losses import NAMES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import CLOSED, relative_gap
 from .neighbours import fit_data
@@ -174,7 +176,8 @@ def certify(
     _check(settings, n_best, time_limit)
     index, clock = self.index(rule, **selector), Clock(time_limit)
     control = Control(clock)
-    with deferred_interrupts(clock):
+    ahead = (f"{self.loss}:certify",) if self.loss in NAMES else ()
+    with HELPING_PROCESSES.compiling(*ahead), deferred_interrupts(clock):
         data = fit_data(self, X, y)
         if data.groups is not None:
             refuse_groups(data, settings)

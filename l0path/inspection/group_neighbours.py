@@ -12,9 +12,11 @@ from ..exchange.verification.groups import scores
 from ..problem.problem import pose
 from ..working_set.groups import GroupFit, GroupModel
 from ..working_set.hinge import make_model
-from .neighbours import Pairs, check_refitted, fit_data
+from .neighbours import ExchangePairs, check_refitted, fit_data
 
-SMALL = 2000  # columns up to which every exchange may be refitted: their Gram matrix is held then
+GRAM_COLUMNS = (
+    2000  # columns up to which every exchange may be refitted: their Gram matrix is held then
+)
 
 
 class GroupNeighbours:
@@ -60,14 +62,14 @@ class GroupNeighbours:
         size = self.fit.support.size + 2.0
         return (
             self.total * size**2 * (size if self.model.closed else self.problem.X.n)
-            if np.unique(self.model.columns).size <= SMALL
+            if np.unique(self.model.columns).size <= GRAM_COLUMNS
             else np.inf
         )
 
     def every(self):
-        """All exchanges, unranked: Pairs with a change of 0."""
+        """All exchanges, unranked: ExchangePairs with a change of 0."""
         out, into = np.meshgrid(self.units[~self.locked], self.outside, indexing="ij")
-        return Pairs(out.ravel(), into.ravel(), np.zeros(out.size))
+        return ExchangePairs(out.ravel(), into.ravel(), np.zeros(out.size))
 
     def without(self, i):
         """The Fit without member i; None where its box leaves out 0."""
@@ -91,9 +93,9 @@ class GroupNeighbours:
         )
 
     def ranked_each(self, count):
-        """For each member the `count` groups of best score in its place: list of Pairs."""
+        """For each member the `count` groups of best score in its place: list of ExchangePairs."""
         members = np.flatnonzero(~self.locked)
-        empty = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        empty = ExchangePairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         out = [empty] * self.units.size
         if not members.size or not self.outside.size:
             return out
@@ -112,13 +114,15 @@ class GroupNeighbours:
                 + np.array([self.price(self.units[i], g) for g in self.outside])
             )
             best = np.lexsort((self.outside, change))[:count]
-            out[i] = Pairs(np.full(best.size, self.units[i]), self.outside[best], change[best])
+            out[i] = ExchangePairs(
+                np.full(best.size, self.units[i]), self.outside[best], change[best]
+            )
         return out
 
     def ranked(self, count):
-        """The `count` most favourable exchanges by these scores: Pairs."""
+        """The `count` most favourable exchanges by these scores: ExchangePairs."""
         out, into, change = (
             np.concatenate(part) for part in zip(*self.ranked_each(count), strict=True)
         )
         best = np.lexsort((out, into, change))[:count]
-        return Pairs(out[best], into[best], change[best])
+        return ExchangePairs(out[best], into[best], change[best])

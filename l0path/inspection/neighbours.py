@@ -15,10 +15,10 @@ from ..exchange.table import COLLINEAR
 from ..problem.problem import Fit, pose
 from ..working_set.hinge import make_model
 
-BLOCK = 1 << 22  # entries of the table of changes made at a time: 32 MB
+TABLE_ENTRIES = 1 << 22  # entries of the table of changes made at a time: 32 MB
 
 
-class Pairs(NamedTuple):
+class ExchangePairs(NamedTuple):
     """Exchanges, the most favourable first: out, into column indices, change of the objective by
     the table; three (m,) arrays.
     """
@@ -107,13 +107,13 @@ class Neighbours:
         )
 
     def every(self):
-        """All exchanges, unranked: Pairs with a change of 0."""
+        """All exchanges, unranked: ExchangePairs with a change of 0."""
         outside = self.problem.usable.copy()
         outside[self.fit.support] = False
         out, into = np.meshgrid(
             self.fit.support[~self.locked], np.flatnonzero(outside), indexing="ij"
         )
-        return Pairs(out.ravel(), into.ravel(), np.zeros(out.size))
+        return ExchangePairs(out.ravel(), into.ravel(), np.zeros(out.size))
 
     def refit(self, support, start=None, target=np.inf):
         """The Fit on a sorted support, from the coefficients that it shares with `start`; None once
@@ -149,7 +149,7 @@ class Neighbours:
         that cover all p.
         """
         fit, X, square = self.fit, self.problem.X, self.problem.square
-        step = max(256, BLOCK // (fit.support.size + 1))
+        step = max(256, TABLE_ENTRIES // (fit.support.size + 1))
         if self.problem.quadratic:
             self.model.read([fit.support])
             at = [self.model.row_of[j] for j in fit.support.tolist()]
@@ -194,7 +194,7 @@ class Neighbours:
             yield left, np.where(ok, np.nan_to_num(change, nan=1e300), np.inf)
 
     def ranked(self, count):
-        """The `count` most favourable exchanges of all: Pairs."""
+        """The `count` most favourable exchanges of all: ExchangePairs."""
         return self._pairs(
             [
                 entry
@@ -205,7 +205,7 @@ class Neighbours:
         )
 
     def ranked_each(self, count):
-        """For each member the `count` most favourable exchanges of it: list of Pairs."""
+        """For each member the `count` most favourable exchanges of it: list of ExchangePairs."""
         found = [[] for _ in range(self.fit.support.size)]
         for left, change in self.table():
             for i, row in enumerate(change):
@@ -215,10 +215,10 @@ class Neighbours:
 
     def _pairs(self, parts, count):
         if not parts:
-            return Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+            return ExchangePairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         change, i, j = (np.concatenate(part) for part in zip(*parts, strict=True))
         best = np.lexsort((i, j, change))[:count]
-        return Pairs(
+        return ExchangePairs(
             self.fit.support[i[best]], j[best], change[best] + (self.fit.value - self.value)
         )
 

@@ -20,6 +20,7 @@ from ..cross_validation.result import SELECTORS
 from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
+from ..paths.predicting import missing_offset
 from ..problem.losses import CLASSIFICATION
 from ..problem.problem import checksum, row_weights
 from .refit_results import describe
@@ -28,8 +29,8 @@ REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights ar
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
 
 
-class Rows(NamedTuple):
-    """Rows to refit on: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None, index
+class RefitRows(NamedTuple):
+    """What to refit on: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None, index
     of the frame or None; same: they are the rows of the fit.
     """
 
@@ -93,7 +94,7 @@ def new_rows(path, X, y, sample_weight, offset):
         and design.n == path.n
         and checksum(SimpleNamespace(design=design, y=target)) == path.meta.checksum
     )
-    return Rows(design, target, weights, shift, index, same)
+    return RefitRows(design, target, weights, shift, index, same)
 
 
 def _rows(path, X, y, sample_weight, offset):
@@ -103,7 +104,7 @@ def _rows(path, X, y, sample_weight, offset):
         if sample_weight is not None or offset is not None:
             raise ValueError("sample_weight= and offset= go with new rows: pass X= and y= too")
         data = path.data()
-        return Rows(
+        return RefitRows(
             data.design,
             data.y,
             row_weights(data) if data.class_weight is not None else data.weights,
@@ -115,9 +116,7 @@ def _rows(path, X, y, sample_weight, offset):
     if rows.same and held is not None and sample_weight is None and offset is None:
         return _rows(path, None, None, None, None)._replace(index=rows.index)
     if path.meta.has_offset and rows.offset is None:
-        raise ValueError(
-            "the fit had an offset: pass offset=, one value per row of X (zeros to refit without)"
-        )
+        raise missing_offset(path, X, "refit")
     if rows.same and path.meta.weighted and sample_weight is None:
         raise ValueError(
             "the fit had weights, which a path file does not hold: pass sample_weight= (times the "
@@ -148,8 +147,9 @@ def _table(path, s, rows, repeat_all):
     repeat = counts and (repeat_all or loss in ("squared", "huber")) and fits
     if counts and repeat_all and not fits:
         raise ValueError(
-            f"cov_type= needs rows of whole-number weights repeated, which here makes {w.sum():.3g} "
-            "rows; refit on the rows themselves with path.refit(X=, y=), or leave cov_type out"
+            "cov_type= needs rows of whole-number weights repeated, which here makes "
+            f"{w.sum():.3g} rows; refit on the rows themselves with path.refit(X=, y=), or leave "
+            "cov_type out"
         )
     if repeat:
         again = np.repeat(np.arange(keep.size), w.astype(np.int64))

@@ -12,6 +12,7 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import scoring
 from ..paths import Path
+from ..paths.predicting import missing_offset
 from .refits import new_rows
 
 
@@ -29,13 +30,11 @@ def score(
     s = self.solutions[self.index(rule, **selector)]
     rows = new_rows(self, X, y, sample_weight, offset)
     if self.meta.has_offset and rows.offset is None:
-        raise ValueError(
-            "the fit had an offset: pass offset=, one value per row of X (zeros to score without)"
-        )
+        raise missing_offset(self, X, "score")
     weights = np.ones(rows.design.n) if rows.weights is None else rows.weights
     if not weights.sum() > 0:
         raise ValueError("sample_weight sums to zero; give at least one row a positive weight")
-    held = scoring.Held(
+    held = scoring.HeldOutRows(
         rows.y,
         self._link(rows.design, s) + (0.0 if rows.offset is None else rows.offset),
         weights,

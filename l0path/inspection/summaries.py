@@ -16,9 +16,9 @@ from ..core.status import FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Path
 from .group_neighbours import GroupNeighbours
-from .neighbours import Neighbours, Pairs
+from .neighbours import ExchangePairs, Neighbours
 
-FEW = 20  # exchanges of a feature that refits decide where the table only ranks
+N_REFITTED = 20  # exchanges of a feature that refits decide where the table only ranks
 SPARE = 100  # exchanges refitted beyond those asked for, likewise
 EVERY, COST = (
     20_000,
@@ -142,32 +142,18 @@ def summary(
 ) -> Summary:
     index = self.index(rule, **selector)
     model, near = self.model(index=index), _around(self, index, X, y)
-    s, groups, coef = near.solution, self.meta.groups, None
-    exchange, change = _best_exchanges(near)
-    features, own = (
-        [self.meta.names[j] for j in s.support],
-        {"coef": s.beta, "standardized": s.beta * self.meta.scale[s.support]},
+    solution, groups = near.solution, self.meta.groups
+    coef = pd.DataFrame(
+        {"coef": solution.beta, "standardized": solution.beta * self.meta.scale[solution.support]},
+        index=pd.Index(
+            [self.meta.names[j] for j in solution.support], name="feature", dtype=object
+        ),
     )
-    if groups is not None:
-        inside = [np.isin(s.support, groups.of(g)) for g in s.groups]
-        chosen = [
-            ", ".join(
-                str(groups.labels[g])
-                for g, having in zip(s.groups, inside, strict=True)
-                if having[i]
-            )
-            for i in range(s.support.size)
-        ]
-        coef = pd.DataFrame({"group": pd.Series(chosen, dtype=object), **own}).set_axis(
-            pd.Index(features, name="feature", dtype=object)
-        )
-        own = {
-            "columns": [int(np.count_nonzero(s.beta[having])) for having in inside],
-            "norm": [float(np.linalg.norm(own["standardized"][having])) for having in inside],
-        }
+    own = coef if groups is None else _of_groups(solution, groups, coef["standardized"].to_numpy())
+    exchange, change = _best_exchanges(near)
     table = pd.DataFrame(
         {
-            **own,
+            **{name: own[name].to_numpy() for name in own},
             "increase_if_dropped": [_dropped(near, i) for i in range(near.units.size)],
             "best_exchange": pd.Series(
                 [None if j < 0 else near.names[j] for j in exchange], dtype=object
@@ -180,22 +166,6 @@ def summary(
         name="feature" if groups is None else "group",
         dtype=object,
     )
-    keys = (
-        "k",
-        "n_nonzero",
-        "loss",
-        "objective",
-        "deviance_ratio",
-        "optimality",
-        "gap",
-        "intercept",
-        "lambda0",
-        "lambda1",
-        "lambda2",
-        "lambda0_low",
-        "lambda0_high",
-        "flags",
-    )
     header = {
         "loss_name": self.meta.loss,
         "about": self.meta.about,
@@ -205,9 +175,57 @@ def summary(
         "p": self.p,
         "groups": None if groups is None else len(groups.labels),
         "delta": self.delta,
-        "beyond_delta": _beyond(self, s, self.data(X, y)),
+        "beyond_delta": _beyond(self, solution, self.data(X, y)),
+        **{name: getattr(model, name) for name in SHOWN_OF_MODEL},
     }
-    return Summary(table, {**header, **{key: getattr(model, key) for key in keys}}, coef)
+    if groups is None:
+        return Summary(table, header, None)
+    coef.insert(0, "group", _groups_of(solution, groups))
+    return Summary(table, header, coef)
+
+
+SHOWN_OF_MODEL = (
+    "k",
+    "n_nonzero",
+    "loss",
+    "objective",
+    "deviance_ratio",
+    "optimality",
+    "gap",
+    "intercept",
+    "lambda0",
+    "lambda1",
+    "lambda2",
+    "lambda0_low",
+    "lambda0_high",
+    "flags",
+)
+
+
+def _of_groups(solution, groups, b):
+    """How many coefficients of each chosen group are not zero, and the norm of its standardised
+    ones b.
+    """
+    inside = [np.isin(solution.support, groups.of(g)) for g in solution.groups]
+    return pd.DataFrame(
+        {
+            "columns": [int(np.count_nonzero(solution.beta[own])) for own in inside],
+            "norm": [float(np.linalg.norm(b[own])) for own in inside],
+        }
+    )
+
+
+def _groups_of(solution, groups):
+    """The labels of the chosen groups of each column of the support, as text."""
+    labels = {g: str(groups.labels[g]) for g in solution.groups}
+    members = {g: set(groups.of(g)) for g in solution.groups}
+    return np.array(
+        [
+            ", ".join(labels[g] for g in solution.groups if j in members[g])
+            for j in solution.support
+        ],
+        dtype=object,
+    )
 
 
 def _around(path, index, X, y):
@@ -255,9 +273,9 @@ def _best_exchanges(near):
     exchange, change = [], []
     if _all_refitted(near):
         pairs = near.every()
-        each = [Pairs(*(part[pairs.out == j] for part in pairs)) for j in near.units]
+        each = [ExchangePairs(*(part[pairs.out == j] for part in pairs)) for j in near.units]
     else:
-        each = near.ranked_each(1 if near.exact else FEW) if near.units.size else []
+        each = near.ranked_each(1 if near.exact else N_REFITTED) if near.units.size else []
     for pairs in each:
         best, into = np.inf, -1
         for out, j, foretold in zip(*pairs, strict=True):

@@ -28,6 +28,8 @@ PRINTED = {
     "aicc": "AICc",
     "mbic": "mBIC",
     "cp": "Cp",
+    "cv_mean": "held-out score",
+    "cv_se": "standard error",
 }
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -130,22 +132,39 @@ def compare(
     criteria: Sequence[str] = ("aic", "bic"),
     **within: Unpack[Selector],
 ) -> Comparison:
-    criteria = _criteria(self, criteria)
-    at, labels = _chosen(self, models, within)
-    table = self.table.loc[at]
-    parts = {"coefficient": _coefficients(self, at, standardized), "fit": _fit_rows(self, table)}
-    if criteria:
-        scores = score_table(self).loc[at, criteria]
-        parts["criterion"] = scores.astype(object).T.set_axis(range(len(at)), axis=1)
+    scores = scores_of(self, criteria)
+    at, labels = chosen(self, models, within, self.index)
+    return side_by_side(self, at, labels, standardized, criterion=scores)
+
+
+def side_by_side(
+    path: Path, at: Sequence[int], labels: pd.Index, standardized: bool, **scores: pd.DataFrame
+) -> Comparison:
+    """The rows `at` of a path as the columns of a `Comparison`.
+
+    scores: tables with a row for each solution of the path, by the name of the part that shows
+    them; those without columns are left out.
+    """
+    table = path.table.loc[at]
+    parts = {"coefficient": _coefficients(path, at, standardized), "fit": _fit_rows(path, table)}
+    for part, values in scores.items():
+        if len(values.columns):
+            parts[part] = values.loc[at].astype(object).T.set_axis(range(len(at)), axis=1)
     parts["check"] = _check_rows(table)
     out = Comparison(pd.concat(parts).astype(object))
     out.index.names = [None, None]
     out.columns = labels
-    about = f" of {self.meta.response}" if self.meta.response else ""
-    out.attrs["title"] = f"{self.loss} loss{about}" + (
-        f", coefficients are about {self.meta.about}" if self.meta.about else ""
+    about = f" of {path.meta.response}" if path.meta.response else ""
+    out.attrs["title"] = f"{path.loss} loss{about}" + (
+        f", coefficients are about {path.meta.about}" if path.meta.about else ""
     )
     return out
+
+
+def scores_of(path, criteria):
+    """Criteria of all solutions of the path, no column for a loss without a likelihood."""
+    names = checked_criteria(path, criteria)
+    return score_table(path)[names] if names else pd.DataFrame(index=path.table.index)
 
 
 def _coefficients(path, at, standardized):
@@ -158,7 +177,7 @@ def _coefficients(path, at, standardized):
     return pd.DataFrame(values, index=["(Intercept)", *(path.meta.names[j] for j in ever)])
 
 
-def _criteria(path, criteria):
+def checked_criteria(path, criteria):
     """Names of criteria, checked; none for a loss without a likelihood."""
     if isinstance(criteria, str) or not np.iterable(criteria):
         raise TypeError(f"criteria={criteria!r} must be a list of names, such as ['aic', 'bic']")
@@ -174,8 +193,10 @@ def _criteria(path, criteria):
     return list(criteria)
 
 
-def _chosen(path, models, within):
-    """(rows of the path, labels of the columns) of the models asked for."""
+def chosen(path, models, within, index):
+    """(rows of the path, labels of the columns) of the models asked for; `index` finds the row of a
+    size, a rule or a selector.
+    """
     if isinstance(models, (str, dict, Model)) or not np.iterable(models):
         raise TypeError(f"models={models!r} must be a list of models, such as [3, 5, 'bic']")
     models, extra = list(models), set(within) - {"slice", "lambda1", "lambda2"}
@@ -187,7 +208,7 @@ def _chosen(path, models, within):
         )
     if not models:
         raise ValueError("models=[] is empty; name models, such as [3, 5, 'bic']")
-    at = [_row(path, model, within) for model in models]
+    at = [_row(path, model, within, index) for model in models]
     if all(_size(model) for model in models):
         labels = pd.Index([int(model) for model in models], name="k")
     else:
@@ -202,17 +223,13 @@ def _size(model):
     return isinstance(model, (int, np.integer)) and not isinstance(model, bool)
 
 
-def _row(path, model, within):
+def _row(path, model, within, index):
     """The row of the path that an entry of the list names."""
     if isinstance(model, Model):
         if model.path is not path:
             raise ValueError(f"{model!r} is a model of another path; compare models of one path")
         return model.index
-    return (
-        path.index(**{**within, **model})
-        if isinstance(model, dict)
-        else path.index(model, **within)
-    )
+    return index(**{**within, **model}) if isinstance(model, dict) else index(model, **within)
 
 
 def _label(path, model, i):

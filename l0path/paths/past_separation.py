@@ -150,10 +150,6 @@ class PastSeparation:
         every = [step.left for step in self.steps]
         return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *every]))
 
-    def chosen(self, fit):
-        """Numbers of the columns, or groups, of a fit."""
-        return fit.support if self.problem.groups is None else fit.groups
-
     def run(self, search):
         """Search the sizes beyond, until none of them is separated.
 
@@ -165,7 +161,7 @@ class PastSeparation:
             if step is None:
                 return
             problem = without(self.problem, step.left)
-            supports = [self.chosen(row.fit) for k, row in self.rows.items() if k]
+            supports = [row.fit.units for k, row in self.rows.items() if k]
             left = np.union1d(self.left, step.left)
             known = [s for s in supports if not np.isin(s, left).any()]
             engine = search(problem, known, self.rows)
@@ -192,7 +188,7 @@ class PastSeparation:
             left = np.intersect1d(fit.groups, groups.having(columns))
         solved = {point.k: point.fit for point in self.result.points}
         smaller = solved.get(last - 1, solved[0])
-        left = np.setdiff1d(left, self.chosen(smaller))
+        left = np.setdiff1d(left, smaller.units)
         what, _ = consequence(self.problem, self.names, fit)
         return Step(last, what, left) if left.size else None
 

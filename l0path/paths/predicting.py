@@ -273,6 +273,24 @@ def offset_of_table(path, X, given):
     )
 
 
+def missing_offset(path, X, purpose):
+    """The error that asks for the argument offset= of new rows; the terms offset(...) of a formula
+    are named where it has some, because they do not stand for the argument.
+    """
+    meta, beside = path.meta, ""
+    if meta.formula is not None and meta.formula.offsets:
+        terms = " and ".join(f"offset({expression})" for expression in meta.formula.offsets)
+        beside = f" besides {terms} of its formula, which is made from X and added"
+        if not isinstance(X, (pd.DataFrame, Encoded)):
+            beside = f" besides {terms} of its formula; give the sum of all of them"
+    column = meta.offset_name
+    where = f"X lacks the column {column}, which held it: add it, or " if column else ""
+    return ValueError(
+        f"the fit had an offset{beside}: {where}pass offset=, one value per row of X (zeros to "
+        f"{purpose} without)"
+    )
+
+
 def offset_of_rows(path, X, given, n):
     """(n,) the offset of new rows, the terms of the formula in it, or None. ValueError where the
     fit had an offset that is nowhere.
@@ -280,14 +298,7 @@ def offset_of_rows(path, X, given, n):
     same_index(X=X, offset=given)
     meta, given = path.meta, offset_of_table(path, X, given)
     if given is None and meta.has_offset:
-        where = (
-            f"X lacks the column {meta.offset_name}, which held it: add it, or pass offset=, one"
-            if meta.offset_name
-            else "pass offset=, one"
-        )
-        raise ValueError(
-            f"the fit had an offset: {where} value per row of X (zeros to predict without)"
-        )
+        raise missing_offset(path, X, "predict")
     total = None if given is None else finite(vector(given, n, "offset"), "offset")
     if meta.formula is None or not meta.formula.offsets or isinstance(X, Encoded):
         return total

@@ -37,7 +37,8 @@ def plot_roc(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    curve = _rows(self, X, y, rule, sample_weight, offset, "link", selector)
+    _check(self, "link")
+    curve = _rows(self.model(rule, **selector), "link", X, y, sample_weight, offset)
     return _roc(curve, ax, label, self.classes[1])
 
 
@@ -55,7 +56,8 @@ def plot_calibration(
     label: str | None = None,
     **selector: Unpack[Selector],
 ) -> Axes:
-    curve = _rows(self, X, y, rule, sample_weight, offset, "response", selector)
+    _check(self, "response")
+    curve = _rows(self.model(rule, **selector), "response", X, y, sample_weight, offset)
     return _calibration(curve, ax, label, bins, self.classes[1])
 
 
@@ -125,12 +127,12 @@ def _roc(curve, ax, label, positive):
     drawn = _drawn(ax, "roc")
     display = RocCurveDisplay(fpr=false, tpr=true, roc_auc=area.auc).plot(ax=ax)
     if not drawn:
-        ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=0.9, zorder=1, label="_chance")
+        ax.plot([0, 1], [0, 1], color=style.PALE, linewidth=0.9, zorder=1, label="_chance")
     text = f"AUC = {area.auc:.3f} (95 % CI {area.low:.3f} to {area.high:.3f})"
     _curve(np.ravel(display.line_)[0], drawn, "roc", f"{label or name}\n{text}")
     if not ax.get_title(loc="left"):
         title = f"positive class: {positive}"
-        ax.set_title(title, loc="left", fontsize=style.SMALL + 1, color=style.GREY, pad=8)
+        ax.set_title(title, loc="left", fontsize=style.FONT_SIZE + 1, color=style.GREY, pad=8)
     return _finish(
         ax,
         "1 − specificity (false positive rate)",
@@ -151,14 +153,14 @@ def _calibration(curve, ax, label, bins, positive):
         ax=ax, name=label or name, ref_line=False
     )
     if not drawn:
-        ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=0.9, zorder=1, label="_perfect")
+        ax.plot([0, 1], [0, 1], color=style.PALE, linewidth=0.9, zorder=1, label="_perfect")
         height, edges = np.histogram(probability, bins=25, range=(0.0, 1.0), weights=weight)
         ax.bar(
             edges[:-1],
             0.1 * height / height.max(),
             width=1 / 25,
             align="edge",
-            color=style.FAINT,
+            color=style.PALE,
             linewidth=0,
             zorder=0,
         )
@@ -195,22 +197,16 @@ def _check(path, type):
         )
 
 
-def _rows(path, X, y, rule, sample_weight, offset, type, selector):
+def _rows(model, type, X, y, sample_weight, offset):
     """(target -1 or 1, prediction, weights, name) of the rows given, or those of the fit."""
-    _check(path, type)
-    i = path.index(rule, **selector)
-    name = f"k = {path.solutions[i].k}"
+    path, name = model.path, f"k = {model.k}"
     if (X is None) != (y is None):
         raise ValueError("pass X= and y= together, or neither for the rows of the fit")
     if X is not None:
         same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
-        score = np.asarray(path.predict(X, index=i, type=type, offset=offset))
-        return (
-            coded(y, score.size, path.loss, path.classes),
-            score,
-            sample_weights(sample_weight, score.size),
-            name,
-        )
+        score = np.asarray(model.predict(X, type, offset=offset))
+        target = coded(y, score.size, path.loss, path.classes)
+        return target, score, sample_weights(sample_weight, score.size), name
     if sample_weight is not None or offset is not None:
         raise ValueError(
             "sample_weight and offset without X are those of the fit; leave them out, or pass X "
@@ -218,13 +214,9 @@ def _rows(path, X, y, rule, sample_weight, offset, type, selector):
         )
     data = path.data()
     inside = data.weights > 0
-    eta = linear_predictor(data.design, data.offset, path.solutions[i])
-    return (
-        data.y[inside],
-        path._transform(eta, type)[inside],
-        data.weights[inside],
-        f"{name}, rows of the fit",
-    )
+    eta = linear_predictor(data.design, data.offset, path.solutions[model.index])
+    score = path._transform(eta, type)[inside]
+    return data.y[inside], score, data.weights[inside], f"{name}, rows of the fit"
 
 
 def _held_out(cv, which, X, y, type, selector):
@@ -261,5 +253,5 @@ def _curve(line, number, kind, label):
 def _finish(ax, xlabel, ylabel, where):
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     style.tidy(ax, xlabel, ylabel)
-    ax.legend(loc=where, frameon=False, fontsize=style.SMALL)
+    ax.legend(loc=where, frameon=False, fontsize=style.FONT_SIZE)
     return ax

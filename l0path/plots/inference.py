@@ -48,7 +48,7 @@ def plot_stability(
     marked = [name for name in self.selected if name in self.by_size.index][:n]
     sizes = self.by_size.columns.to_numpy()
     for row in self.by_size.drop(index=marked).to_numpy():
-        ax.plot(sizes, row, color=style.FAINT, linewidth=0.8, zorder=1)
+        ax.plot(sizes, row, color=style.PALE, linewidth=0.8, zorder=1)
     colors = [style.PALETTE[i % len(style.PALETTE)] for i in range(len(marked))]
     for name, color in zip(marked, colors, strict=True):
         ax.plot(
@@ -84,7 +84,7 @@ def _bars(ax, top, texts, selected, threshold):
         at,
         top.to_numpy(),
         height=0.7,
-        color=[style.PALETTE[0] if name in selected else style.FAINT for name in top.index],
+        color=[style.PALETTE[0] if name in selected else style.PALE for name in top.index],
     )
     ax.axvline(threshold, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.set_yticks(
@@ -108,7 +108,7 @@ def plot_knockoffs(
     for mask, color, text in (
         (chosen, style.PALETTE[0], f"selected: {chosen.sum()}"),
         (losers, style.PALETTE[1], f"knockoffs beyond the threshold: {losers.sum()}"),
-        (~chosen & ~losers, style.FAINT, f"neither: {(~chosen & ~losers).sum()}"),
+        (~chosen & ~losers, style.PALE, f"neither: {(~chosen & ~losers).sum()}"),
     ):
         ax.vlines(
             at[mask],
@@ -137,7 +137,7 @@ def plot_knockoffs(
     span = W.abs().max() if len(W) else 1.0
     ax.set_ylim(-1.45 * span, 1.45 * span)
     if len(W):
-        ax.legend(frameon=False, fontsize=style.SMALL, loc="lower right", handlelength=1.2)
+        ax.legend(frameon=False, fontsize=style.FONT_SIZE, loc="lower right", handlelength=1.2)
     shown = np.flatnonzero(chosen)[:n]
     for i, name in zip(
         shown, style.short([(labels or {}).get(name, name) for name in W.index[shown]]), strict=True
@@ -150,7 +150,7 @@ def plot_knockoffs(
             rotation=90,
             ha="center",
             va="bottom",
-            fontsize=style.SMALL - 1,
+            fontsize=style.FONT_SIZE - 1,
             color=style.PALETTE[0],
         )
     return ax

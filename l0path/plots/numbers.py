@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from ..paths import Path
 
-KINDS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
+PATH_PLOTS = ("coef", "loss", "criteria", "lambda0", "gap", "support")
 AXES = ("k", "lambda0", "l1")
 CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic")
-LEVEL = 0.05  # 1 - coverage of the intervals
+ERROR_RATE = 0.05  # 1 - coverage of the intervals
 
 
 def data(
@@ -73,8 +73,8 @@ def data(
     0      0  32584.5  58034.5
     1      1  10519.2  32584.5
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(KINDS)}")
+    if kind not in PATH_PLOTS:
+        raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(PATH_PLOTS)}")
     if x not in AXES:
         raise ValueError(f"x={x!r} is not known; choose one of {', '.join(AXES)}")
     if kind in ("lambda0", "support"):
@@ -391,7 +391,7 @@ def calibration(
             (
                 np.average(p[inside], weights=w[inside]),
                 share,
-                *proportion_confint(share * count, count, alpha=LEVEL, method="wilson"),
+                *proportion_confint(share * count, count, alpha=ERROR_RATE, method="wilson"),
                 int(inside.sum()),
             )
         )

@@ -14,12 +14,16 @@ from .numbers import sizes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KINDS = {
+MEASURES = {
     "rates": ["precision", "recall", "f1"],
     "counts": ["true_positives", "false_positives"],
     "error": ["estimation_error"],
 }
-LABELS = {"rates": "share", "counts": "features", "error": "error of the coefficients, relative"}
+MEASURE_LABELS = {
+    "rates": "share",
+    "counts": "features",
+    "error": "error of the coefficients, relative",
+}
 
 
 def plot_recovery(
@@ -57,93 +61,103 @@ def plot_recovery(
         several columns.
     """
     tables = recovery if isinstance(recovery, dict) else {"": recovery}
-    columns = KINDS.get(kind, [kind])
-    known = [*KINDS, *(c for cs in KINDS.values() for c in cs)]
-    if kind not in known:
-        raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(known)}")
-    if len(tables) > 1 and len(columns) > 1:
-        raise ValueError(
-            f"kind={kind!r} has several columns; compare tables by one, such as kind='f1'"
-        )
-    low, high = sizes(k)
+    columns = _columns(kind, len(tables))
     ax, new = style.new_axes(ax)
-    ends, number, exact = [], 0, []
+    ends, exact = [], []
     for name, table in tables.items():
-        if not isinstance(table, pd.DataFrame) or "exact" not in table:
-            raise TypeError(
-                f"recovery must be a table of l0path.diagnostics.support_recovery, or {{name: "
-                f"table}}, got {type(table).__name__}"
-            )
-        table = table[table["k"].between(low, high)].sort_values("k", kind="stable")
+        part = _between(table, k)
         for column in columns:
-            value = table[column].to_numpy(dtype=float)
-            shown = np.isfinite(value)
-            if not shown.any():
-                raise ValueError(
-                    f"{column} has no values: "
-                    + (
-                        "coefficients are needed for it, so give support_recovery the true ones"
-                        if column == "estimation_error"
-                        else f"no size is in k={k!r}"
-                    )
-                )
+            number = len(ends)
             color, dash = (
                 style.PALETTE[number % len(style.PALETTE)],
                 style.DASHES[number % len(style.DASHES)],
             )
-            at = table["k"].to_numpy()[shown]
-            ax.plot(
-                at,
-                value[shown],
-                color=color,
-                linestyle=dash,
-                linewidth=1.5,
-                marker="o",
-                markersize=3,
-                zorder=3,
-                clip_on=False,
-            )
-            hit = table["exact"].to_numpy(dtype=bool) & shown
-            ax.plot(
-                table["k"].to_numpy()[hit],
-                value[hit],
-                "o",
-                color=color,
-                markersize=8,
-                markerfacecolor="none",
-                markeredgewidth=1.2,
-                zorder=4,
-                clip_on=False,
-            )
-            ends.append(
-                (
-                    at[-1],
-                    value[shown][-1],
-                    ": ".join(
-                        part
-                        for part in (
-                            name,
-                            column.replace("_", " ") if len(columns) > 1 or not name else "",
-                        )
-                        if part
-                    ),
-                    color,
-                )
-            )
-            exact += table["k"][hit].tolist()
-            number += 1
+            shown, value = _values(part, column, k)
+            hit = _draw(ax, shown["k"].to_numpy(), value, shown["exact"], (color, dash))
+            said = column.replace("_", " ") if len(columns) > 1 or not name else ""
+            end = shown["k"].iloc[-1], value[-1]
+            ends.append((*end, ": ".join(text for text in (name, said) if text), color))
+            exact += hit.tolist()
     style.whole_ticks(ax.xaxis)
-    title = (
-        f"ring: exactly the true support (k = {', '.join(map(str, sorted(set(exact))[:6]))})"
-        if exact
-        else None
-    )
+    at = ", ".join(map(str, sorted(set(exact))[:6]))
     style.tidy(
-        ax, "predictors in the model, k", LABELS.get(kind, columns[0].replace("_", " ")), title
+        ax,
+        "predictors in the model, k",
+        MEASURE_LABELS.get(kind, columns[0].replace("_", " ")),
+        f"ring: exactly the true support (k = {at})" if exact else None,
     )
-    if set(columns) <= set(KINDS["rates"]):
+    if set(columns) <= set(MEASURES["rates"]):
         ax.set_ylim(-0.03, 1.05)
-    elif set(columns) <= set(KINDS["counts"]):
+    elif set(columns) <= set(MEASURES["counts"]):
         style.whole_ticks(ax.yaxis)
     style.end_labels(ax, *([end[i] for end in ends] for i in range(4)), new)
     return ax
+
+
+def _columns(kind, count):
+    """The columns that a kind draws, for so many tables."""
+    columns = MEASURES.get(kind, [kind])
+    known = [*MEASURES, *(c for cs in MEASURES.values() for c in cs)]
+    if kind not in known:
+        raise ValueError(f"kind={kind!r} is not known; choose one of {', '.join(known)}")
+    if count > 1 and len(columns) > 1:
+        raise ValueError(
+            f"kind={kind!r} has several columns; compare tables by one, such as kind='f1'"
+        )
+    return columns
+
+
+def _between(table, k):
+    """The rows of a table at the sizes asked for, in their order."""
+    if not isinstance(table, pd.DataFrame) or "exact" not in table:
+        raise TypeError(
+            f"recovery must be a table of l0path.diagnostics.support_recovery, or {{name: "
+            f"table}}, got {type(table).__name__}"
+        )
+    low, high = sizes(k)
+    return table[table["k"].between(low, high)].sort_values("k", kind="stable")
+
+
+def _values(table, column, k):
+    """(rows where a column has values, these values)."""
+    value = table[column].to_numpy(dtype=float)
+    shown = np.isfinite(value)
+    if not shown.any():
+        raise ValueError(
+            f"{column} has no values: "
+            + (
+                "coefficients are needed for it, so give support_recovery the true ones"
+                if column == "estimation_error"
+                else f"no size is in k={k!r}"
+            )
+        )
+    return table[shown], value[shown]
+
+
+def _draw(ax, at, value, exact, look):
+    """One curve, with rings where the support is exact; the sizes of these."""
+    color, dash = look
+    ax.plot(
+        at,
+        value,
+        color=color,
+        linestyle=dash,
+        linewidth=1.5,
+        marker="o",
+        markersize=3,
+        zorder=3,
+        clip_on=False,
+    )
+    hit = exact.to_numpy(dtype=bool)
+    ax.plot(
+        at[hit],
+        value[hit],
+        "o",
+        color=color,
+        markersize=8,
+        markerfacecolor="none",
+        markeredgewidth=1.2,
+        zorder=4,
+        clip_on=False,
+    )
+    return at[hit]

@@ -10,13 +10,13 @@ import numpy as np
 from ..core.describing import described_by
 from ..cross_validation import CVPath
 from . import style
-from .draw import _axis, _shrinkage, _xlabel
+from .drawing import axis, shrinkage, xlabel
 from .numbers import sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAMES = {"min": "best score", "1se": "one standard error"}
+SCORE_LABELS = {"min": "best score", "1se": "one standard error"}
 
 
 @described_by(CVPath.plot, cv="CVPath")
@@ -53,17 +53,17 @@ def plot_cv(
         )
     for other in sorted(set(number.tolist()) - {slice}):
         part = table[(number == other) & inside]
-        ax.plot(part[x], part["cv_mean"], color=style.FAINT, linewidth=0.9, zorder=1)
+        ax.plot(part[x], part["cv_mean"], color=style.PALE, linewidth=0.9, zorder=1)
     if "1se" in chosen:
         _band(ax, cv, table, chosen.get("min", _index(cv, "min")))
     _main(ax, drawn, x)
     _limits(ax, drawn, log)
-    _axis(ax, x)
+    axis(ax, x)
     many = len(set(number.tolist())) > 1
     shown = path.solutions[np.flatnonzero(number == slice)[0]]
     title = (
         f"slice {slice} of {len(set(number.tolist()))} with bars: "
-        f"{_shrinkage(shown.lambda1, shown.lambda2)}; others grey"
+        f"{shrinkage(shown.lambda1, shown.lambda2)}; others grey"
         if many
         else None
     )
@@ -71,7 +71,7 @@ def plot_cv(
     squared = scoring == "deviance" and getattr(getattr(cv, "path", None), "loss", "") == "squared"
     style.tidy(
         ax,
-        _xlabel(path, x),
+        xlabel(path, x),
         "held-out mean squared error" if squared else f"held-out {scoring}",
         title,
     )
@@ -151,7 +151,10 @@ def _choices(ax, table, chosen, x):
     for index, names in groups.items():
         row = table.loc[index]
         color = style.PALETTE[1] if "min" in names else style.PALETTE[2]
-        text = " = ".join(NAMES.get(name, str(name)) for name in names) + f": k = {int(row['k'])}"
+        text = (
+            " = ".join(SCORE_LABELS.get(name, str(name)) for name in names)
+            + f": k = {int(row['k'])}"
+        )
         marks.append((row[x], text, color))
         ax.plot(
             row[x],

@@ -14,15 +14,15 @@ PALETTE = (
     "#000000",
 )  # Okabe & Ito (2008), without the yellow
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)))
-GREY, FAINT = "#6b6b6b", "#c9c9c9"
-SMALL = 9  # points
-STEPS = (
+GREY, PALE = "#6b6b6b", "#c9c9c9"
+FONT_SIZE = 9  # points
+TICK_STEPS = (
     (1, 2, 5),
     (1, 1.5, 2, 3, 5, 7),
     (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
     tuple(np.arange(1, 10, 0.25).tolist()),
 )  # of the ticks of a logarithmic axis in a decade
-LONGEST = 26  # characters of a label
+LABEL_LENGTH = 26  # characters of a label
 
 
 def new_axes(ax, size=(7.2, 4.4)):
@@ -66,11 +66,11 @@ def tidy(ax, xlabel, ylabel, title=None):
     for side in ("left", "bottom"):
         ax.spines[side].set_linewidth(0.8)
         ax.spines[side].set_color(GREY)
-    ax.tick_params(width=0.8, length=3.5, color=GREY, labelsize=SMALL)
+    ax.tick_params(width=0.8, length=3.5, color=GREY, labelsize=FONT_SIZE)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     if title:
-        ax.set_title(title, loc="left", fontsize=SMALL + 1, color=GREY, pad=8)
+        ax.set_title(title, loc="left", fontsize=FONT_SIZE + 1, color=GREY, pad=8)
 
 
 def whole_ticks(axis):
@@ -94,7 +94,7 @@ def log_labels(axis, low, high):
 
     if high / low < 50:
         decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-        for steps in STEPS:  # the coarsest that shows at least four
+        for steps in TICK_STEPS:  # the coarsest that shows at least four
             ticks = np.outer(decades, steps).ravel()
             if np.count_nonzero((ticks >= low) & (ticks <= high)) >= 4:
                 break
@@ -109,7 +109,7 @@ def _begin(names):
     return least[: next((i for i, letter in enumerate(least) if letter != most[i]), len(least))]
 
 
-def short(names, longest=LONGEST):
+def short(names, longest=LABEL_LENGTH):
     """Names fit for a margin: what long names begin and end with in common is left out, then they
     are cut in the middle; left whole where that would make two of them equal.
     """
@@ -168,7 +168,7 @@ def end_labels(ax, x, y, names, colors, new):
         figure.draw_without_rendering()  # the layout fixes the height
     ax.get_xlim(), ax.get_ylim()  # limits that are still to be set are set now
     box = ax.get_window_extent()
-    height = 1.45 * SMALL * figure.dpi / 72 / box.height
+    height = 1.45 * FONT_SIZE * figure.dpi / 72 / box.height
     at = ax.transAxes.inverted().transform(ax.transData.transform(np.column_stack([x, y])))[:, 1]
     placed = spread(at, height, -0.02, 1.02)
     out = []
@@ -190,7 +190,7 @@ def end_labels(ax, x, y, names, colors, new):
                 textcoords="axes fraction",
                 ha="left",
                 va="center",
-                fontsize=SMALL,
+                fontsize=FONT_SIZE,
                 color=ink(colors[i]),
                 arrowprops=line,
                 annotation_clip=False,
@@ -219,11 +219,11 @@ def mark_lines(ax, marks):
             text,
             xy=(x, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(0, 3 + level * (SMALL + 3)),
+            xytext=(0, 3 + level * (FONT_SIZE + 3)),
             textcoords="offset points",
             ha=side,
             va="bottom",
-            fontsize=SMALL,
+            fontsize=FONT_SIZE,
             color=ink(color),
             annotation_clip=False,
         )
@@ -232,9 +232,9 @@ def mark_lines(ax, marks):
         ax.set_title(
             title,
             loc="left",
-            fontsize=SMALL + 1,
+            fontsize=FONT_SIZE + 1,
             color=GREY,
-            pad=8 + (SMALL + 3) * sum(np.isfinite(v) for v in last.values()),
+            pad=8 + (FONT_SIZE + 3) * sum(np.isfinite(v) for v in last.values()),
         )
 
 
@@ -248,5 +248,5 @@ def message(ax, text, height=0.5):
         ha="center",
         va="center",
         color=GREY,
-        fontsize=SMALL + 1,
+        fontsize=FONT_SIZE + 1,
     )

@@ -62,6 +62,16 @@ class Fit(NamedTuple):
     value: float
     flags: tuple = ()
 
+    @property
+    def units(self):
+        """What is counted: the columns."""
+        return self.support
+
+    @property
+    def key(self):
+        """The units as bytes, which tell fits apart."""
+        return self.support.tobytes()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:

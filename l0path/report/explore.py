@@ -24,7 +24,7 @@ from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
 from ..paths.archive import file_name
 
-CRITERIA = ("bic", "ebic", "aic")
+MARKED_CRITERIA = ("bic", "ebic", "aic")
 FOOT = (
     "k counts chosen columns, or groups. A deviance ratio is 1 - loss / loss of the empty model; "
     'gap = (objective - lower bound) / |objective|; "checked" is the optimality of path.table. '
@@ -76,10 +76,15 @@ class Page:
         frame = (
             "width:100%;height:760px;border:1px solid #8a939d;border-radius:4px;background:Canvas"
         )
-        return f'<iframe title="{escape(self.title)}" sandbox="allow-scripts" style="{frame}" srcdoc="{escape(self.html)}"></iframe>'
+        title = escape(self.title)
+        return (
+            f'<iframe title="{title}" sandbox="allow-scripts" style="{frame}" '
+            f'srcdoc="{escape(self.html)}"></iframe>'
+        )
 
     def __repr__(self):
-        return f"<l0path.report.Page: {self.title}, {len(self.html) / 1024:.0f} KB; {f'in {self.file}' if self.file else 'not written: .save(file), .show()'}>"
+        where = f"in {self.file}" if self.file else "not written: .save(file), .show()"
+        return f"<l0path.report.Page: {self.title}, {len(self.html) / 1024:.0f} KB; {where}>"
 
 
 @described_by(FittedPath.explore)
@@ -101,7 +106,10 @@ def explore(
         file = file_name(file, "path.explore('path.html')")
     data = _page_data(self, cv)
     data["title"] = title = "Best-subset path" if title is None else str(title)
-    _alternatives(self, data, int(alternatives), time_limit, X, y, progress)
+    data["swapnote"] = _without_alternatives(self, int(alternatives), X)
+    if not data["swapnote"]:
+        with Bar(progress, "l0path alternatives", len(self), "model") as bar:
+            _alternatives(self, data, time_limit, bar, n=int(alternatives), X=X, y=y)
     text = (
         json.dumps(data, allow_nan=False, separators=(",", ":"))
         .replace("<", "\\u003c")
@@ -144,7 +152,7 @@ def _check(path, cv, alternatives, time_limit):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
     if cv is None:
         return
-    if not (hasattr(cv, "path") and hasattr(cv, "folds")):
+    if not isinstance(cv, CVPath):
         raise TypeError(f"cv must be the CVPath of cv_fit or validate, got {type(cv).__name__}")
     keys = ["k", "slice", "lambda0", "lambda1", "lambda2"]
     if cv.path is not path and not (
@@ -291,7 +299,7 @@ def _choices(path, cv):
             for which, name in (("min", "best held-out score"), ("1se", "one standard error"))
             if cv is not None
         ),
-        *((path, rule, rule.upper()) for rule in CRITERIA),
+        *((path, rule, rule.upper()) for rule in MARKED_CRITERIA),
     ]
     for source, rule, name in rules:
         try:
@@ -301,46 +309,37 @@ def _choices(path, cv):
     return [{"name": ", ".join(names), "index": int(i)} for i, names in found.items()]
 
 
-def _alternatives(path, data, count, limit, X, y, progress):
-    """Fill in the exchanges, chosen models first, as far as the time goes, and say what is not
-    there.
-    """
+def _without_alternatives(path, count, X):
+    """Why the page has no exchanges, "" where they are to be computed."""
     if count == 0:
-        data["swapnote"] = "Not asked for (alternatives=0)."
-    elif path.meta.groups is not None:
-        data["swapnote"] = "Not offered for groups."
-    elif X is None and path._source.data is None:
-        data["swapnote"] = "The data are not kept with a loaded path: pass X= and y= to explore."
-    if data["swapnote"]:
-        return
-    order = list(
-        dict.fromkeys(
-            [
-                *(choice["index"] for choice in data["choices"]),
-                *sorted(range(len(path)), key=lambda i: (path.solutions[i].k, i)),
-            ]
-        )
-    )
+        return "Not asked for (alternatives=0)."
+    if path.meta.groups is not None:
+        return "Not offered for groups."
+    if X is None and path._source.data is None:
+        return "The data are not kept with a loaded path: pass X= and y= to explore."
+    return ""
+
+
+def _alternatives(path, data, limit, bar, **options):
+    """Fill in the exchanges, chosen models first, as far as the time goes, and say which models
+    have none.
+    """
+    chosen = [choice["index"] for choice in data["choices"]]
+    by_size = sorted(range(len(path)), key=lambda i: (path.solutions[i].k, i))
     end = np.inf if limit is None else time.perf_counter() + limit
     data["swapnote"] = f"Not computed for this model within time_limit={limit} s."
-    with Bar(progress, "l0path alternatives", len(order), "model") as bar:
-        try:
-            for i in order:
-                if time.perf_counter() > end:
-                    break
-                found = path.alternatives(index=i, n=count, X=X, y=y)
-                data["rows"][i] |= {
-                    "alternatives": [
-                        [
-                            str(row.dropped),
-                            str(row.added),
-                            _short(row.objective),
-                            _short(row.relative),
-                        ]
-                        for row in found.itertuples()
-                    ],
-                    "proven": bool(found["proven"].all()),
-                }
-                bar.update()
-        except KeyboardInterrupt:
-            data["swapnote"] = "Not computed for this model (interrupted)."
+    try:
+        for i in dict.fromkeys([*chosen, *by_size]):
+            if time.perf_counter() > end:
+                break
+            found = path.alternatives(index=i, **options)
+            data["rows"][i] |= {
+                "alternatives": [
+                    [str(row.dropped), str(row.added), _short(row.objective), _short(row.relative)]
+                    for row in found.itertuples()
+                ],
+                "proven": bool(found["proven"].all()),
+            }
+            bar.update()
+    except KeyboardInterrupt:
+        data["swapnote"] = "Not computed for this model (interrupted)."

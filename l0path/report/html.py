@@ -51,7 +51,8 @@ def _table(frame):
     for label, row in zip(frame.index, frame.itertuples(index=False), strict=True):
         cells = "".join(f'<td style="{cell}">{escape(_cell(value))}</td>' for value in row)
         rows.append(f'<tr><th scope="row" style="{cell}">{escape(str(label))}</th>{cells}</tr>')
-    return f'<table style="{STYLE}"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    body = "".join(rows)
+    return f'<table style="{STYLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def _cell(value):
@@ -135,7 +136,8 @@ def _lines(ax, curves, xlabel, ylabel):
 
 
 def _side_by_side(left, right):
-    return f'<div style="display:flex;flex-wrap:wrap;gap:24px;align-items:flex-start"><div>{left}</div><div>{right}</div></div>'
+    style = "display:flex;flex-wrap:wrap;gap:24px;align-items:flex-start"
+    return f'<div style="{style}"><div>{left}</div><div>{right}</div></div>'
 
 
 def _notes(notes):

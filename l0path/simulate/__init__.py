@@ -1,6 +1,6 @@
 """Simulated regression and classification data with a known sparse truth.
 
-    eta_i = intercept + x_i'beta,      x_i ~ N(0, Sigma),      k of the p coefficients are nonzero                     (S)
+    eta_i = intercept + x_i'beta,   x_i ~ N(0, Sigma),   k of the p coefficients are nonzero   (S)
 
 Sigma has unit diagonal. The response is  y = eta + sigma * noise  (`linear`),  P(y = 1) = 1 / (1 +
 exp(-eta))  (`logistic`) or  y ~ Poisson(exp(eta))  (`poisson`). X is (n, p) float64 in Fortran
@@ -81,7 +81,10 @@ class Simulation:
         n, p = self.X.shape
         shown = ", ".join(map(str, self.support[:10])) + (", ..." if self.support.size > 10 else "")
         noise = f", sigma={self.sigma:.4g}" if self.kind == "linear" else ""
-        return f"Simulation({self.kind}: n={n}, p={p}, k={self.support.size}{noise}, intercept={self.intercept:.4g}, support=[{shown}])"
+        return (
+            f"Simulation({self.kind}: n={n}, p={p}, k={self.support.size}{noise}, "
+            f"intercept={self.intercept:.4g}, support=[{shown}])"
+        )
 
 
 def linear(
@@ -206,7 +209,8 @@ def logistic(
     --------
     >>> import l0path
     >>> data = l0path.simulate.logistic(200, 20, 2, scale=2, random_state=1)
-    >>> l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=4).model("bic").support, data.support
+    >>> path = l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=4)
+    >>> path.model("bic").support, data.support
     (array([ 5, 15]), array([ 5, 15]))
     """
     rng = generator(random_state)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-KINDS = ("ar1", "constant", "block", "iid")
+DESIGN_KINDS = ("ar1", "constant", "block", "iid")
 
 
 class Correlation(NamedTuple):
-    """The matrix Sigma of (S): its kind (one of KINDS), the correlation rho and the number of
-    columns in a block.
+    """The matrix Sigma of (S): its kind (one of DESIGN_KINDS), the correlation rho and the number
+    of columns in a block.
     """
 
     kind: str
@@ -165,9 +165,9 @@ def _support(p, k, support, rng):
 
 def correlation_of(kind, rho, block_size):
     """The checked record of Sigma."""
-    if kind not in KINDS:
+    if kind not in DESIGN_KINDS:
         raise ValueError(
-            f"correlation={kind!r} is not known; use one of {', '.join(map(repr, KINDS))}"
+            f"correlation={kind!r} is not known; use one of {', '.join(map(repr, DESIGN_KINDS))}"
         )
     rho, block_size = number("rho", rho), _count("block_size", block_size, 1)
     if kind == "iid" and rho != 0.0:

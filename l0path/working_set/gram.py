@@ -9,6 +9,7 @@ from ..core.status import FitStatus
 from ..designs.cluster.shard_gram import ShardGram, on_cluster
 from ..problem.problem import Fit
 from .columns import CONDITION, Quadratic, WorkingColumns
+from .curvature import Derivatives
 from .least_squares import least_squares
 from .linear_algebra import invert
 from .quadratic import solve_quadratic
@@ -153,6 +154,11 @@ class GramModel(WorkingColumns):
         rest, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
         value = 0.5 * float(rest @ rest) + lambda1 * float(np.abs(b).sum())
         return Fit(support, b, p.shift, value, flags)
+
+    def derivatives(self, fit):
+        """The Derivatives of a fit."""
+        p, eta = self.problem, fit.b @ self.Z[self.where[fit.support]]
+        return Derivatives(eta, p.weights * (eta - p.y), p.weights)
 
     def inverse(self, fit, lambda2):
         """B of a fit."""

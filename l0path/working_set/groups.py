@@ -32,6 +32,11 @@ class GroupFit(NamedTuple):
     groups: np.ndarray
 
     @property
+    def units(self):
+        """What is counted: the groups."""
+        return self.groups
+
+    @property
     def key(self):
         """The groups as bytes."""
         return self.groups.tobytes()
@@ -139,9 +144,7 @@ class GroupModel:
         self.overlap = np.bincount(self.columns, minlength=1).max() > 1
         self.closed = self.problem.quadratic and not lambda1 and not self.problem.boxed
         self.exact = self.closed and not self.overlap
-        self.weak = (
-            False  # whether collinear columns were met, where a table is not the whole truth
-        )
+        self.weak = False  # whether collinear columns were met, which tables do not see
         self.inside, self.W = np.zeros(count, dtype=bool), np.empty(0, dtype=np.int64)
         self.places, self.starts = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self.at, self.blocks = np.zeros(1, dtype=np.int64), np.empty(0)
@@ -378,11 +381,6 @@ class GroupModel:
 
     def slopes(self, fit):
         """(dF, curvatures) of a fit by rows, (n,) each."""
-        p = self.problem
-        if p.quadratic:
-            return p.weights * (
-                fit.b @ self.model.Z[self.model.where[fit.support]] - p.y
-            ), p.weights
         return self.model.derivatives(fit)[1:]
 
 

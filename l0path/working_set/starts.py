@@ -5,10 +5,7 @@ import numpy as np
 
 def slopes_at(model, fit):
     """Weights times d loss / d eta at a fit on working columns, (n,)."""
-    p = model.problem
-    if p.quadratic:
-        return p.weights * (fit.b @ model.Z[model.where[fit.support]] - p.y)
-    return model.derivatives(fit)[1]
+    return model.derivatives(fit).slopes
 
 
 def seed_at(model, fit, count):

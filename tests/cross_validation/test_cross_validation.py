@@ -7,18 +7,21 @@ import threading
 import time
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn import metrics, model_selection
+from lazy import lazy
 
 import l0path
 from l0path.core.warnings import recorded
 from l0path.cross_validation import run, scoring, splits
 from l0path.errors import SeparationWarning
 from l0path.problem.losses import NAMES, value
+
+joblib = lazy("joblib")
+metrics = lazy("sklearn.metrics")
+model_selection = lazy("sklearn.model_selection")
 
 
 def sample(kind="real", n=60, p=7, seed=0):
@@ -300,7 +303,7 @@ def test_deviance_is_twice_the_loss_beyond_a_perfect_prediction():
             path = l0path.fit(X, y, loss=name, max_k=1, lambda2=0.1)
         loss, eta = path.loss_record(), rng.standard_normal(60)
         coded = y if name in scoring.REAL else np.where(y == "yes", 1.0, -1.0)
-        rows = scoring.deviance_rows(scoring.Held(coded, eta, np.ones(60), path))
+        rows = scoring.deviance_rows(scoring.HeldOutRows(coded, eta, np.ones(60), path))
         perfect = (
             [value(loss, t, np.log(t)) if t > 0 else 0.0 for t in coded]
             if name == "poisson"
@@ -552,7 +555,6 @@ def test_time_limits_callbacks_and_progress(capsys, monkeypatch):
         ({"cv": [(np.arange(5), np.array([60]))]}, "rows 0..59"),
         ({"cv": [(np.arange(5), np.array([], dtype=int))]}, "non-empty"),
         ({"n_repeats": 0}, "n_repeats"),
-        ({"cv": model_selection.KFold(3), "n_repeats": 2}, "RepeatedKFold"),
         ({"cv": [([0, 1], [2])], "groups_cv": np.arange(60)}, "groups_cv"),
         ({"groups_cv": np.arange(5)}, "60 rows"),
         ({"groups_cv": np.arange(60) % 2}, "at least as many groups"),
@@ -571,6 +573,12 @@ def test_errors_name_the_argument_and_the_remedy(change, match):
     X, y = sample()
     with pytest.raises((ValueError, TypeError), match=match):
         l0path.cv_fit(X, y, **{"cv": 3, "max_k": 1} | change)
+
+
+def test_repeats_of_a_splitter_are_its_own_business():
+    X, y = sample()
+    with pytest.raises(ValueError, match="RepeatedKFold"):
+        l0path.cv_fit(X, y, cv=model_selection.KFold(3), n_repeats=2, max_k=1)
 
 
 def test_folds_that_cannot_be_fitted_or_scored_say_so():

@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.kernel_approximation import AdditiveChi2Sampler
-from sklearn.kernel_ridge import KernelRidge
+from lazy import lazy
 from test_designs import assert_verbs
 
 import l0path
 from l0path.designs import Additive, Dense, Levels, additive, blocks, derived
+
+AdditiveChi2Sampler = lazy("sklearn.kernel_approximation", "AdditiveChi2Sampler")
+KernelRidge = lazy("sklearn.kernel_ridge", "KernelRidge")
 
 FORMS = {
     "dense": lambda X: X,

@@ -7,19 +7,23 @@ The default run kills a worker in mid-path; everything else that needs a cluster
 import os
 import pickle
 import signal
+from importlib.util import find_spec
 
-import joblib
 import numpy as np
 import pytest
+from lazy import lazy
 from test_blocks import assert_same_path, genotypes, parquet_of, problem, saved, write_bed
 from test_designs import assert_verbs, numbers
 
 import l0path
 from l0path.designs import Standardized, blocks
-from l0path.designs.cluster import shards as sharded
-from l0path.designs.cluster.shards import Sharded, _cuts
 
-distributed = pytest.importorskip("distributed")
+joblib = lazy("joblib")
+
+if find_spec("distributed") is None:
+    pytest.skip("dask's distributed is not installed", allow_module_level=True)
+distributed, sharded = lazy("distributed"), lazy("l0path.designs.cluster.shards")
+cuts = lazy("l0path.designs.cluster.shards", "_cuts")
 slow = pytest.mark.slow
 
 
@@ -66,7 +70,7 @@ def test_every_source_has_the_verbs_of_its_matrix(tmp_path, two, kind):
     rng = np.random.default_rng(1)
     A = numbers(rng, 23, 11)
     design = blocks(SOURCES[kind](tmp_path, A), client=two, shards=3)
-    assert isinstance(design, Sharded) and len(design.shards) == 3
+    assert isinstance(design, sharded.Sharded) and len(design.shards) == 3
     assert_verbs(design, A, rng)
     rows, center, scale = (
         np.flatnonzero(rng.random(23) < 0.6),
@@ -92,7 +96,9 @@ def test_genotypes_stay_packed(tmp_path, two):
 @pytest.mark.parametrize("p", [60, 5000])
 def test_paths_are_those_of_the_matrix_in_memory(tmp_path, two, monkeypatch, loss, p):
     if p == 60:
-        monkeypatch.setattr(sharded, "SMALL", 0)  # what is small travels as what is large does
+        monkeypatch.setattr(
+            "l0path.designs.cluster.shards.SMALL", 0
+        )  # what is small travels as what is large does
     X, y = problem(3, 120, p, loss)
     assert_same_path(
         l0path.fit(blocks(saved(tmp_path, X), client=two), y, loss=loss, lambda2=1e-3, max_k=6),
@@ -143,7 +149,7 @@ def test_what_follows_a_fit_works_on_a_cluster(tmp_path, two, loss):
 @slow
 def test_gram_rows_beyond_the_workers_memory_are_let_go(tmp_path, two, monkeypatch):
     X, y = problem(19, 80, 900, "squared")
-    monkeypatch.setattr(Sharded, "gram_rows", 12)
+    monkeypatch.setattr(sharded.Sharded, "gram_rows", 12)
     for loss in ("squared", "logistic"):
         z = y if loss == "squared" else y > 0
         assert_same_path(
@@ -175,7 +181,7 @@ def kill_one(client):
 def test_a_path_outlives_a_worker(tmp_path, mortal, monkeypatch, loss, kind):
     X, y = problem(5, 120, 400, loss)
     source = SOURCES[kind](tmp_path, X)
-    counted, gather = {"calls": 0, "killed": None}, Sharded.gather
+    counted, gather = {"calls": 0, "killed": None}, sharded.Sharded.gather
 
     def watched(self, futures):
         counted["calls"] += 1
@@ -185,7 +191,7 @@ def test_a_path_outlives_a_worker(tmp_path, mortal, monkeypatch, loss, kind):
             )  # shards, Gram rows and running tasks of this worker are gone
         return gather(self, futures)
 
-    monkeypatch.setattr(Sharded, "gather", watched)
+    monkeypatch.setattr(sharded.Sharded, "gather", watched)
     wanted = l0path.fit(X, y, loss=loss, lambda2=1e-3, max_k=6)
     assert_same_path(
         l0path.fit(blocks(source, client=mortal), y, loss=loss, lambda2=1e-3, max_k=6), wanted
@@ -300,7 +306,7 @@ def test_a_file_that_workers_cannot_read_says_so(tmp_path, two):
     source = blocks(file).source
     file.unlink()
     with pytest.raises(FileNotFoundError, match=r"X\.npy"):
-        Sharded(source, two)
+        sharded.Sharded(source, two)
 
 
 @pytest.mark.parametrize(
@@ -314,4 +320,4 @@ def test_a_file_that_workers_cannot_read_says_so(tmp_path, two):
     ],
 )
 def test_shards_are_cut_at_chunks(p, number, across, wanted):
-    assert _cuts(p, number, across) == wanted
+    assert cuts(p, number, across) == wanted

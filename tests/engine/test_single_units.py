@@ -12,7 +12,6 @@ import scipy.sparse as sp
 import l0path
 from l0path.core.control import Stop
 from l0path.engine.single_units import SingleColumns, SingleFits, compare_all
-from l0path.engine.strategies.groups import GroupStore
 from l0path.exchange.local_search import Store
 from l0path.problem.problem import pose
 from l0path.working_set.groups import GroupModel
@@ -212,10 +211,10 @@ def test_a_poor_model_is_replaced_by_the_best(loss, forced):
     for seed in range(4):
         d = record(loss, seed, p=9, forced=forced, lambda2=0.01)
         model, store = engine_state(d, 0.0, 0.01)
-        poor = store.key(store.fits[1])
+        poor = store.fits[1].key
         compare_all(model, store, 0.0, 0.01, nothing)
         assert store.fits[1].value == pytest.approx(best_of_one(d), rel=1e-9)
-        assert store.compared == store.key(store.fits[1]) != poor
+        assert store.compared == store.fits[1].key != poor
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -228,11 +227,11 @@ def test_groups_too(loss):
         model = GroupModel(base, lambda1, 0.0)
         fits = [model.refit(np.array([g])) for g in range(4)]
         null = model.refit(np.empty(0, np.int64))
-        store = GroupStore(null, 0, 2, max(null.value, 1e-300))
+        store = Store(null, 0, 2, max(null.value, 1e-300))
         store.offer(max(fits, key=lambda fit: fit.value))
         compare_all(base, store, lambda1, 0.0, nothing, model)
         assert store.fits[1].value == pytest.approx(best_of_one(d, groups), rel=1e-9)
-        assert store.compared == store.key(store.fits[1])
+        assert store.compared == store.fits[1].key
 
 
 @pytest.mark.parametrize("forced", [[], [1, 3]])

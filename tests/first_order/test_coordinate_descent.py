@@ -17,7 +17,7 @@ from oracles import (
 
 from l0path.core.control import Clock, Stop
 from l0path.designs import as_design
-from l0path.engine.lambda0_path import STEP, Lambda0Path
+from l0path.engine.lambda0.path import STEP, Lambda0Path
 from l0path.engine.protocols import Session, Slice, ignore
 from l0path.exchange.local_search import LocalSearch
 from l0path.first_order.cd_kernels import cd_gram, line

@@ -11,7 +11,7 @@ from test_coordinate_descent import in_user_units, problem_of, wide_instance
 from test_projected_gradient import plain
 
 from l0path.core.control import Clock
-from l0path.engine.lambda0_path import Lambda0Path
+from l0path.engine.lambda0.path import Lambda0Path
 from l0path.engine.protocols import Session, Slice
 from l0path.first_order.coordinate_descent import CoordinateDescent
 from l0path.first_order.primal_dual import PrimalDualSolver, solve_lambda0

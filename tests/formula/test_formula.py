@@ -11,11 +11,13 @@ import pandas as pd
 import patsy
 import pytest
 import scipy.sparse as sp
-import statsmodels.formula.api as smf
+from lazy import lazy
 
 import l0path
 from l0path.formula import Formula, opened
 from l0path.formula.expressions import foreign
+
+smf = lazy("statsmodels.formula.api")
 
 
 def table(n=90, seed=0):

@@ -4,19 +4,24 @@ under a classification loss.
 
 import itertools
 import pickle
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import statsmodels.api as sm
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from lazy import lazy
 
 import l0path
+
+sm = lazy("statsmodels.api")
+clone = lazy("sklearn.base", "clone")
+ColumnTransformer = lazy("sklearn.compose", "ColumnTransformer")
+GridSearchCV = lazy("sklearn.model_selection", "GridSearchCV")
+KFold = lazy("sklearn.model_selection", "KFold")
+cross_val_predict = lazy("sklearn.model_selection", "cross_val_predict")
+make_pipeline = lazy("sklearn.pipeline", "make_pipeline")
+StandardScaler = lazy("sklearn.preprocessing", "StandardScaler")
 
 RNG = np.random.default_rng(5)
 N = 90
@@ -29,7 +34,13 @@ FEATURES = TABLE[["a", "b", "c d"]]
 NAMED = FEATURES.assign(both=np.log(TABLE["time"]) + TABLE["shift"])
 COUNTS = {"loss": "poisson"}
 FORMULA = "cases ~ a + b + `c d` + site + offset(log(time)) + offset(shift)"
-PATH = l0path.fit(FORMULA, TABLE, **COUNTS)
+
+
+@cache
+def counts_path():
+    return l0path.fit(FORMULA, TABLE, **COUNTS)
+
+
 NEW = TABLE.sample(12, random_state=2)
 
 
@@ -58,38 +69,40 @@ def test_every_size_is_the_best_of_statsmodels_with_that_offset():
     for k in range(5):
         fits = [glm(columns_of(chosen)) for chosen in itertools.combinations(terms, k)]
         best = max(fits, key=lambda fit: fit.llf)
-        own = PATH.coef(k).rename({"(Intercept)": "const"})
+        own = counts_path().coef(k).rename({"(Intercept)": "const"})
         assert set(own.index) == set(best.params.index)
         np.testing.assert_allclose(own, best.params[own.index], rtol=2e-5, atol=1e-7)
-    assert "shift" not in PATH.names and "time" not in " ".join(PATH.names)
+    assert "shift" not in counts_path().names and "time" not in " ".join(counts_path().names)
 
 
 def test_predictions_take_the_offset_of_new_rows():
     best = glm(columns_of(["a", "b", "c d", "site"]))
     offset = np.log(NEW["time"]) + NEW["shift"]
     expected = best.predict(design(columns_of(["a", "b", "c d", "site"]), NEW), offset=offset)
-    got = PATH.predict(NEW.drop(columns="cases"), 4)
+    got = counts_path().predict(NEW.drop(columns="cases"), 4)
     np.testing.assert_allclose(got, expected, rtol=1e-6)
     assert got.index.equals(NEW.index)
     # the columns in use: those of the model, and those of the offset
-    one = PATH.predict(NEW[["a", "time", "shift"]], 1)
-    np.testing.assert_allclose(one, PATH.predict(NEW, 1))
+    one = counts_path().predict(NEW[["a", "time", "shift"]], 1)
+    np.testing.assert_allclose(one, counts_path().predict(NEW, 1))
     with pytest.raises(ValueError, match="lacks 1 of the columns of the formula: time"):
-        PATH.predict(NEW.drop(columns="time"), 1)
+        counts_path().predict(NEW.drop(columns="time"), 1)
     with pytest.raises(ValueError, match=r"missing values in 1 of 12 rows: time"):
-        PATH.predict(NEW.assign(time=[np.nan, *NEW["time"][1:]]), 1)
+        counts_path().predict(NEW.assign(time=[np.nan, *NEW["time"][1:]]), 1)
 
 
 def test_offsets_of_scores_refits_and_validation():
     best = glm(columns_of(["a", "b", "c d", "site"]))
-    assert PATH.score(TABLE, k=4)["deviance"] == pytest.approx(best.deviance / N, rel=1e-6)
-    assert PATH.score(NEW, NEW["cases"], 4).equals(PATH.score(NEW, k=4))
-    np.testing.assert_allclose(PATH.refit(4).bse, np.asarray(best.bse), rtol=1e-4)
-    again = PATH.refit(4, X=NEW, y=NEW["cases"])
+    assert counts_path().score(TABLE, k=4)["deviance"] == pytest.approx(best.deviance / N, rel=1e-6)
+    assert counts_path().score(NEW, NEW["cases"], 4).equals(counts_path().score(NEW, k=4))
+    np.testing.assert_allclose(counts_path().refit(4).bse, np.asarray(best.bse), rtol=1e-4)
+    again = counts_path().refit(4, X=NEW, y=NEW["cases"])
     own = glm(columns_of(["a", "b", "c d", "site"]), NEW)
     np.testing.assert_allclose(again.params, own.params, rtol=1e-5, atol=1e-6)
-    assert PATH.validate(NEW).table.cv_mean[4] == pytest.approx(PATH.score(NEW, k=4)["deviance"])
-    assert len(PATH.alternatives(2)) and len(PATH.summary(2).table) == 2
+    assert counts_path().validate(NEW).table.cv_mean[4] == pytest.approx(
+        counts_path().score(NEW, k=4)["deviance"]
+    )
+    assert len(counts_path().alternatives(2)) and len(counts_path().summary(2).table) == 2
 
 
 def test_cross_validation_holds_the_offset_out_with_its_rows():
@@ -117,11 +130,15 @@ def test_cross_validation_holds_the_offset_out_with_its_rows():
 
 
 def test_a_formula_with_an_offset_comes_back_from_a_file(tmp_path):
-    PATH.save(tmp_path / "path.npz")
-    for again in (l0path.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(PATH))):
-        assert again.predict(NEW, 3).equals(PATH.predict(NEW, 3))
-        assert again.objective(3, X=TABLE, y=TABLE["cases"]) == pytest.approx(PATH.objective(3))
-        assert again.summary(2, X=TABLE, y=TABLE["cases"]).table.equals(PATH.summary(2).table)
+    counts_path().save(tmp_path / "path.npz")
+    for again in (l0path.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(counts_path()))):
+        assert again.predict(NEW, 3).equals(counts_path().predict(NEW, 3))
+        assert again.objective(3, X=TABLE, y=TABLE["cases"]) == pytest.approx(
+            counts_path().objective(3)
+        )
+        assert again.summary(2, X=TABLE, y=TABLE["cases"]).table.equals(
+            counts_path().summary(2).table
+        )
 
 
 def test_terms_and_the_argument_add_up():
@@ -132,16 +149,30 @@ def test_terms_and_the_argument_add_up():
         "cases ~ a + b + `c d` + site + offset(log(time))", TABLE, offset=TABLE["shift"], **COUNTS
     )
     for path in (both, array):
-        np.testing.assert_allclose(path.coef(), PATH.coef(), rtol=1e-7, atol=1e-12)
-    assert both.predict(NEW, 2).equals(PATH.predict(NEW, 2))
-    np.testing.assert_allclose(array.predict(NEW, 2, offset="shift"), PATH.predict(NEW, 2))
-    for call in (lambda: array.predict(NEW, 2), lambda: array.score(NEW, k=2)):
-        with pytest.raises(ValueError, match=r"the fit had an offset.*pass offset="):
+        np.testing.assert_allclose(path.coef(), counts_path().coef(), rtol=1e-7, atol=1e-12)
+    assert both.predict(NEW, 2).equals(counts_path().predict(NEW, 2))
+    np.testing.assert_allclose(array.predict(NEW, 2, offset="shift"), counts_path().predict(NEW, 2))
+    for call in (
+        lambda: array.predict(NEW, 2),
+        lambda: array.score(NEW, k=2),
+        lambda: array.validate(NEW),
+        lambda: array.refit(2, X=NEW, y=NEW["cases"]),
+    ):
+        with pytest.raises(
+            ValueError, match=r"the fit had an offset besides offset\(log\(time\)\).*pass offset="
+        ):
             call()
-    with pytest.raises(ValueError, match=r"terms offset\(...\): pass a DataFrame"):
-        PATH.predict(np.zeros((2, 5)), 2)
+    encoded = np.zeros((2, 5))  # not made of the formula's columns, so nothing can be added to it
+    with pytest.raises(ValueError, match=r"offset\(log\(time\)\).*give the sum of all"):
+        array.predict(encoded, 2)
     np.testing.assert_allclose(
-        PATH.predict(np.zeros((2, 5)), 0, type="link", offset=1.0), 1 + PATH.model(0).intercept
+        array.predict(encoded, 0, type="link", offset=1.0), 1 + array.model(0).intercept
+    )
+    with pytest.raises(ValueError, match=r"terms offset\(...\): pass a DataFrame"):
+        counts_path().predict(np.zeros((2, 5)), 2)
+    np.testing.assert_allclose(
+        counts_path().predict(np.zeros((2, 5)), 0, type="link", offset=1.0),
+        1 + counts_path().model(0).intercept,
     )
 
 

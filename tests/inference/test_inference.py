@@ -7,13 +7,11 @@ import itertools
 import math
 import signal
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import statsmodels.api as sm
-from scipy import linalg, optimize, stats
+from lazy import lazy
 
 import l0path
 from l0path.core.control import Stop
@@ -25,6 +23,12 @@ from l0path.inference.error_bounds import largest_tail, r_concave, unimodal, wor
 from l0path.inference.gaussian_knockoffs import distances, fixed_knockoffs, model_knockoffs
 from l0path.inference.rows import draw, resolve
 from l0path.inference.splitting import Split, combine, identified
+
+linalg = lazy("scipy.linalg")
+optimize = lazy("scipy.optimize")
+plt = lazy("matplotlib.pyplot")
+sm = lazy("statsmodels.api")
+stats = lazy("scipy.stats")
 
 NO_SELECTION = {"n_jobs": 1, "random_state": 0}
 
@@ -268,10 +272,10 @@ def test_aggregated_p_values_by_hand():
 
 
 @pytest.mark.parametrize(
-    "loss, model",
-    [("squared", None), ("logistic", sm.families.Binomial()), ("poisson", sm.families.Poisson())],
+    "loss, family", [("squared", None), ("logistic", "Binomial"), ("poisson", "Poisson")]
 )
-def test_single_split_is_statsmodels_on_the_rows_left_out(loss, model):
+def test_single_split_is_statsmodels_on_the_rows_left_out(loss, family):
+    model = family and getattr(sm.families, family)()
     X, y = sample(160, loss=loss)
     weights = 1.0 + np.arange(160) % 3 if loss == "squared" else np.ones(160)
     table = l0path.split_inference(
@@ -426,15 +430,12 @@ def test_model_knockoffs_exchange_in_second_moments():
 
 
 @pytest.mark.parametrize(
-    "sigma",
-    [
-        linalg.toeplitz(0.5 ** np.arange(4)),
-        linalg.toeplitz([1, 0.6, 0.1, -0.2]),
-        np.full((3, 3), 0.7) + 0.3 * np.eye(3),
-    ],
+    "row",
+    [0.5 ** np.arange(4), [1, 0.6, 0.1, -0.2], [1, 0.7, 0.7]],
     ids=["ar1", "toeplitz", "constant"],
 )
-def test_distances_are_optima_of_what_defines_them(sigma):
+def test_distances_are_optima_of_what_defines_them(row):
+    sigma = linalg.toeplitz(row)
     p = len(sigma)
 
     def least(s):
@@ -712,8 +713,17 @@ def test_ctrl_c_before_anything_is_done_is_passed_on(name, where, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return plain(*arguments, **more)
 
+<<<<<<< HEAD
     module = knockoffs if (name, where) == ("knockoff_filter", "fit_request") else paths_on_rows
     monkeypatch.setattr(module, where, press)
+=======
+    module = {
+        "stability_selection": "rows",
+        "split_inference": "rows",
+        "knockoff_filter": "knockoffs",
+    }[name]
+    monkeypatch.setattr(f"l0path.inference.{module}.fit_request", press)
+>>>>>>> main
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):

@@ -8,12 +8,14 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-import statsmodels.api as sm
-from sklearn import metrics
+from lazy import lazy
 
 import l0path
 from l0path.errors import SeparationWarning
 from l0path.inspection import neighbours, summaries
+
+metrics = lazy("sklearn.metrics")
+sm = lazy("statsmodels.api")
 
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")
 
@@ -121,7 +123,7 @@ def test_the_table_by_blocks_is_the_table(monkeypatch):
     X, y = data("squared", p=600, n=80)
     path = l0path.fit(X, y, max_k=3)
     whole = path.alternatives(k=3, n=8)
-    monkeypatch.setattr(neighbours, "BLOCK", 1)
+    monkeypatch.setattr(neighbours, "TABLE_ENTRIES", 1)
     pd.testing.assert_frame_equal(path.alternatives(k=3, n=8), whole)
     assert (whole.relative >= 0).all()  # no exchange improves what the search ended on
 

@@ -5,11 +5,13 @@ predictions and analysis of variance of a formula; refits of a cross-validation.
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
-import statsmodels.formula.api as smf
-from statsmodels.stats.anova import anova_lm
+from lazy import lazy
 
 import l0path
+
+sm = lazy("statsmodels.api")
+smf = lazy("statsmodels.formula.api")
+anova_lm = lazy("statsmodels.stats.anova", "anova_lm")
 
 
 def table(n=90, seed=0):

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from functools import cache
 
 import numpy as np
 import oracles
@@ -43,13 +44,36 @@ def data(seed=0, n=50, p=6):
 X, Y = data()
 Z = np.where(Y + 4 * np.random.default_rng(1).normal(size=50) > np.median(Y), "yes", "no")
 FRAME = pd.DataFrame(X, columns=NAMES, index=[f"r{i}" for i in range(50)])
-SUPPORT = l0path.fit(X, Y, lambda2=0.01, lambda1=0.02)
-SLICES = l0path.fit(X, Y, penalty="L0L1L2", n_shrink=2, max_k=3)
-GRID = l0path.fit(X, Y, lambda0=[0.3, 0.03, 0.01, 1e3], max_k=4)
-FRAMED = l0path.fit(
-    FRAME, pd.Series(Z, index=FRAME.index, name="outcome"), loss="logistic", max_k=4
-)
-PATHS = {"support": SUPPORT, "slices": SLICES, "grid": GRID, "framed": FRAMED}
+
+
+@cache
+def support_path():
+    return l0path.fit(X, Y, lambda2=0.01, lambda1=0.02)
+
+
+@cache
+def sliced_path():
+    return l0path.fit(X, Y, penalty="L0L1L2", n_shrink=2, max_k=3)
+
+
+@cache
+def grid_path():
+    return l0path.fit(X, Y, lambda0=[0.3, 0.03, 0.01, 1e3], max_k=4)
+
+
+@cache
+def framed_path():
+    return l0path.fit(
+        FRAME, pd.Series(Z, index=FRAME.index, name="outcome"), loss="logistic", max_k=4
+    )
+
+
+PATHS = {
+    "support": support_path,
+    "slices": sliced_path,
+    "grid": grid_path,
+    "framed": framed_path,
+}
 
 
 def same_solutions(a, b):
@@ -69,7 +93,8 @@ def same_solutions(a, b):
 
 
 def test_table_columns_and_labels():
-    for path in PATHS.values():
+    for fitted in PATHS.values():
+        path = fitted()
         table = path.table
         assert table.columns.tolist() == [*COLUMNS, "features"]
         assert table.index.tolist() == list(range(len(path)))
@@ -78,7 +103,7 @@ def test_table_columns_and_labels():
 
 
 def test_table_means_what_it_says_on_a_support_grid():
-    table = SUPPORT.table
+    table = support_path().table
     assert (
         table.k.tolist() == list(range(7))
         and table.lambda0.isna().all()
@@ -87,12 +112,12 @@ def test_table_means_what_it_says_on_a_support_grid():
     assert (
         (table.lambda1 == 0.02).all()
         and (table.lambda2 == 0.01).all()
-        and SUPPORT.penalty == "L0L1L2"
+        and support_path().penalty == "L0L1L2"
     )
     _, s = oracles.scaling(X)
     null = ((Y - Y.mean()) ** 2).mean() / 2
     for row in table.itertuples():
-        beta = SUPPORT.coef(index=row.Index, full=True).to_numpy()
+        beta = support_path().coef(index=row.Index, full=True).to_numpy()
         b = beta[1:] * s
         residual = Y - beta[0] - X @ beta[1:]
         assert row.loss == pytest.approx((residual**2).mean() / 2, rel=1e-12)
@@ -124,7 +149,7 @@ def test_gap_is_zero_at_the_null_model_without_shrinkage():
 
 
 def test_table_of_a_lambda0_grid():
-    table = GRID.table
+    table = grid_path().table
     assert (
         table.lambda0.tolist() == [1e3, 0.3, 0.03, 0.01]
         and (np.diff(table.k) >= 0).all()
@@ -140,8 +165,12 @@ def test_forced_columns_count_as_nonzero_but_not_in_k():
 
 
 def test_rounds_are_the_profile():
-    assert {"slice", "round", "reads", "working", "refits", "tables"} <= set(SLICES.rounds.columns)
-    assert (SLICES.rounds.working <= 6).all() and SLICES.rounds.slice.unique().tolist() == [
+    assert {"slice", "round", "reads", "working", "refits", "tables"} <= set(
+        sliced_path().rounds.columns
+    )
+    assert (
+        sliced_path().rounds.working <= 6
+    ).all() and sliced_path().rounds.slice.unique().tolist() == [
         0,
         1,
         2,
@@ -155,62 +184,62 @@ def test_rounds_are_the_profile():
 def test_each_way_of_choosing_gives_the_same_model():
     for k in range(7):
         assert (
-            SUPPORT.index(k=k)
+            support_path().index(k=k)
             == k
-            == SUPPORT.index(index=k)
-            == SUPPORT.index(lambda path, k=k: k)
-            == SUPPORT.index(index=k - 7)
-            == SUPPORT.index(k=np.int64(k))
+            == support_path().index(index=k)
+            == support_path().index(lambda path, k=k: k)
+            == support_path().index(index=k - 7)
+            == support_path().index(k=np.int64(k))
         )
-        assert SUPPORT.model(k=k).index == k
-    table = SUPPORT.table
+        assert support_path().model(k=k).index == k
+    table = support_path().table
     for row in table[table.lambda0_low.notna()].itertuples():
-        assert SUPPORT.index(lambda0=row.lambda0_low) == row.Index
+        assert support_path().index(lambda0=row.lambda0_low) == row.Index
         inside = (
             2 * row.lambda0_low + 1
             if np.isinf(row.lambda0_high)
             else (row.lambda0_low + row.lambda0_high) / 2
         )
-        assert SUPPORT.index(lambda0=inside) == row.Index
-    assert SUPPORT.index(lambda0=0) == table.index[table.lambda0_low == 0][0]
+        assert support_path().index(lambda0=inside) == row.Index
+    assert support_path().index(lambda0=0) == table.index[table.lambda0_low == 0][0]
 
 
 def test_choosing_on_slices():
-    table = SLICES.table
+    table = sliced_path().table
     assert len(table.groupby(["lambda1", "lambda2"])) == 4
     for row in table.itertuples():
         assert (
-            SLICES.index(k=row.k, slice=row.slice)
+            sliced_path().index(k=row.k, slice=row.slice)
             == row.Index
-            == SLICES.index(k=row.k, lambda1=row.lambda1, lambda2=row.lambda2)
+            == sliced_path().index(k=row.k, lambda1=row.lambda1, lambda2=row.lambda2)
         )
         assert (
-            SLICES.index(k=row.k, lambda1=row.lambda1 * (1 + 1e-10), lambda2=row.lambda2)
+            sliced_path().index(k=row.k, lambda1=row.lambda1 * (1 + 1e-10), lambda2=row.lambda2)
             == row.Index
         )
-    assert SLICES.index(index=9) == 9
+    assert sliced_path().index(index=9) == 9
     low = table[table.slice == 2].lambda0_low.max()
-    assert SLICES.model(lambda0=low, slice=2).slice == 2
+    assert sliced_path().model(lambda0=low, slice=2).slice == 2
 
 
 def test_choosing_on_a_lambda0_grid():
-    assert GRID.index(lambda0=0.03) == 2 == GRID.index(lambda0=0.03 * (1 + 1e-9))
+    assert grid_path().index(lambda0=0.03) == 2 == grid_path().index(lambda0=0.03 * (1 + 1e-9))
     with pytest.raises(LookupError):
-        GRID.index(lambda0=0.03 * (1 + 1e-6))
+        grid_path().index(lambda0=0.03 * (1 + 1e-6))
     twice = l0path.fit(X, Y, lambda0=[0.3, 0.29], max_k=4)
     assert twice.table.k.nunique() == 1 and twice.index(k=twice.table.k[0]) == 0
 
 
 def test_slice_is_a_path_of_its_own():
     for i in range(4):
-        part, rows = SLICES.slice(i), SLICES.table[SLICES.table.slice == i]
+        part, rows = sliced_path().slice(i), sliced_path().table[sliced_path().table.slice == i]
         assert part.table.index.tolist() == [0, 1, 2, 3] and (part.table.slice == 0).all()
         assert part.table.objective.tolist() == rows.objective.tolist()
-        assert part.support(k=2).tolist() == SLICES.support(k=2, slice=i).tolist()
-        assert part.objective(k=2) == pytest.approx(SLICES.objective(k=2, slice=i))
+        assert part.support(k=2).tolist() == sliced_path().support(k=2, slice=i).tolist()
+        assert part.objective(k=2) == pytest.approx(sliced_path().objective(k=2, slice=i))
     for wrong in (4, -1, None, "a"):
         with pytest.raises((LookupError, TypeError)):
-            SLICES.slice(wrong)
+            sliced_path().slice(wrong)
 
 
 # -- coefficients
@@ -256,15 +285,15 @@ def test_without_an_intercept_it_is_zero_and_columns_keep_their_origin():
 
 
 def test_returned_arrays_are_copies():
-    SUPPORT.support(k=3)[:] = 99
-    SUPPORT.model(k=3).support[:] = 99
-    coef = SUPPORT.coef(k=3)
+    support_path().support(k=3)[:] = 99
+    support_path().model(k=3).support[:] = 99
+    coef = support_path().coef(k=3)
     coef.iloc[:] = 99
-    SUPPORT.names[0] = "changed"
+    support_path().names[0] = "changed"
     assert (
-        SUPPORT.support(k=3).max() < 6
-        and SUPPORT.names[0] == "x0"
-        and (SUPPORT.coef(k=3) != 99).all()
+        support_path().support(k=3).max() < 6
+        and support_path().names[0] == "x0"
+        and (support_path().coef(k=3) != 99).all()
     )
 
 
@@ -274,7 +303,7 @@ def test_returned_arrays_are_copies():
 def test_predictions_are_the_linear_predictor():
     new = data(1, 7)[0]
     for k in range(7):
-        coef = SUPPORT.coef(k=k, full=True).to_numpy()
+        coef = support_path().coef(k=k, full=True).to_numpy()
         for form in (
             new,
             np.asfortranarray(new),
@@ -283,40 +312,44 @@ def test_predictions_are_the_linear_predictor():
             pd.DataFrame(new),
         ):
             np.testing.assert_allclose(
-                SUPPORT.predict(form, k=k), coef[0] + new @ coef[1:], rtol=1e-12
+                support_path().predict(form, k=k), coef[0] + new @ coef[1:], rtol=1e-12
             )
-        np.testing.assert_array_equal(SUPPORT.model(k=k).predict(new), SUPPORT.predict(new, k=k))
+        np.testing.assert_array_equal(
+            support_path().model(k=k).predict(new), support_path().predict(new, k=k)
+        )
     assert (
-        SUPPORT.predict(new).shape == (7, 7)
-        and (SUPPORT.predict(new)[:, 3] == SUPPORT.predict(new, k=3)).all()
+        support_path().predict(new).shape == (7, 7)
+        and (support_path().predict(new)[:, 3] == support_path().predict(new, k=3)).all()
     )
     np.testing.assert_allclose(
-        SUPPORT.predict(new.astype(np.float32), k=3), SUPPORT.predict(new, k=3), rtol=1e-5
+        support_path().predict(new.astype(np.float32), k=3),
+        support_path().predict(new, k=3),
+        rtol=1e-5,
     )
-    assert SUPPORT.predict(new[:1], k=3).shape == (1,)
+    assert support_path().predict(new[:1], k=3).shape == (1,)
 
 
 def test_frames_are_taken_by_name():
     for form in (FRAME, FRAME[NAMES[::-1]], FRAME.assign(extra=1.0, text="a")):
-        out = FRAMED.predict(form, k=2)
+        out = framed_path().predict(form, k=2)
         assert (
             isinstance(out, pd.Series) and out.index.equals(FRAME.index) and out.name == "outcome"
         )
-        np.testing.assert_allclose(out, FRAMED.predict(X, k=2), rtol=1e-13)
-    assert isinstance(FRAMED.predict(X, k=2), np.ndarray)
-    bare = FRAMED.predict(FRAME.iloc[:3])
+        np.testing.assert_allclose(out, framed_path().predict(X, k=2), rtol=1e-13)
+    assert isinstance(framed_path().predict(X, k=2), np.ndarray)
+    bare = framed_path().predict(FRAME.iloc[:3])
     assert (
         bare.shape == (3, 5)
         and bare.index.tolist() == ["r0", "r1", "r2"]
         and bare.columns.tolist() == list(range(5))
     )
-    one, two = FRAMED.model(k=2).features
+    one, two = framed_path().model(k=2).features
     with pytest.raises(
         ValueError, match=f"lacks 2 of the columns that the model uses: {one}, {two}"
     ):
-        FRAMED.predict(FRAME.drop(columns=[one, two]), k=2)
+        framed_path().predict(FRAME.drop(columns=[one, two]), k=2)
     with pytest.raises(ValueError, match="X has 5 columns, the fit had 6"):
-        FRAMED.predict(X[:, :5], k=1)
+        framed_path().predict(X[:, :5], k=1)
     numbered = l0path.fit(pd.DataFrame(X, columns=range(6)), Y, max_k=2)
     np.testing.assert_allclose(
         numbered.predict(pd.DataFrame(X[:, ::-1], columns=range(5, -1, -1)), k=2),
@@ -341,23 +374,23 @@ def test_repeated_names_are_numbered_and_taken_by_position():
 
 
 def test_types_of_prediction():
-    eta = FRAMED.predict(X, k=2, type="link")
-    mean = FRAMED.predict(X, k=2)
+    eta = framed_path().predict(X, k=2, type="link")
+    mean = framed_path().predict(X, k=2)
     np.testing.assert_allclose(mean, oracles.expit(eta), rtol=1e-13)
-    np.testing.assert_array_equal(mean, FRAMED.predict(X, k=2, type="response"))
-    assert (FRAMED.predict(X, k=2, type="class") == np.where(eta > 0, "yes", "no")).all()
-    assert FRAMED.predict(X, type="class").shape == (50, 5)
+    np.testing.assert_array_equal(mean, framed_path().predict(X, k=2, type="response"))
+    assert (framed_path().predict(X, k=2, type="class") == np.where(eta > 0, "yes", "no")).all()
+    assert framed_path().predict(X, type="class").shape == (50, 5)
     with pytest.raises(ValueError, match="type='prob'"):
-        FRAMED.predict(X, k=2, type="prob")
+        framed_path().predict(X, k=2, type="prob")
     with pytest.raises(ValueError, match="type='class' needs a classification loss"):
-        SUPPORT.predict(X, k=2, type="class")
+        support_path().predict(X, k=2, type="class")
     hinge = l0path.fit(X, Z, loss="squared_hinge", max_k=2)
     np.testing.assert_array_equal(hinge.predict(X, k=2), hinge.predict(X, k=2, type="link"))
     with pytest.raises(ValueError, match=r"needs a loss with a mean.*type='link' or 'class'"):
         hinge.predict(X, k=2, type="response")
     counts = l0path.fit(X, np.random.default_rng(0).poisson(3, 50), loss="poisson", max_k=1)
     np.testing.assert_allclose(counts.predict(X, k=1), np.exp(counts.predict(X, k=1, type="link")))
-    assert np.isfinite(FRAMED.predict(1e6 * X, k=2)).all()
+    assert np.isfinite(framed_path().predict(1e6 * X, k=2)).all()
 
 
 LABELS = [
@@ -421,7 +454,7 @@ def test_offset_in_predictions():
 
 
 def test_model_attributes():
-    model, row = FRAMED.model(k=2), FRAMED.table.loc[2]
+    model, row = framed_path().model(k=2), framed_path().table.loc[2]
     for name in COLUMNS:
         assert getattr(model, name) == row[name] or (
             np.isnan(row[name]) and np.isnan(getattr(model, name))
@@ -429,13 +462,13 @@ def test_model_attributes():
     assert (
         model.index == 2
         and model.groups == model.features
-        and model.support.tolist() == FRAMED.support(k=2).tolist()
+        and model.support.tolist() == framed_path().support(k=2).tolist()
     )
     assert (
         model.features == [NAMES[j] for j in model.support]
         and model.intercept == model.coef["(Intercept)"]
     )
-    assert model.coef.equals(FRAMED.coef(k=2))
+    assert model.coef.equals(framed_path().coef(k=2))
     assert (
         set(COLUMNS) <= set(dir(model))
         and "k = 2" in repr(model)
@@ -443,23 +476,33 @@ def test_model_attributes():
     )
     with pytest.raises(AttributeError, match=r"no attribute 'lamda0'.*lambda0"):
         model.lamda0  # noqa: B018
-    assert "intercept only" in repr(FRAMED.model(k=0))
+    assert "intercept only" in repr(framed_path().model(k=0))
     assert copy.copy(model).k == 2 and pickle.loads(pickle.dumps(model)).coef.equals(model.coef)
 
 
 def test_path_attributes_iteration_and_repr():
-    assert [m.k for m in SUPPORT] == list(range(7)) and len(SUPPORT) == 7
-    assert (SUPPORT.n, SUPPORT.p, SUPPORT.loss, SUPPORT.classes, SUPPORT.n_dropped) == (
+    assert [m.k for m in support_path()] == list(range(7)) and len(support_path()) == 7
+    assert (
+        support_path().n,
+        support_path().p,
+        support_path().loss,
+        support_path().classes,
+        support_path().n_dropped,
+    ) == (
         50,
         6,
         "squared",
         None,
         0,
     )
-    assert FRAMED.classes == ("no", "yes") and FRAMED.names == NAMES and FRAMED.penalty == "L0"
+    assert (
+        framed_path().classes == ("no", "yes")
+        and framed_path().names == NAMES
+        and framed_path().penalty == "L0"
+    )
     for text in ("squared", "n = 50", "p = 6", "7 solutions", "k = 0..6", "complete", "L0L1L2"):
-        assert text in repr(SUPPORT)
-    assert "4 slices" in repr(SLICES) and "16 solutions" in repr(SLICES)
+        assert text in repr(support_path())
+    assert "4 slices" in repr(sliced_path()) and "16 solutions" in repr(sliced_path())
 
 
 # -- storage
@@ -467,7 +510,7 @@ def test_path_attributes_iteration_and_repr():
 
 @pytest.mark.parametrize("name", PATHS)
 def test_save_and_load_round_trip(name, tmp_path):
-    path, file = PATHS[name], tmp_path / "path.l0"
+    path, file = PATHS[name](), tmp_path / "path.l0"
     path.save(file)
     back = l0path.load(str(file))
     same_solutions(path, back)
@@ -545,7 +588,7 @@ def test_notes_odd_names_and_parameters_survive(tmp_path):
 
 def test_what_is_not_a_path_file_is_refused_with_the_reason(tmp_path):
     file = tmp_path / "path"
-    SUPPORT.save(file)
+    support_path().save(file)
     whole = file.read_bytes()
     with pytest.raises(FileNotFoundError, match="nothing"):
         l0path.load(tmp_path / "nothing")
@@ -572,7 +615,7 @@ def test_what_is_not_a_path_file_is_refused_with_the_reason(tmp_path):
 
 def test_any_changed_byte_is_harmless_or_refused(tmp_path):
     file = tmp_path / "path"
-    SUPPORT.save(file)
+    support_path().save(file)
     whole = file.read_bytes()
     refused = 0
     for at in np.linspace(0, len(whole) - 1, 150).astype(int):
@@ -582,13 +625,13 @@ def test_any_changed_byte_is_harmless_or_refused(tmp_path):
         except ValueError as error:
             refused += "damaged" in str(error)
         else:
-            same_solutions(SUPPORT, back)
+            same_solutions(support_path(), back)
     assert refused > 50
 
 
 def test_other_versions_and_inconsistent_files_are_refused(tmp_path):
     file = tmp_path / "path.npz"
-    SUPPORT.save(file)
+    support_path().save(file)
     with np.load(file) as stored:
         arrays = dict(stored)
     header = json.loads(arrays["header"].tobytes())
@@ -628,23 +671,23 @@ def test_pickle_leaves_the_data_out():
 
 
 def test_methods_that_need_data_take_them_after_loading(tmp_path):
-    SUPPORT.save(tmp_path / "path")
+    support_path().save(tmp_path / "path")
     back = l0path.load(tmp_path / "path")
     with pytest.raises(ValueError, match="pass X= and y="):
         back.objective(k=2)
     with pytest.raises(ValueError, match="pass y="):
         back.objective(k=2, X=X)
-    assert back.objective(k=2, X=X, y=Y) == pytest.approx(SUPPORT.objective(k=2), rel=1e-14)
+    assert back.objective(k=2, X=X, y=Y) == pytest.approx(support_path().objective(k=2), rel=1e-14)
     assert back.objective(k=2, X=np.asfortranarray(X), y=list(Y)) == pytest.approx(
-        SUPPORT.objective(k=2), rel=1e-12
+        support_path().objective(k=2), rel=1e-12
     )
     for A, y in ((X + 1e-9, Y), (X, Y + 1e-9), (X[::-1], Y[::-1]), (X[:-1], Y[:-1])):
         with pytest.raises(ValueError, match="differ from those of the fit"):
             back.objective(k=2, X=A, y=y)
-    FRAMED.save(tmp_path / "framed")
+    framed_path().save(tmp_path / "framed")
     assert l0path.load(tmp_path / "framed").objective(
         k=2, X=FRAME, y=pd.Series(Z, index=FRAME.index)
-    ) == pytest.approx(FRAMED.objective(k=2), rel=1e-14)
+    ) == pytest.approx(framed_path().objective(k=2), rel=1e-14)
 
 
 def test_a_design_changed_after_the_fit_is_refused():

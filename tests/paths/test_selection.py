@@ -7,10 +7,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
+from lazy import lazy
 
 import l0path
 from l0path.paths import criteria
+
+sm = lazy("statsmodels.api")
 
 
 def sample(loss, n=90, p=8, seed=0):

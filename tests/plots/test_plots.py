@@ -11,16 +11,18 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from lazy import lazy
 
 import l0path
 from l0path import plots, report
 from l0path.plots import numbers, style
 
-KINDS = numbers.KINDS
+plt = lazy("matplotlib.pyplot")
+
+KINDS = numbers.PATH_PLOTS
 
 
 @pytest.fixture(autouse=True)
@@ -272,7 +274,7 @@ def test_short_names_are_told_apart():
     assert style.short(["a", "b"]) == ["a", "b"]
     long = [f"concentration_of_substance_{j}_at_the_first_visit" for j in (1, 2, 12)]
     assert style.short(long) == ["…1…", "…2…", "…12…"]
-    assert len(style.short(["x" * 80])[0]) == style.LONGEST
+    assert len(style.short(["x" * 80])[0]) == style.LABEL_LENGTH
     twins = ["a" * 20 + "left" + "b" * 20 + "!", "a" * 20 + "right" + "b" * 20 + "?", "other"]
     assert len(set(style.short(twins))) == 3
     assert (
@@ -784,6 +786,10 @@ def test_names_can_be_replaced_in_print(path):
     ticks = [t.get_text() for t in path.plot("support", labels=texts).get_yticklabels()]
     assert "systolic pressure" in ticks and name not in ticks
     rng = np.random.default_rng(0)
+    table = pd.DataFrame({"site": np.tile(["u", "v", "w"], 20), "dose": rng.standard_normal(60)})
+    table["y"] = table["dose"] + (table["site"] == "v") - (table["site"] == "w")
+    factor = l0path.fit("y ~ site + dose", table).plot("coef", labels={"site": "Clinic"})
+    assert {"Clinic[T.v]", "Clinic[T.w]", "dose"} <= set(colours(factor))
     X = rng.standard_normal((60, 5))
     result = l0path.stability_selection(X, X[:, 1], k=1, n_subsamples=2, random_state=0)
     ticks = [t.get_text() for t in result.plot(labels={"x1": "dose"}).get_yticklabels()]

@@ -69,7 +69,8 @@ class Sharded(ColumnBlocks):
         )
 
     def __repr__(self):
-        return f"Sharded(n={self.n}, p={self.p}, source={self.source!r}, {len(self.shards)} shards on {len(set(self.homes))} workers)"
+        homes = f"{len(self.shards)} shards on {len(set(self.homes))} workers"
+        return f"Sharded(n={self.n}, p={self.p}, source={self.source!r}, {homes})"
 
     @property
     def gram_rows(self):

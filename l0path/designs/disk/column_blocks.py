@@ -143,7 +143,8 @@ class ColumnBlocks:
         self._start()
 
     def __repr__(self):
-        return f"ColumnBlocks(n={self.n}, p={self.p}, source={self.source!r}, memory_limit={self.memory_limit / 1e6:.0f} MB)"
+        limit = f"memory_limit={self.memory_limit / 1e6:.0f} MB"
+        return f"ColumnBlocks(n={self.n}, p={self.p}, source={self.source!r}, {limit})"
 
     @property
     def nbytes(self) -> int:

@@ -59,7 +59,8 @@ def convert(
     --------
     >>> import l0path, os, tempfile
     >>> import numpy as np
-    >>> file = l0path.designs.convert(np.arange(12.0).reshape(4, 3), os.path.join(tempfile.mkdtemp(), "X.npy"), progress=False)
+    >>> X, name = np.arange(12.0).reshape(4, 3), os.path.join(tempfile.mkdtemp(), "X.npy")
+    >>> file = l0path.designs.convert(X, name, progress=False)
     >>> np.load(file).dtype, np.load(file).flags.f_contiguous
     (dtype('float32'), True)
     """

@@ -5,8 +5,11 @@ A source has n, p, dtype (of what it reads), nbytes (stored), names (p strings o
 (rows, columns) that cost as much to read as any part of them, `parallel` (whether threads may read
 side by side), and
 
-    read(rows, left, right, buffer=None)    design of the entries [rows, left:right], rows a slice; in `buffer` (an uint8 array) where that saves an allocation, overwritten by the next read into it
-    ahead(left, right)                      a hint that these columns come soon; only where threads read side by side
+    read(rows, left, right, buffer=None)    design of the entries [rows, left:right], rows a slice;
+                                            in `buffer` (an uint8 array) where that saves an
+                                            allocation, overwritten by the next read into it
+    ahead(left, right)                      a hint that these columns come soon; only where threads
+                                            read side by side
 """
 
 import os
@@ -52,7 +55,10 @@ class FileSource:
         check_dtype(self.dtype, "source")
         self.nbytes = self.n * self.p * self.dtype.itemsize
         if os.path.getsize(self.path) < self.offset + self.nbytes:
-            need = f"{self.n} x {self.p} entries of {self.dtype} from byte {self.offset} need {self.offset + self.nbytes}"
+            need = (
+                f"{self.n} x {self.p} entries of {self.dtype} from byte {self.offset} need "
+                f"{self.offset + self.nbytes}"
+            )
             raise ValueError(
                 f"source {self.path} has {os.path.getsize(self.path)} bytes, {need}; the file was "
                 "cut short: write it anew"

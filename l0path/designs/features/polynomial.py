@@ -41,7 +41,8 @@ class Polynomial(DerivedDesign):
         )
 
     def __repr__(self):
-        return f"Polynomial(n={self.n}, p={self.p}: {self.base.p} columns and {self.names.partner.size} products)"
+        made_of = f"{self.base.p} columns and {self.names.partner.size} products"
+        return f"Polynomial(n={self.n}, p={self.p}: {made_of})"
 
     def _checked(self, J):
         J = np.asarray(J, dtype=np.intp).reshape(-1)

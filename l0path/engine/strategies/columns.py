@@ -26,9 +26,10 @@ from ...exchange.ranking import Wanted
 from ...exchange.verification import leading, violators
 from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed
-from ..lambda0_path import candidates_from
+from ..lambda0.candidates import candidates_from
 from ..protocols import Session, Slice
 from ..size_path import SizePath
+from ..sizes import closed_form
 from .exchanges import ExchangeStrategy
 
 # columns from which on a read of X costs more than working columns: more of them are taken in at
@@ -50,11 +51,6 @@ def make_mover(model, lambda1, lambda2, max_k, scale, settings):
     return (ChordNeighbourhood if free and model.smooth else RefitNeighbourhood)(
         model, lambda1, lambda2, scale, settings
     )
-
-
-def closed_form(problem, lambda1):
-    """Whether tables of exchanges are exact: squared loss, no lambda1, no box."""
-    return problem.quadratic and lambda1 == 0 and not problem.boxed
 
 
 def entering(found):

@@ -66,4 +66,4 @@ class ExchangeStrategy(SizeStrategy):
         if store.end == End.SATURATED:
             store.last, store.end = self.largest, ""
         self.refit_all()
-        self.verified[0] = store.key(store.fits[0])
+        self.verified[0] = store.fits[0].key

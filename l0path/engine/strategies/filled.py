@@ -50,9 +50,9 @@ class FilledSizes(SizeStrategy):
         """What the lambda0 path checked about this support; "stationary": its coefficients are the
         best on it, no more.
         """
-        key = self.store.key(self.store.fits[k])
+        key = self.store.fits[k].key
         for point in self.path.points:
-            if point.verified and self.store.key(point.fit) == key:
+            if point.verified and point.fit.key == key:
                 return point.optimality
         return Optimality.STATIONARY if self.finished else Optimality.UNVERIFIED
 

@@ -34,16 +34,6 @@ class GroupLimits(NamedTuple):
     seed: int = 50
 
 
-class GroupStore(Store):
-    """A Store whose sizes are numbers of unforced groups."""
-
-    def size(self, fit):
-        return fit.groups.size - self.n_forced
-
-    def key(self, fit):
-        return fit.key
-
-
 class GroupExchanges(ExchangeStrategy):
     """Every size 0..max_k for one (lambda1, lambda2) by exchanges of groups. `tried`: the m of
     "refit_swap_m".
@@ -55,7 +45,7 @@ class GroupExchanges(ExchangeStrategy):
         self.settings = settings
         self.groups = GroupModel(model, part.lambda1, part.lambda2)
         null = self.groups.refit(self.groups.forced)
-        store = GroupStore(
+        store = Store(
             null,
             self.groups.forced.size,
             min(part.max_k, int(self.groups.free.sum())),

@@ -21,7 +21,7 @@ from ...exchange.verification import violators
 from ...first_order.one_size import ROUNDS, outside
 from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed_at
-from ..sizes import SizeStrategy
+from ..sizes import SizeStrategy, closed_form
 
 
 class SparseSizes(SizeStrategy):
@@ -41,7 +41,7 @@ class SparseSizes(SizeStrategy):
         super().__init__(model, store, part, session)
         self.outcomes, self.stale, self.turns = {}, set(), 0
         search = LocalSearch(effort="fast")
-        self.exact = problem.quadratic and self.lambda1 == 0 and not problem.boxed
+        self.exact = closed_form(problem, self.lambda1)
         self._near = 0  # how many columns of near combinations are known
         self.mover = (
             GramNeighbourhood(model, self.lambda2, part.max_k, self.scale, search)

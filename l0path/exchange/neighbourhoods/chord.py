@@ -2,17 +2,18 @@
 (`trials`): losses without a sign or bound to respect (no lambda1, no box).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...core import threads
 from ...core.status import FitStatus
 from ...problem.penalties import separable
 from ...problem.problem import Fit
+from ...working_set.newton import rows_of
 from .. import trials
+from ..chord_steps import LocalTable
 from ..local_search import pairs_tried
 from ..ranking import Wanted, scanned
+from ..trials import Exchanges, Goal
 from .refit import RefitNeighbourhood
 
 SHARED = 8  # exchanges to be refuted that are worth a thread
@@ -29,7 +30,7 @@ class ChordNeighbourhood(RefitNeighbourhood):
 
     def refined(self, fit):
         """The fit as Newton's method leaves it."""
-        key = fit.support.tobytes()
+        key = fit.key
         if fit.flags or not fit.support.size:
             return fit
         if key not in self.exact:
@@ -55,7 +56,7 @@ class ChordNeighbourhood(RefitNeighbourhood):
             return None
         change, position, column = self._swaps(fit, first, keep)
         exchanges = Exchanges(position, column + first)
-        target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
+        target, key = fit.value - self._tolerance(fit.value), fit.key
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
         )  # columns that came later must beat the first pairs of before
@@ -91,29 +92,6 @@ class ChordNeighbourhood(RefitNeighbourhood):
         return change, position, column
 
 
-class Exchanges(NamedTuple):
-    """Exchanges of a fit: positions dropped from the support and working positions added, -1 for
-    none; two arrays.
-    """
-
-    out: np.ndarray
-    into: np.ndarray
-
-    def of(self, which):
-        """Some of them."""
-        return Exchanges(self.out[which], self.into[which])
-
-
-class Goal(NamedTuple):
-    """What trials look for: with `first` the first exchange below `target`, else the lowest of all;
-    with `proof` (and `first`) only a bound refutes.
-    """
-
-    target: float
-    first: bool
-    proof: bool
-
-
 def attempt(model, fit, exchanges, lambda2, goal):
     """Try exchanges of a fit of a RowModel by chord steps: (Fit, number) of the one that the goal
     asks for, number -1 if there is none.
@@ -141,42 +119,33 @@ def _tried(model, fit, exchanges, lambda2, goal):
     """What `trials.attempt` returns, and its coefficients. Proofs mostly refute all exchanges:
     several threads share these, and the first exchange that is found counts.
     """
-    p, local = model.problem, model.local(fit, lambda2)
-    proof, tried = goal.proof and goal.first, {}
+    local, tried = model.local(fit, lambda2), {}
+    goal = Goal(float(goal.target), goal.first, goal.proof and goal.first)
+    rows = rows_of(model.problem, model.Z)
+    local_table = LocalTable(
+        local.at,
+        fit.b,
+        float(fit.b0),
+        float(lambda2),
+        local.B,
+        local.c,
+        local.rows,
+        local.index,
+        local.diagonal,
+        local.mean,
+        local.scale,
+        local.total,
+        local.v if local.gram is None else local.gram.v,
+    )
 
     def piece(left, right):
         best = np.empty(fit.support.size + 1)
-        found = trials.attempt(
-            p.loss,
-            p.y,
-            p.weights,
-            p.offset,
-            model.Z,
-            local.at,
-            fit.b,
-            float(fit.b0),
-            float(lambda2),
-            p.intercept,
-            local.B,
-            local.c,
-            local.rows,
-            local.index,
-            local.diagonal,
-            local.mean,
-            local.scale,
-            local.total,
-            exchanges.out[left:right],
-            exchanges.into[left:right],
-            goal.first,
-            float(goal.target),
-            best,
-            local.v if local.gram is None else local.gram.v,
-            proof,
-        )
+        some = exchanges.of(slice(left, right))
+        found = trials.attempt(rows, local_table, some, goal, best)
         tried[left] = *found, best
 
     number = exchanges.out.size
-    pieces = max(min(threads.count(), number // SHARED), 1) if proof else 1
+    pieces = max(min(threads.count(), number // SHARED), 1) if goal.proof else 1
     threads.run(piece, np.linspace(0, number, pieces + 1).astype(int).tolist())
     left = min((left for left in tried if tried[left][0] >= 0), default=None)
     e, *rest = tried[0 if left is None else left]

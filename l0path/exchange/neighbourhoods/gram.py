@@ -178,15 +178,15 @@ class GramNeighbourhood:
         held.note[table_sweeps.TABLES] = 0
         return bool(held.note[table_sweeps.IMPROVED])
 
-    def walk(self, pool, poll, kernel, *arguments, at, end=-1):
-        """Call a kernel of `table_sweeps` with `arguments` and the place `at` to go on from, again
-        and again until it returns `end`; True if any size improved.
+    def walk(self, pool, poll, move, at, end=-1):
+        """Make a `table_sweeps.Move` from the place `at` on, in steps that end with the place
+        `end`; True if any size improved.
         """
         self.show(pool)
         improved = False
         while True:
             poll()
-            at = kernel(self.state, self.held, self.columns, self.limits, *arguments, at)
+            at = table_sweeps.walk(self.state, self.held, self.columns, self.limits, move, at)
             improved |= self._push(pool)
             if at == end:
                 return improved

@@ -59,7 +59,7 @@ class RefitNeighbourhood:
         """One size up: the best of the additions ranked first (three, more where refits are cheap),
         then swaps.
         """
-        key, width = fit.support.tobytes(), self.model.width
+        key, width = fit.key, self.model.width
         known, top, best = self.additions.get(key, (0, [], None))
         if known < width:
             most = max(
@@ -94,7 +94,7 @@ class RefitNeighbourhood:
 
     def drop(self, fit, polish=True):
         """One size down: the best of the three removals ranked first, then swaps."""
-        key = fit.support.tobytes()
+        key = fit.key
         if key not in self.removals:
             self.removals[key] = self._remove(fit)
         best = self.removals[key]
@@ -135,10 +135,10 @@ class RefitNeighbourhood:
         most = pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
         keep, trail = most if thorough else min(ON_THE_WAY, most), []
         for _ in range(self.settings.max_swaps):
-            key = fit.support.tobytes()
+            key = fit.key
             end, width, depth = self.polished.get(key, (fit, 0, 0))
             trail.append(key)
-            if end.support.tobytes() != key:
+            if end.key != key:
                 fit = end
                 continue
             width = width if depth >= keep else 0
@@ -156,7 +156,7 @@ class RefitNeighbourhood:
         """
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
-        failed = self.failed.setdefault(fit.support.tobytes(), set())
+        failed = self.failed.setdefault(fit.key, set())
         best = ranked(
             self.model,
             fit,
@@ -165,7 +165,7 @@ class RefitNeighbourhood:
             separable(0.0, self.lambda1, self.lambda2),
             Wanted(1e300, 1e300, keep),
         )
-        target, key = fit.value - self._tolerance(fit.value), fit.support.tobytes()
+        target, key = fit.value - self._tolerance(fit.value), fit.key
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
         )  # columns that came later must beat the first pairs of before

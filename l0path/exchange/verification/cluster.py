@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core import threads
 from ...designs.cluster.shard_gram import standardised
+from .. import updates
 from ..ranking import Roles, entry_costs
 from . import ranges
 
@@ -96,7 +97,7 @@ def _best_exchanges(shard, static, common, sent, place, batches):
                 else np.empty((0, size))
             )
             here = walk.supports._replace(index=walk.supports.index - (first + left))
-            columns = ranges.AllColumns(rows, q[at], square[at], usable[at], cost[at])
+            columns = updates.AllColumns(rows, q[at], square[at], usable[at], cost[at])
             found = ranges.best_exchanges(
                 columns, walk._replace(supports=here), max(counts), 0, size
             )

@@ -13,7 +13,7 @@ from ...working_set.gram import FAINT_RIDGE
 from .. import table, updates
 from ..ranking import candidates, combinations_count, entry_costs
 from . import cluster
-from .ranges import AllColumns, Walk, best_exchanges, first_of, leaders, tasks
+from .ranges import best_exchanges, first_of, leaders, tasks
 
 LOOK = 1 << 16  # columns of a task of `leading`
 
@@ -56,7 +56,7 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     else:
         lists, columns = (
             [[] for _ in fits],
-            AllColumns(model.rows, model.q_all, p.square, p.usable, cost),
+            updates.AllColumns(model.rows, model.q_all, p.square, p.usable, cost),
         )
 
         def check(start, stop):
@@ -122,7 +122,7 @@ def _walk(supports, members, lambda1):
     tape = updates.new_tape(supports)
     state = table.new_state(members.index.size, supports.S.shape[1])
     steps = updates.record(state, members.quadratic, supports, not members.dependent, tape)
-    return Walk(supports, tape, steps, members.quadratic.twice, lambda1)
+    return updates.Walk(supports, tape, steps, members.quadratic.twice, lambda1)
 
 
 def leading(model, R, most):

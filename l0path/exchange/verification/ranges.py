@@ -12,28 +12,6 @@ from ..ranking import Wanted, new_list
 from ..screening import foretold
 
 
-class AllColumns(NamedTuple):
-    """All columns that are checked: Gram rows (r, p), products with y (p,), mean squares (p,),
-    whether they are usable (p,), and what they cost (p,).
-    """
-
-    rows: np.ndarray
-    q: np.ndarray
-    square: np.ndarray
-    usable: np.ndarray
-    cost: np.ndarray
-
-
-class Walk(NamedTuple):
-    """A walk through supports, recorded once: `steps` of the tape are in use; twice = 2 lambda2."""
-
-    supports: updates.Supports
-    tape: updates.Tape
-    steps: int
-    twice: float
-    lambda1: float
-
-
 def best_exchanges(columns, walk, room, start, stop):
     """For each support of a walk a list of (change, column, position), together its best exchanges
     with the columns start..stop, `room` at least if there are so many.
@@ -41,46 +19,19 @@ def best_exchanges(columns, walk, room, start, stop):
     supports, e = walk.supports, walk.supports.size.size
     if np.isfinite(supports.norm).all():
         J = np.empty(stop - start, np.int64)
-        count = updates.survivors(
-            columns.rows,
-            columns.q,
-            columns.square,
-            columns.usable,
-            columns.cost,
-            supports,
-            walk.twice,
-            walk.lambda1,
-            start,
-            stop,
-            J,
-        )
+        count = updates.survivors(columns, walk, start, stop, J)
         J = J[:count]
     else:
         J = start + np.flatnonzero(columns.usable[start:stop])
     lists = [[] for _ in range(e)]
     for left in range(0, J.size, updates.RANGE):
-        some, found = J[left : left + updates.RANGE], np.zeros(e, np.int64)
-        change, column, position = new_list(e, room)
-        updates.replay(
-            columns.rows,
-            columns.q,
-            columns.square,
-            columns.cost,
-            supports,
-            walk.tape,
-            walk.steps,
-            walk.twice,
-            walk.lambda1,
-            some,
-            some.size,
-            change,
-            column,
-            position,
-            found,
-        )
-        for i, k in enumerate(found.tolist()):
+        some = J[left : left + updates.RANGE]
+        found = updates.BestExchanges(*new_list(e, room), np.zeros(e, np.int64))
+        updates.replay(columns, walk, some, found)
+        for i, k in enumerate(found.count.tolist()):
             if k:
-                lists[i].append((change[i, :k], column[i, :k], position[i, :k]))
+                kept = found.change[i, :k], found.column[i, :k], found.position[i, :k]
+                lists[i].append(kept)
     return lists
 
 

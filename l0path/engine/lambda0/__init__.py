@@ -1,0 +1,1 @@
+"""Paths over lambda0: points by coordinate descent, checks over all columns, sizes filled."""

@@ -1,0 +1,18 @@
+"""Supports of other algorithms, that effort "high" lets compete."""
+
+from ...exchange.local_search import LocalSearch
+from ...first_order.coordinate_descent import CoordinateDescent
+from ..protocols import Session
+from .path import Lambda0Path
+
+
+def candidates_from(model, part, clock):
+    """Supports that coordinate descent, and coordinate descent with partial swaps, visit on their
+    lambda0 paths.
+    """
+    supports = []
+    for settings in (CoordinateDescent(), LocalSearch(refit=False)):
+        path = Lambda0Path(model, part, settings, Session(clock))
+        path.run()
+        supports += [fit.support for fit in path.fill(part.max_k).values()]
+    return supports

@@ -1,0 +1,129 @@
+"""How a point of a lambda0 path is solved on the working columns, and which checks verify it."""
+
+import numpy as np
+
+from ...core.status import FitStatus, Optimality
+from ...exchange.local_search import LocalSearch
+from ...exchange.ranking import Candidate, Wanted, ranked
+from ...problem.penalties import separable
+from ..sizes import closed_form
+from .checks import EntryCheck, ExchangeCheck, PartialSwapCheck
+
+RANKED = 20  # exchanges tried where a table only ranks, by default
+
+
+class DescentSteps:
+    """Coordinate descent.
+
+    Parameters
+    ----------
+    descent : CoordinateSolver
+        Coordinate descent on the working columns.
+    poll : callable
+        Raises where the search has to end.
+    """
+
+    claim, refits = Optimality.CD, False
+
+    def __init__(self, descent, poll):
+        self.descent, self.poll = descent, poll
+
+    def solve(self, lambda0, start):
+        """The fit at a lambda0 from another one."""
+        return self.descent.solve(lambda0, start, self.poll)
+
+    def checks(self, dynamic):
+        """The checks over all columns; dynamic: for the grid that the path makes."""
+        return [EntryCheck(self.descent, dynamic)]
+
+
+class PartialSwapSteps(DescentSteps):
+    """Coordinate descent and swaps in which the other coefficients stay as they are."""
+
+    claim = Optimality.SWAP
+
+    def __init__(self, descent, poll, settings):
+        super().__init__(descent, poll)
+        self.max_swaps, self.n_best = settings.max_swaps, settings.n_best or RANKED
+
+    def solve(self, lambda0, start):
+        """The fit at a lambda0 from another one."""
+        return self.descent.solve_swaps(lambda0, start, self.max_swaps, self.n_best, self.poll)
+
+    def checks(self, dynamic):
+        """Entries, then partial swaps."""
+        swaps = PartialSwapCheck(self.descent, self.n_best, self.poll)
+        return [*super().checks(dynamic), swaps]
+
+
+class ExchangeSteps(DescentSteps):
+    """Coordinate descent, and columns added, dropped and swapped with everything refitted."""
+
+    refits = True
+
+    def __init__(self, descent, poll, settings):
+        super().__init__(descent, poll)
+        self.max_swaps, self.n_best = settings.max_swaps, settings.n_best or RANKED
+        self.exact = closed_form(descent.problem, descent.lambda1)
+        self.claim = Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
+        self.failed = set()  # (support, lambda0, working columns) that no exchange improves
+
+    def solve(self, lambda0, start):
+        """The fit at a lambda0 from another one."""
+        fit = super().solve(lambda0, start)
+        for _ in range(self.max_swaps):
+            better = self.best_exchange(lambda0, fit)
+            if better is None:
+                break
+            fit = super().solve(lambda0, better)
+        return fit
+
+    def checks(self, dynamic):
+        """Entries, then exchanges."""
+        return [*super().checks(dynamic), ExchangeCheck(self)]
+
+    def best_exchange(self, lambda0, fit):
+        """A fit with one column added, dropped or swapped and all else refitted whose P is lower,
+        or None: ranked by the quadratic, decided by refits.
+        """
+        descent = self.descent
+        key = (fit.key, lambda0, descent.model.width)
+        if key in self.failed or FitStatus.SEPARATED in fit.flags:
+            return None
+        ceiling = descent.price(lambda0, fit) - descent.tolerance(fit)
+        for c in self._candidates(lambda0, fit):
+            self.poll()
+            stay, into = fit.support != c.out, [c.into] if c.into >= 0 else []
+            support = np.append(fit.support[stay], into).astype(np.int64)
+            b = np.append(fit.b[stay], [0.0] * len(into))
+            order = np.argsort(support)
+            descent.b0 = fit.b0
+            new = descent.refit(support[order], b[order])
+            if descent.price(lambda0, new) < ceiling:
+                return new
+        self.failed.add(key)
+        return None
+
+    def _candidates(self, lambda0, fit):
+        """The exchanges that are ranked best, in the order in which they are tried."""
+        descent, model = self.descent, self.descent.model
+        quadratic, tolerance = model.quadratic(fit, descent.lambda2), descent.tolerance(fit)
+        keep, ceiling = (1, -tolerance) if self.exact else (self.n_best, 1e300)
+        penalty = separable(lambda0, descent.lambda1, descent.lambda2)
+        best = ranked(model, fit, quadratic, model.W, penalty, Wanted(0.0, ceiling, keep))
+        loose = ~np.isin(fit.support, model.problem.forced)
+        loss = fit.b**2 / (2.0 * np.diagonal(quadratic.B))
+        change = loss - lambda0 * descent.factor_all[fit.support]
+        best += [
+            Candidate(change[i], int(fit.support[i]), -1)
+            for i in np.flatnonzero(loose)
+            if not self.exact or change[i] < -tolerance
+        ]
+        return sorted(best)[: max(keep, 2)]
+
+
+def steps_of(settings, descent, poll):
+    """The steps that a settings record asks for."""
+    if not isinstance(settings, LocalSearch):
+        return DescentSteps(descent, poll)
+    return (ExchangeSteps if settings.refit else PartialSwapSteps)(descent, poll, settings)

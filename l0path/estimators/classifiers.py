@@ -1,0 +1,254 @@
+"""Estimators for two classes: a model of given size, and the one that cross-validation chooses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import joblib
+from numpy.typing import ArrayLike
+
+from ..core.types import Bound, Columns, Seed, Settings
+from .predicting import ClassifierMethods
+from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
+
+
+class L0Classifier(ClassifierMethods, ModelOfOneSize):
+    """Classification of two classes by a linear predictor on the best subset of k columns.
+
+    The problem is that of `L0Regressor`; the response is -1 for classes_[0] and 1 for classes_[1],
+    the sorted labels.
+
+    Parameters
+    ----------
+    k : int, default 10
+        The size of the model, as in `L0Regressor`.
+    lambda0 : float, optional
+        The cost of a column, which is used instead of k if it is given.
+    lambda1 : float, default 0.0
+        The weight >= 0 of ||b||_1.
+    max_k : int, optional
+        The largest size of the path, as in `L0Regressor`.
+    memory : str or joblib.Memory, optional
+        Where paths are kept, as in `L0Regressor`.
+    lambda2 : float, default 1e-3
+        The weight >= 0 of ||b||_2^2. It is not 0, because without shrinkage the logistic loss has
+        no minimum where the columns separate the classes.
+    loss : str, default "logistic"
+        "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`), or with algorithm="exact"
+        "hinge". Only the first has `predict_proba`.
+    class_weight : dict or str, optional
+        {label: weight}, or "balanced" for sum w / (2 sum of w in the class). It multiplies
+        sample_weight. None means 1 for each class.
+    pos_label : object, optional
+        The label that `path_` and `model_` (their coefficients, bounds, summaries and plots) speak
+        for. None means classes_[1]. classes_, coef_, intercept_, `decision_function` and
+        `predict_proba` keep the order of scikit-learn whatever it is.
+    gamma : float, default 0.25
+        The width > 0 of the smoothed hinge.
+    algorithm : str or settings record, default "swap"
+        The search, as in `l0path.fit`.
+    fit_intercept, standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds of the coefficients, as in `l0path.fit`.
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `L0Regressor`.
+    offset : str or int, optional
+        A column of X that is added to the linear predictor, as in `L0Regressor`.
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit : float, optional
+        Seconds after which the largest model solved, up to k, is taken. None means no limit.
+    n_jobs : int, optional
+        The number of threads. None takes all.
+    random_state : int, Generator, or None
+        The seed of effort="high".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The sorted labels.
+    coef_ : ndarray of shape (1, p)
+        The coefficients in units of X.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+    k_, n_iter_, path_, model_, n_features_in_, feature_names_in_ : as in L0Regressor
+        The size, rounds of the search, the path, the chosen model, and the number and names of
+        columns.
+
+    Notes
+    -----
+    More than two classes raise a ValueError: use
+    sklearn.multiclass.OneVsRestClassifier(L0Classifier(...)).
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_wdbc(); model = l0path.L0Classifier(k=3).fit(data.X, data.y)
+    >>> list(model.get_feature_names_out()), round(model.score(data.X, data.y), 3)
+    (['worst_radius', 'worst_texture', 'worst_concave_points'], 0.968)
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        lambda0: float | None = None,
+        lambda1: float = 0.0,
+        lambda2: float = 1e-3,
+        loss: str = "logistic",
+        class_weight: str | dict | None = None,
+        pos_label: object = None,
+        max_k: int | None = None,
+        memory: str | joblib.Memory | None = None,
+        algorithm: str | Settings = "swap",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
+        offset: str | int | None = None,
+        gamma: float = 0.25,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        keep_parameters(self, locals())
+
+
+class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
+    """`L0Classifier` whose size is chosen by cross-validation of the whole path.
+
+    lambda1 and lambda2 are chosen with the size where they have grids, see `l0path.cv_fit`. Folds
+    are stratified by class.
+
+    Parameters
+    ----------
+    max_k : int, optional
+        The largest size tried, as in `L0RegressorCV`.
+    cv : int, splitter, iterable, or array-like, default 5
+        The folds, stratified by class, in the forms that `L0RegressorCV` takes.
+    which : str or callable, default "min"
+        "min", "1se", or a criterion, as in `L0RegressorCV`.
+    n_repeats : int, default 1
+        Repeats of an integer cv.
+    penalty : str, default "L0"
+        The terms that get a grid of `n_shrink` values where lambda1 or lambda2 is None.
+    n_shrink : int, default 10
+        The number of values of a default grid of lambda1 or lambda2.
+    grid : str, default "support"
+        "support" for every size, or "lambda0".
+    scoring : str, scorer, or callable, optional
+        "deviance", "auc", "misclassification", "brier" (logistic only), a name or scorer of
+        scikit-learn, or a function. None means "deviance", twice the mean negative log-likelihood
+        for the logistic loss.
+    lambda1 : float or sequence of float, optional
+        Weights of ||b||_1. None means the grid that `penalty` names, else 0.
+    lambda2 : float, sequence of float or None, default 1e-3
+        Weights of ||b||_2^2. None means the grid that `penalty` names, else 0.
+    loss : str, default "logistic"
+        The loss, as in `L0Classifier`.
+    class_weight : dict or str, optional
+        Class weights, as in `L0Classifier`; "balanced" weights are those of each training set.
+    pos_label : object, optional
+        The label that `path_` and `model_` speak for, as in `L0Classifier`.
+    gamma : float, default 0.25
+        The width > 0 of the smoothed hinge.
+    algorithm : str or settings record, default "swap"
+        The search, as in `l0path.fit`.
+    fit_intercept, standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds of the coefficients, as in `l0path.fit`.
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `L0Regressor`.
+    offset : str or int, optional
+        A column of X that is added to the linear predictor, as in `L0Regressor`.
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit : float, optional
+        Seconds for all fits. None means no limit.
+    n_jobs : int, optional
+        The number of processes for the folds. None means one process with all threads.
+    random_state : int, Generator, or None
+        The seed of the folds. None draws a new one for each fit (`cv_.random_state`).
+
+    Attributes
+    ----------
+    cv_ : CVPath
+        Scores and standard errors of every model.
+    path_, model_, k_, coef_, intercept_, n_iter_, classes_ : as in L0Classifier
+        The path on all rows, the chosen model, its size, coefficients and intercept, the rounds of
+        the search, and the sorted labels.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_wdbc()
+    >>> model = l0path.L0ClassifierCV(max_k=4, scoring="auc", random_state=1).fit(data.X, data.y)
+    >>> model.predict_proba(data.X)[:2].round(2)
+    array([[1., 0.],
+           [1., 0.]])
+    """
+
+    def __init__(
+        self,
+        max_k: int | None = None,
+        *,
+        cv: int | Iterable | Any = 5,
+        scoring: str | Callable | None = None,
+        which: str | Callable = "min",
+        n_repeats: int = 1,
+        penalty: str = "L0",
+        lambda1: float | Sequence[float] | None = None,
+        lambda2: float | Sequence[float] = 1e-3,
+        n_shrink: int = 10,
+        grid: str = "support",
+        loss: str = "logistic",
+        class_weight: str | dict | None = None,
+        pos_label: object = None,
+        algorithm: str | Settings = "swap",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
+        offset: str | int | None = None,
+        gamma: float = 0.25,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        keep_parameters(self, locals())

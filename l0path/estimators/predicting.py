@@ -1,0 +1,111 @@
+"""Predictions, as scikit-learn asks for them: of regressors and of classifiers."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from ..core.types import Matrix
+from ..problem.losses import canonical_name
+
+
+class RegressorMethods(RegressorMixin):
+    """Predictions of numbers."""
+
+    def predict(self, X: Matrix) -> np.ndarray:
+        """Predictions for new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Predicted means, in units of y.
+        """
+        return self._predict(X, "response")
+
+
+def _has_probabilities(self):
+    if isinstance(self.loss, str) and canonical_name(self.loss, exact=True) == "logistic":
+        return True
+    raise AttributeError(
+        f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'"
+    )
+
+
+class ClassifierMethods(ClassifierMixin):
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def decision_function(self, X: Matrix) -> np.ndarray:
+        """The linear predictor of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Positive values speak for classes_[1].
+        """
+        eta = self._predict(X, "link")
+        return eta if self.path_.classes[1] == self.classes_[1] else -eta
+
+    def predict(self, X: Matrix) -> np.ndarray:
+        """Labels of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            classes_[1] where the linear predictor is positive, else classes_[0].
+        """
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(np.int64)]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Matrix) -> np.ndarray:
+        """Probabilities of the two classes for new rows, for loss="logistic" only.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+            Probabilities of classes_[0] and classes_[1].
+        """
+        eta = self.decision_function(X)
+        with np.errstate(over="ignore"):
+            return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Matrix) -> np.ndarray:
+        """Logarithms of `predict_proba`, exact where a probability is 0 up to rounding.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The new rows.
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+            Logarithms of the probabilities of classes_[0] and classes_[1].
+        """
+        eta = self.decision_function(X)
+        return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])

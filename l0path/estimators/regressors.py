@@ -1,0 +1,264 @@
+"""Estimators for numbers: a model of given size, and the one that cross-validation chooses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import joblib
+from numpy.typing import ArrayLike
+
+from ..core.types import Bound, Columns, Seed, Settings
+from .predicting import RegressorMethods
+from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
+
+
+class L0Regressor(RegressorMethods, ModelOfOneSize):
+    """Linear regression on the best subset of k columns.
+
+        minimise    (1 / sum w) sum_i w_i loss(y_i, beta0 + x_i'beta)
+                    + lambda1 ||b||_1 + lambda2 ||b||_2^2
+        subject to  at most k nonzero coefficients b_j = s_j beta_j,
+                    s_j the weighted standard deviation of column j if standardize, else 1
+
+    Parameters
+    ----------
+    k : int, default 10
+        The size of the model; forced columns are not counted. Where no model of that size can be
+        fitted, the largest that can be is taken, and `k_` says which: k > p, a perfect fit, or,
+        without shrinkage and with p larger, as many coefficients as distinct rows (any columns
+        would fit then).
+    lambda0 : float, optional
+        The cost of a column. If it is given, the model minimises the above + lambda0 ||beta||_0,
+        and k is not used.
+    lambda1, lambda2 : float, default 0.0
+        Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss.
+    loss : str, default "squared"
+        "squared", "huber" (threshold `delta`) or "poisson".
+    max_k : int, optional
+        The largest size of the path. None means k, and with memory=, which serves every k, min(p,
+        n_eff // 2, 100) or k if that is more. A longer path may hold a better model of size k,
+        because its models are improved from both sides.
+    memory : str or joblib.Memory, optional
+        Where paths are kept, so that a grid search over k solves one path per training set,
+        whatever the number of sizes. Each fit still reads its training set to recognise it, so
+        where only k is searched `L0RegressorCV` is faster. A path from there has no data: methods
+        of `path_` that need them take X= and y=.
+    algorithm : str or settings record, default "swap"
+        As in `l0path.fit`.
+    fit_intercept, standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients in units of y and X, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds, likewise.
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `l0path.fit`. Then k is the number of chosen groups, and
+        `model_.groups` names them.
+    offset : str or int, optional
+        A column of X, by name (of a DataFrame) or number, that is added to the linear predictor:
+        the logarithm of an exposure, for rates. It is no feature: never chosen, 0 in coef_. As a
+        column it goes with its rows through pipelines and searches; transformers before must pass
+        it through unchanged. `offset_index_` is its place in X.
+    delta : float, optional
+        The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit : float, optional
+        Seconds after which the largest model solved, up to k, is taken, with a ConvergenceWarning.
+        None means no limit.
+    n_jobs : int, optional
+        The number of threads. None takes all.
+    random_state : int, Generator, or None
+        The seed of effort="high", as in `l0path.fit`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p,)
+        The coefficients in units of y and X.
+    intercept_ : float
+        The intercept.
+    k_ : int
+        The size of the model.
+    n_iter_ : int
+        Rounds of the search over all columns.
+    path_ : Path
+        The path.
+    model_ : Model
+        The chosen model.
+    n_features_in_ : int
+        The number p of columns of X.
+    feature_names_in_ : ndarray of shape (p,)
+        Their names, if X was a DataFrame.
+
+    Notes
+    -----
+    `get_support()` and `transform(X)` keep exactly the columns of the model. (`SelectFromModel`
+    compares |coef_| with a threshold, by default its mean: give threshold=1e-12.)
+
+    The problem is equation (1) of Dedieu, Hazimeh & Mazumder, Journal of Machine Learning Research
+    22:135, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np, l0path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 12))
+    >>> y = X[:, 2] - 2 * X[:, 7] + 0.1 * rng.standard_normal(80)
+    >>> l0path.L0Regressor(k=2).fit(X, y).get_support(indices=True)
+    array([2, 7])
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        lambda0: float | None = None,
+        lambda1: float = 0.0,
+        lambda2: float = 0.0,
+        loss: str = "squared",
+        max_k: int | None = None,
+        memory: str | joblib.Memory | None = None,
+        algorithm: str | Settings = "swap",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
+        offset: str | int | None = None,
+        delta: float | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        keep_parameters(self, locals())
+
+
+class L0RegressorCV(RegressorMethods, ModelOfBestScore):
+    """`L0Regressor` whose size is chosen by cross-validation of the whole path.
+
+    lambda1 and lambda2 are chosen with the size where they have grids, see `l0path.cv_fit`.
+
+    Parameters
+    ----------
+    max_k : int, optional
+        The largest size tried. None means min(p, n_eff // 2, 100), and less where models would
+        interpolate, see k of `L0Regressor`.
+    cv : int, splitter, iterable, or array-like, default 5
+        The number of folds (shuffled by random_state), a scikit-learn splitter, an iterable of
+        (train, test), or fold ids, one per row.
+    scoring : str, scorer, or callable, optional
+        "deviance", "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction,
+        sample_weight). None means "deviance", the mean squared error for the squared loss.
+    which : str or callable, default "min"
+        "min" for the best score, "1se" for the fewest columns within one standard error of it, or a
+        criterion such as "bic", which looks at the fit on all rows.
+    n_repeats : int, default 1
+        Repeats of an integer cv.
+    penalty : str, default "L0"
+        "L0", "L0L1", "L0L2" or "L0L1L2": the terms that get a grid of `n_shrink` values where
+        lambda1 or lambda2 is None.
+    lambda1, lambda2 : float or sequence of float, optional
+        Weights of ||b||_1 and of ||b||_2^2, used as they are. None means the grid that `penalty`
+        names, else 0.
+    n_shrink : int, default 10
+        The number of values of a default grid of lambda1 or lambda2.
+    grid : str, default "support"
+        "support" for every size, or "lambda0".
+    loss : str, default "squared"
+        "squared", "huber" (threshold `delta`) or "poisson".
+    delta : float, optional
+        The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
+    algorithm : str or settings record, default "swap"
+        The search, as in `l0path.fit`.
+    fit_intercept, standardize : bool, default True
+        As in `l0path.fit`.
+    lower : float, array-like of shape (p,) or dict, default -inf
+        Lower bounds of the coefficients, as in `l0path.fit`.
+    upper : float, array-like of shape (p,) or dict, default inf
+        Upper bounds of the coefficients, as in `l0path.fit`.
+    always_include : array-like of str, int, or bool, optional
+        Columns in every model, as in `l0path.fit`.
+    exclude : array-like of str, int, or bool, optional
+        Columns in no model, as in `l0path.fit`.
+    penalty_factor : array-like of shape (p,) or dict, optional
+        Factors of lambda0, as in `l0path.fit`.
+    groups : sequence or dict, optional
+        Groups of columns, as in `L0Regressor`.
+    offset : str or int, optional
+        A column of X that is added to the linear predictor, as in `L0Regressor`.
+    tol : float, default 1e-8
+        The relative accuracy, as in `l0path.fit`.
+    max_iter : int, default 1000
+        The largest number of Newton steps or sweeps of one solve.
+    time_limit : float, optional
+        Seconds for all fits. None means no limit.
+    n_jobs : int, optional
+        The number of processes for the folds. None means one process with all threads.
+    random_state : int, Generator, or None
+        The seed of the folds. None draws a new one for each fit (`cv_.random_state`).
+
+    Attributes
+    ----------
+    cv_ : CVPath
+        Scores and standard errors of every model.
+    path_ : Path
+        The path on all rows.
+    model_, k_, coef_, intercept_, n_iter_ : as in L0Regressor
+        The chosen model, its size, coefficients and intercept, and the rounds of the search.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters()
+    >>> model = l0path.L0RegressorCV(max_k=8, which="1se", random_state=1).fit(data.X, data.y)
+    >>> model.k_, model.transform(data.X).shape
+    (2, (263, 2))
+    """
+
+    def __init__(
+        self,
+        max_k: int | None = None,
+        *,
+        cv: int | Iterable | Any = 5,
+        scoring: str | Callable | None = None,
+        which: str | Callable = "min",
+        n_repeats: int = 1,
+        penalty: str = "L0",
+        lambda1: float | Sequence[float] | None = None,
+        lambda2: float | Sequence[float] | None = None,
+        n_shrink: int = 10,
+        grid: str = "support",
+        loss: str = "squared",
+        algorithm: str | Settings = "swap",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        lower: Bound = -math.inf,
+        upper: Bound = math.inf,
+        always_include: Columns | None = None,
+        exclude: Columns | None = None,
+        penalty_factor: ArrayLike | None = None,
+        groups: Sequence | dict | None = None,
+        offset: str | int | None = None,
+        delta: float | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        keep_parameters(self, locals())

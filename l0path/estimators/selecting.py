@@ -1,0 +1,429 @@
+"""What the four estimators have in common: arguments, paths kept in a cache, the chosen columns."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+from typing import Self
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
+
+from ..core.arguments import nonnegative, number
+from ..core.status import End
+from ..core.types import Matrix
+from ..cross_validation import cv_fit
+from ..designs import is_design
+from ..engine.arguments import refuse_shares, sample_weights
+from ..engine.posing import default_max_k
+from ..errors import ConvergenceWarning, refuse_masked
+from ..fitting import fit
+from ..problem.groups import make_groups
+from ..problem.losses import CLASSIFICATION, canonical_name
+from ..problem.problem import effective_rows
+
+PASSED = (
+    "loss",
+    "algorithm",
+    "lambda1",
+    "lambda2",
+    "fit_intercept",
+    "standardize",
+    "lower",
+    "upper",
+    "always_include",
+    "exclude",
+    "penalty_factor",
+    "gamma",
+    "delta",
+    "tol",
+    "max_iter",
+    "time_limit",
+    "class_weight",
+    "pos_label",
+    "groups",
+)  # parameters that `fit` takes under the same name
+PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
+SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
+
+
+class Unfinished(Exception):
+    """A path that its time limit cut short: raised through the cache, so that it is not stored."""
+
+    def __init__(self, path):
+        super().__init__(path.status)
+        self.path = path
+
+
+def whole_path(X, y, sample_weight, arguments, n_jobs):
+    """The path of `fit`, if nothing cut it short."""
+    path = fit(X, y, sample_weight=sample_weight, n_jobs=n_jobs, **arguments)
+    if path.end == End.INTERRUPTED:
+        raise KeyboardInterrupt(f"the fit was interrupted ({path.status})")
+    if not path.end.finished:
+        raise Unfinished(path)
+    return path
+
+
+def pickled_path(X, y, sample_weight, arguments, n_jobs, key):
+    """`whole_path` as bytes, for joblib to cache (it would take longer to read the path's names one
+    by one) under `key` alone.
+    """
+    return pickle.dumps(whole_path(X, y, sample_weight, arguments, n_jobs))
+
+
+def cached_path(memory, X, y, sample_weight, arguments, n_jobs):
+    """The path of `fit`: solved, or read from `memory`; there paths have no data. The key is a
+    SHA-1 (twice as fast as joblib's own MD5) of data, arguments and the package's version.
+    """
+    if memory is None:
+        return whole_path(X, y, sample_weight, arguments, n_jobs)
+    try:
+        release = version("l0path")
+    except PackageNotFoundError:  # run from a checkout that was not installed
+        release = "0"
+    key = joblib.hash((X, y, sample_weight, arguments, release), hash_name="sha1")
+    stored = check_memory(memory).cache(
+        pickled_path, ignore=["X", "y", "sample_weight", "arguments", "n_jobs"]
+    )
+    return pickle.loads(stored(X, y, sample_weight, arguments, n_jobs, key))
+
+
+def keep_parameters(self, parameters):
+    """Every parameter of __init__ (its locals()) as the attribute of its name, as scikit-learn
+    wants it.
+    """
+    for name, value in parameters.items():
+        if name != "self":
+            setattr(self, name, value)
+
+
+def _checked(estimator, X, *y, **options):
+    """scikit-learn's `validate_data`, which would take a design for a number."""
+    if is_design(X):
+        raise TypeError(
+            f"X is a design ({type(X).__name__}), whose rows scikit-learn cannot take apart; pass "
+            f"{type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design "
+            "to l0path.fit or l0path.cv_fit"
+        )
+    return validate_data(estimator, X, *y, accept_sparse=SPARSE_FORMATS, **options)
+
+
+class SelectedColumns(SelectorMixin, BaseEstimator):
+    """What the four estimators share: checked data, and a model of a path as fitted attributes."""
+
+    def _data(self, X, y, sample_weight):
+        """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for
+        classes, classes_ are set. NaN in X is found by `fit`.
+        """
+        loss = canonical_name(self.loss, exact=True) if isinstance(self.loss, str) else self.loss
+        classes = isinstance(self, ClassifierMixin)
+        if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
+            other = "Regressor" if classes else "Classifier"
+            raise ValueError(
+                f"loss={self.loss!r} is for {'numbers' if classes else 'classes'}: use L0{other} "
+                f"or L0{other}CV"
+            )
+        for name, value in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            refuse_masked(value, name)
+        if classes:
+            refuse_shares(y, self.loss)
+        X, y = _checked(
+            self, X, y, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes
+        )
+        return (
+            X,
+            self._labels(y) if classes else y,
+            None if sample_weight is None else np.asarray(sample_weight),
+        )
+
+    def _labels(self, y):
+        """Two classes of any dtype, as an array of labels that sort."""
+        y = np.asarray(y)
+        if y.dtype == object and len({type(label) for label in y}) == 1:
+            y = np.array(y.tolist())
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}. Fit "
+                "one class against the rest with `y == c`, or use "
+                f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}(...))"
+            )
+        self.classes_ = np.unique(y)
+        return y
+
+    def _arguments(self, names):
+        """Arguments of `fit` or `cv_fit` from the parameters."""
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**31 - 1))
+        return {name: value for name, value in vars(self).items() if name in names} | {
+            "random_state": seed,
+            "feature_names": getattr(self, "feature_names_in_", None),
+        }
+
+    def _with_offset(self, X, arguments):
+        """The arguments of the path with the column of X that `offset` names as offset, and that
+        column left out of the search; sets offset_index_, None without.
+        """
+        self.offset_index_ = self._offset_index(X.shape[1])
+        if self.offset_index_ is None:
+            return arguments
+        exclude = arguments["exclude"]
+        if exclude is None or isinstance(exclude, (str, int, np.integer)):
+            exclude = [] if exclude is None else [exclude]
+        exclude = list(exclude)
+        if exclude and all(isinstance(v, (bool, np.bool_)) for v in exclude):
+            exclude = np.flatnonzero(exclude).tolist()
+        return arguments | {
+            "offset": self._offset(X),
+            "exclude": [*exclude, self.offset_index_],
+        }
+
+    def _offset_index(self, p):
+        """The place of the column that `offset` names."""
+        offset, names = self.offset, list(getattr(self, "feature_names_in_", []))
+        if offset is None:
+            return None
+        if isinstance(offset, str) and offset in names:
+            return names.index(offset)
+        if isinstance(offset, (int, np.integer)) and not isinstance(offset, bool):
+            if -p <= offset < p:
+                return int(offset) % p
+        given = repr(offset) if np.isscalar(offset) else f"a {type(offset).__name__}"
+        raise ValueError(
+            f"offset={given} must be the name of a column of the DataFrame X, or the number of "
+            f"a column of X (0 to {p - 1}); an offset given by row goes into a column of X"
+        )
+
+    def _offset(self, X):
+        """(n,) the column of X that is the offset; None without."""
+        if self.offset_index_ is None:
+            return None
+        column = X[:, [self.offset_index_]]
+        return np.asarray(column.toarray() if sp.issparse(column) else column).ravel()
+
+    def _take(self, path, index):
+        """The fitted attributes."""
+        self.path_, self.model_ = path, path.model(index=index)
+        coef, intercept = np.zeros(path.p), self.model_.intercept
+        s = path.solutions[index]
+        coef[s.support] = s.beta
+        two = isinstance(self, ClassifierMixin)
+        if two and path.classes[1] != self.classes_[1]:  # the path speaks for pos_label
+            coef, intercept = -coef, -intercept
+        self.k_, self.n_iter_ = int(s.k), max(len(path.rounds), 1)
+        self.coef_, self.intercept_ = (
+            (coef[None, :], np.array([intercept])) if two else (coef, intercept)
+        )
+        return self
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return np.isin(np.arange(self.n_features_in_), self.model_.support)
+
+    def _predict(self, X, type):
+        check_is_fitted(self)
+        X = _checked(self, X, reset=False)
+        return self.path_.predict(X, index=self.model_.index, type=type, offset=self._offset(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _largest(self, X, sample_weight, want):
+        """`want`, or less where a model of that size would interpolate: without shrinkage, as many
+        coefficients as distinct rows fit any y with almost any columns (if there are more), so the
+        choice among them would be one of rounding. None stands for min(p, n_eff // 2, 100).
+        """
+        n, p = X.shape
+        weights = sample_weights(sample_weight, n)
+        if want is None and self.groups is not None:
+            return default_max_k(
+                make_groups(
+                    self.groups,
+                    [
+                        str(name)
+                        for name in getattr(self, "feature_names_in_", (f"x{j}" for j in range(p)))
+                    ],
+                ),
+                p,
+                effective_rows(weights),
+            )
+        if want is None:
+            want = int(min(p, effective_rows(weights) // 2, 100))
+        elif (
+            isinstance(want, (bool, np.bool_))
+            or not isinstance(want, (int, np.integer))
+            or want < 0
+        ):
+            raise ValueError(f"max_k={want!r} must be a whole number >= 0, or None")
+        if self.groups is not None:
+            return int(want)
+        named = getattr(self, "penalty", "L0")
+        if any(
+            name.replace("lambda", "L") in named
+            if value is None
+            else nonnegative(value, name).min() > 0
+            for name, value in (("lambda1", self.lambda1), ("lambda2", self.lambda2))
+        ):
+            return int(want)
+        intercept = int(bool(self.fit_intercept))
+        rows = distinct_rows(X, np.flatnonzero(weights), want + intercept + 1)
+        return int(want) if rows > want + intercept or p <= rows else max(rows - intercept - 1, 0)
+
+
+def distinct_rows(X, rows, enough):
+    """How many different rows X has among these, by their sums along a random direction (1e-12
+    relative); counting stops at `enough`, so that mostly few rows are read.
+    """
+    direction, size = np.random.default_rng(8128).standard_normal(X.shape[1]), 2 * enough
+    while True:
+        with np.errstate(all="ignore"):  # what is not finite is refused by the fit
+            along = np.sort(X[rows[:size]] @ direction)
+            count = 1 + np.count_nonzero(np.diff(along) > 1e-12 * np.abs(along).max())
+        if count >= enough or size >= rows.size:
+            return count
+        size *= 2
+
+
+class ModelOfOneSize(SelectedColumns):
+    """Fit a path and take the model of a size, or of a lambda0."""
+
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Solve the path and take the model of size `k`, or the model at `lambda0`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), DataFrame, sparse matrix or design
+            The columns to choose from.
+        y : array-like of shape (n,)
+            The response.
+        sample_weight : array-like of shape (n,), optional
+            Weights >= 0: 2 is a row twice, and 0 is no row. None means 1 for each row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError or TypeError
+            If an argument is not one of those described. The message names it, its value and the
+            remedy.
+        TimeoutError
+            If time_limit ends before the first model.
+        """
+        X, y, sample_weight = self._data(X, y, sample_weight)
+        arguments = self._with_offset(X, self._arguments(PASSED))
+        for name in ("lambda1", "lambda2"):
+            arguments[name] = number(arguments[name], name)
+        arguments["max_k"] = self._length(X, sample_weight)
+        if self.lambda0 is not None:
+            arguments["lambda0"] = [number(self.lambda0, "lambda0")]
+        try:
+            path = cached_path(self.memory, X, y, sample_weight, arguments, self.n_jobs)
+        except Unfinished as unfinished:
+            path = unfinished.path
+            self._tell(path)
+        if self.lambda0 is not None:
+            return self._take(path, 0)
+        sizes = [s.k for s in path.solutions]
+        return self._take(
+            path, sizes.index(max((k for k in sizes if k <= self.k), default=min(sizes)))
+        )
+
+    def _length(self, X, sample_weight):
+        """The largest size of the path: `max_k`, or k alone; for a lambda0, or with a cache, which
+        serves every k, what `fit` takes by itself.
+        """
+        k, max_k = self.k, self.max_k
+        if self.lambda0 is not None:
+            return self._largest(X, sample_weight, max_k)
+        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 0:
+            raise ValueError(f"k={k!r} must be a whole number >= 0, the size of the model")
+        if max_k is None:
+            return (
+                self._largest(X, sample_weight, k)
+                if self.memory is None
+                else max(self._largest(X, sample_weight, None), self._largest(X, sample_weight, k))
+            )
+        if isinstance(max_k, (int, np.integer)) and max_k < k:
+            raise ValueError(f"max_k={max_k!r} is below k={k}; raise it, or leave max_k=None")
+        return self._largest(X, sample_weight, max_k)
+
+    def _tell(self, path):
+        """A warning about a path that ended at its time limit, an error where it is empty."""
+        if not len(path):
+            raise TimeoutError(
+                f"time_limit={self.time_limit:g} s was over before the first model; raise it"
+            ) from None
+        warnings.warn(
+            f"time_limit={self.time_limit:g} s was over at k = {path.solutions[-1].k} "
+            f"({path.status}); raise time_limit, or lower k or max_k",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+class ModelOfBestScore(SelectedColumns):
+    """Cross-validate a path and take the model that the scores, or a rule, choose."""
+
+    def fit(
+        self,
+        X: Matrix,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Cross-validate the path by `l0path.cv_fit` and take the model that `which` names.
+
+        The model is the one fitted on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), DataFrame, sparse matrix or design
+            The columns to choose from.
+        y : array-like of shape (n,)
+            The response.
+        sample_weight : array-like of shape (n,), optional
+            Weights >= 0 of training and held-out rows. None means 1 for each row.
+        groups : array-like of shape (n,), optional
+            Labels of rows that stay together in one fold (the parameter `groups` of the estimator
+            is about columns). None keeps no rows together.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError or TypeError
+            If an argument is not one of those described. The message names it, its value and the
+            remedy.
+        TimeoutError
+            If time_limit leaves fewer than two folds.
+        """
+        X, y, sample_weight = self._data(X, y, sample_weight)
+        max_k = self._largest(X, sample_weight, self.max_k)
+        self.cv_ = cv_fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            groups_cv=groups,
+            max_k=max_k,
+            n_jobs=self.n_jobs,
+            **self._with_offset(X, self._arguments(PASSED_CV)),
+        )
+        return self._take(self.cv_.path, self.cv_.index(self.which))

@@ -1,0 +1,83 @@
+"""The matrix that formulaic makes of rows, with errors that name the formula, and the check of the
+levels of new rows.
+"""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from .expressions import calm, column_of
+
+# what is not finite is refused by name
+QUIET = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}
+
+
+def model_matrix(formula, spec, rows):
+    """formulaic's matrix of rows; its errors, with the formula named."""
+    from formulaic.errors import DataMismatchWarning
+
+    session, types = formula.session(), pd.api.types
+    plain = {name for factor in formula.factors() if isinstance(factor, tuple) for name in factor}
+    for name, dtype in rows.dtypes.items():
+        if name in plain and (
+            not (
+                types.is_numeric_dtype(dtype)
+                or types.is_object_dtype(dtype)
+                or isinstance(dtype, pd.CategoricalDtype)
+            )
+            or types.is_complex_dtype(dtype)
+        ):
+            raise TypeError(
+                f"formula {formula.text!r}: column {name} has dtype {dtype}; convert it to "
+                f"numbers, or write C({name}) for categories"
+            )
+    try:
+        with np.errstate(**QUIET), warnings.catch_warnings():
+            warnings.simplefilter("error", category=DataMismatchWarning)
+            matrix = spec.get_model_matrix(rows.reset_index(drop=True), context=session)
+    except Exception as error:  # formulaic's own, and whatever an expression raises
+        hint = (
+            "; its columns are complete there, so the expression makes them: change it, or "
+            "drop those rows of data"
+            if "contains null values" in str(error)
+            else ""
+        )
+        raise ValueError(f"formula {formula.text!r}: {calm(error)}{hint}") from error
+    return matrix
+
+
+def columns_of(matrix, output, index):
+    """X: the matrix of formulaic without its intercept."""
+    kept = [j for j, name in enumerate(matrix.model_spec.column_names) if name != "Intercept"]
+    if output == "sparse":
+        return sp.csc_array(matrix.__wrapped__)[:, kept]
+    return matrix.__wrapped__.iloc[:, kept].set_axis(index)
+
+
+def check_levels(levels, rows):
+    """Refuse levels that the fit did not know, and text where it had numbers, by column."""
+    for expr, (kind, state) in levels.items():
+        if (
+            kind == "numerical"
+            and expr in rows.columns
+            and not pd.api.types.is_numeric_dtype(rows[expr].dtype)
+        ):
+            raise ValueError(
+                f"column {expr} has dtype {rows[expr].dtype}, in the fit it held numbers; "
+                "convert it"
+            )
+        known, column = state.get("categories"), column_of(expr, rows.columns)
+        new = (
+            []
+            if known is None or column is None
+            else sorted(set(rows[column].unique()) - set(known), key=str)
+        )
+        if new:
+            first = new[0].item() if isinstance(new[0], np.generic) else new[0]
+            raise ValueError(
+                f"column {column} has the level {first!r}, which the fit did not know (it knew "
+                f"{', '.join(map(str, known[:8]))}{', ...' if len(known) > 8 else ''}); "
+                "drop these rows, or fit again with rows of that level"
+            )

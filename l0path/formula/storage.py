@@ -1,0 +1,69 @@
+"""A formula as JSON, and back."""
+
+import copy
+
+from .expressions import right_side, wild
+from .frames import packed, unpacked
+
+
+def to_stored(formula):
+    """What a path file holds, for JSON; `state` None where levels are not text, numbers or
+    bools.
+    """
+    columns = formula.columns if wild(formula.text) else [*formula.used(left=True), *formula.used()]
+    try:
+        state = packed(formula.state)
+    except TypeError:
+        state = None
+    try:
+        example = packed(formula.example)
+    except TypeError:  # dates, say: a path from the file then asks for every column
+        example = None
+    return {
+        "text": formula.text,
+        "columns": columns,
+        "state": state,
+        "names": formula.names,
+        "terms": [[term, list(at)] for term, at in formula.terms],
+        "example": example,
+        "n_dropped": formula.n_dropped,
+        "output": formula.output,
+        "other_offset": formula.other_offset,
+    }
+
+
+def from_stored(cls, stored):
+    """A Formula from what `stored` gave. Nothing of it is evaluated before rows are encoded,
+    and then only arithmetic, NumPy's functions of numbers and formulaic's transforms.
+    """
+    out = cls(
+        stored["text"],
+        stored["columns"],
+        state=unpacked(stored["state"]),
+        names=stored["names"],
+        n_dropped=int(stored["n_dropped"]),
+        output=stored["output"],
+    )
+    if stored.get("example") is not None:  # files of version 0.1 have none
+        out.example = unpacked(stored["example"])
+    out.other_offset = bool(stored.get("other_offset", False))
+    out.terms = [(term, list(at)) for term, at in stored.get("terms", [])]
+    return out
+
+
+def restored_spec(formula):
+    """The specification of formulaic, from what a file holds."""
+    from formulaic import ModelSpec
+    from formulaic.parser.types import Factor
+
+    levels = {
+        expr: (Factor.Kind(kind), copy.deepcopy(state))
+        for expr, (kind, state) in formula.state["levels"].items()
+    }
+    return ModelSpec.from_spec(
+        right_side(formula),
+        output=formula.output,
+        na_action="raise",
+        transform_state=copy.deepcopy(formula.state["transforms"]),
+        encoder_state=levels,
+    )
