@@ -1,7 +1,7 @@
 """The settings records of the algorithms, as `algorithm=` of `fit` takes them."""
 
+from .exact.contest import BranchAndBound
 from .exact.integrality_generation import IntegralityGeneration
-from .exact.tree import BranchAndBound
 from .exchange.local_search import LocalSearch
 from .first_order.coordinate_descent import CoordinateDescent
 from .first_order.dual_iht import DualIHT

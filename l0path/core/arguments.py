@@ -29,6 +29,21 @@ def whole(value, name, least):
     return int(value)
 
 
+def whole_fields(record, **least):
+    """Refuse fields of a settings record that are not whole numbers of at least the given ones;
+    None passes where it is the default.
+    """
+    for name, bound in least.items():
+        value = getattr(record, name)
+        if type(record).__dataclass_fields__[name].default is not None:
+            whole(value, name, bound)
+        elif value is not None:
+            try:
+                whole(value, name, bound)
+            except ValueError as error:
+                raise ValueError(f"{error}, or None") from None
+
+
 def flag(value, name):
     """True or False (1 and 0 are taken)."""
     if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):

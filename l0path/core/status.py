@@ -46,3 +46,16 @@ class End(StrEnum):
     def finished(self):
         """Whether nothing cut the work short."""
         return self in (End.COMPLETE, End.SEPARATED, End.SATURATED)
+
+
+class SearchEnd(StrEnum):
+    """How an exact search ended, or why it waits."""
+
+    CLOSED = "closed"
+    STOPPED = "stopped"
+    NODE_LIMIT = "node_limit"
+    NO_BRANCH = "resting"
+    STALLED = "stalled"
+    TOO_MANY = "too_many"
+    TOO_CLOSE = "too_close"
+    NO_OPTIMUM = "no_optimum"

@@ -15,7 +15,8 @@ from ..core.progress import Bar
 from ..core.status import End, FitStatus, Optimality
 from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..exact.search import Proof
+from ..exact.result import certified
+from ..exact.search import CertificateSearch
 from ..exchange.local_search import LocalSearch
 from ..formula import marginality_notes
 from ..paths import Model, Path
@@ -355,18 +356,17 @@ def _proofs(setting, solutions, notes):
     bar = Bar(request.progress, "l0path proofs", len(out), "model")
     with control.stage(" while models were proved"), bar:
         for i, s in enumerate(out):
-            proof = Proof(
+            search = CertificateSearch(
                 setting.problem,
                 request.data,
-                setting.weights,
                 s,
                 clock=control.clock.within(_share(control.clock, len(out) - i)),
                 settings=request.plan.settings,
                 bar=bar,
                 known=known.setdefault((s.lambda1, s.lambda2), {}),
             )
-            proof.run()
-            out[i] = proof.row()
+            found = search.run()
+            out[i] = certified(s, found, setting.problem, request.data, setting.weights)
             bar.update()
             control.clock.poll()
             _tell(setting, out[i], notes)

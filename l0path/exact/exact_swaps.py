@@ -7,14 +7,12 @@ others from CANDIDATES of those with the steepest slopes. Dedieu, Hazimeh & Mazu
 coefficients that stay, which can keep it from the optimum for every m; here all are fitted again.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from .. import relaxation
 from ..core.status import FitStatus
-from ..designs import Dense, Standardized
-from .tree import BranchAndBound, Tree
+from .contest import BranchAndBound, restricted
+from .tree import Tree
 
 CANDIDATES = 50  # columns that may come in
 NODES = 400  # of a search, at most: it is a heuristic step, which a limit does not make wrong
@@ -48,15 +46,7 @@ def _best_near(model, fit, m, lambda1, lambda2, poll):
     slopes[fit.support] = -1.0
     count = min(CANDIDATES, int((slopes >= 0).sum()))
     J = np.union1d(fit.support, np.argpartition(-slopes, max(count - 1, 0))[:count])
-    parts = {
-        name: getattr(problem, name)[J] for name in ("factor", "lower", "upper", "square", "usable")
-    }
-    few = replace(
-        problem,
-        X=Standardized(Dense(problem.X.columns(J)), np.zeros(J.size), np.ones(J.size)),
-        forced=np.searchsorted(J, problem.forced),
-        **parts,
-    )
+    few = restricted(problem, J)
     dual = relaxation.dual_problem(
         few, lambda1, lambda2, split=relaxation.split(few) if few.quadratic else None
     )

@@ -7,9 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
+from ..core.status import SearchEnd
 from ..working_set.groups import GroupFit
+from .contest import Contest
 from .integrality_generation import IntegralityGeneration
-from .tree import Contest
 
 MOST_GROUPS = 12  # groups that may be chosen at most
 
@@ -26,8 +27,8 @@ def refuse_groups(data, settings):
         raise ValueError(
             "algorithm='exact' and certify compare all sets of groups (with a formula: of terms), "
             f"which is done for at most {MOST_GROUPS} groups that may be chosen, and here are "
-            f"{count}: exclude= or always_include= some, fit with algorithm='swap' (certify=True and "
-            "lambda2= give bounds), or search single columns without groups= (with a formula: "
+            f"{count}: exclude= or always_include= some, fit with algorithm='swap' (certify=True "
+            "and lambda2= give bounds), or search single columns without groups= (with a formula: "
             "groups=False)"
         )
 
@@ -66,12 +67,12 @@ class GroupEnumeration(Contest):
             self.lower = every.value if not every.flags else self.problem.floor
         while self.todo:
             if poll is not None and poll():
-                return "stopped"
+                return SearchEnd.STOPPED
             self._compare(np.array(self.todo.pop(), dtype=np.int64))
         if self.open_groups is not None:
-            return "no_optimum"
+            return SearchEnd.NO_OPTIMUM
         self.lower = self.best[0][0]
-        return "closed"
+        return SearchEnd.CLOSED
 
     def _fit(self, groups):
         """The GroupFit of a set, ascending."""

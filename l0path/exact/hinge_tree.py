@@ -16,7 +16,7 @@ from dataclasses import replace
 from ..problem.losses import Hinge, SmoothedHinge
 from .tree import Tree
 
-LEAST = 1e-8  # width of the narrowest smoothed hinge
+NARROWEST = 1e-8  # width of the narrowest smoothed hinge
 
 
 class HingeTree(Tree):
@@ -47,5 +47,5 @@ class HingeTree(Tree):
         """Relaxations by Newton steps, in place; once more with a narrower hinge where its width is
         most of what a node's bound lacks.
         """
-        while super()._newton(nodes, states, B, s, shift) and self.width > LEAST:
-            self.narrow(max(0.1 * self.width, LEAST))
+        while super()._newton(nodes, states, B, s, shift) and self.width > NARROWEST:
+            self.narrow(max(0.1 * self.width, NARROWEST))

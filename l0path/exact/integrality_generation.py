@@ -1,8 +1,10 @@
 """Integrality generation: exact best-subset problems by a sequence of mixed-integer programs in
 which few z are binary.
 
-    minimise over b0, b, z:  sum_i w_i l(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + sum_j lambda2 b_j^2 / z_j [ + lambda0 sum_j f_j z_j,  or  sum_j z_j <= k ],   |b_j| <= M_j z_j,  0 <= z_j <= 1,
-                             z_j in {0, 1} for j in I                                                                                                                          (M_I)
+    minimise over b0, b, z:  sum_i w_i l(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1
+                             + sum_j lambda2 b_j^2 / z_j  [ + lambda0 sum_j f_j z_j,  or with
+                             sum_j z_j <= k ],   |b_j| <= M_j z_j,   0 <= z_j <= 1,
+                             z_j in {0, 1} for j in I                                     (M_I)
 
 I begins with the columns of the best model known. (M_I) relaxes the problem, so its optimum is a
 lower bound; the columns outside I with the largest fractional z enter I, and it is solved again,
@@ -16,7 +18,6 @@ Source: Dedieu, Hazimeh & Mazumder (Learning sparse classifiers: continuous and 
     optimization perspectives, JMLR 22:135, 2021), section 4 and Algorithm 4.
 """
 
-import heapq
 import math
 import time
 from dataclasses import dataclass
@@ -24,17 +25,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.status import SearchEnd
 from ..exchange.local_search import LocalSearch
 from ..problem.losses import Hinge
 from ..problem.problem import Fit
 from ..relaxation import dual_problem
 from ..working_set.hinge import make_model
-from .hinge_tree import LEAST, HingeTree
-from .programs import Program
-from .tree import BranchAndBound, Tree
+from .contest import BranchAndBound
+from .hinge_tree import NARROWEST, HingeTree
+from .programs import BestSubset, Program
+from .tree import Tree
 
 SOLVERS = ("tree", "highs", "scip")
-WHOLE = 1e-6  # how far from 0 and 1 a z of HiGHS or SCIP counts as fractional
+INTEGRAL = 1e-6  # how far from 0 and 1 a z of HiGHS or SCIP counts as fractional
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,7 @@ class Round(NamedTuple):
     seconds: float
 
 
-class Generated(NamedTuple):
+class GenerationResult(NamedTuple):
     """lower <= optimum <= upper, the value (with lambda0's price) of `fit`; binary: I, ascending;
     rounds: [`Round`]; nodes: of the own tree.
     status: "closed" (the gap asked for), "stopped" (poll or time limit), "node_limit", "stalled" (z
@@ -137,8 +140,8 @@ def generate(
     time_limit=None,
     poll=None,
 ):
-    """`Generated`: the best model of at most `size` unforced columns, or of the penalised problem
-    at `lambda0`, with a lower bound.
+    """`GenerationResult`: the best model of at most `size` unforced columns, or of the penalised
+    problem at `lambda0`, with a lower bound.
 
     problem: `Problem`, n rows, p columns; fits: supports (index arrays) of models to start from, as
         a path has them; box: M > 0, a number or (p,), assumed bounds |b_j| <= M_j in standardised
@@ -153,13 +156,14 @@ def generate(
     if (size is None) == (lambda0 is None):
         raise ValueError(f"pass either size or lambda0, not size={size!r} and lambda0={lambda0!r}")
     dual = dual_problem(problem, lambda1, lambda2, box=box)
+    wanted = BestSubset(dual, size, lambda0, float(lambda2))
     if dual.open.any():
         raise ValueError(
             "lambda2=0 without a finite box leaves columns that nothing bounds; give lambda2 > 0 "
             "or box="
         )
     search = (_Tree if settings.solver == "tree" else _Programs)(
-        dual, size, lambda0, float(lambda2), fits, settings, time_limit, poll
+        wanted, fits, settings, time_limit, poll
     )
     return search.run()
 
@@ -167,15 +171,9 @@ def generate(
 class _Search:
     """What the two kinds share: the best model, I, and the rounds."""
 
-    def __init__(self, dual, size, lambda0, lambda2, fits, settings, time_limit, poll):
-        self.dual, self.problem, self.size, self.lambda0, self.lambda2, self.settings = (
-            dual,
-            dual.problem,
-            size,
-            lambda0,
-            lambda2,
-            settings,
-        )
+    def __init__(self, wanted, fits, settings, time_limit, poll):
+        self.wanted, self.dual, self.problem = wanted, wanted.dual, wanted.dual.problem
+        self.size, self.lambda0, self.settings = wanted.size, wanted.lambda0, settings
         self.began, self.time_limit, self.asked = time.perf_counter(), time_limit, poll
         self.model = make_model(self.problem)
         self.binary, self.rounds, self.nodes = np.empty(0, dtype=np.int64), [], 0
@@ -194,7 +192,7 @@ class _Search:
     def refit(self, support):
         """(value, Fit) of a support, its price included."""
         self.model.grow(support)
-        fit = self.model.refit(support, self.dual.lambda1, self.lambda2)
+        fit = self.model.refit(support, self.dual.lambda1, self.wanted.lambda2)
         price = (
             0.0
             if self.lambda0 is None
@@ -214,7 +212,7 @@ class _Search:
 
     def result(self, lower, best, status):
         upper, fit = best
-        return Generated(
+        return GenerationResult(
             float(min(lower, upper)),
             float(upper),
             fit,
@@ -253,18 +251,18 @@ class _Tree(_Search):
             status = tree.run(self.over)
             columns = (
                 tree.fractional(tree.heap[0][2])[0]
-                if status == "resting"
+                if status == SearchEnd.NO_BRANCH
                 else np.empty(0, dtype=np.int64)
             )
             self.note(
                 min(tree.lower, tree.upper), tree.upper, np.setdiff1d(columns, self.binary).size
             )
-            if status != "resting":
+            if status != SearchEnd.NO_BRANCH:
                 break
             if self.enter(columns):
                 tree.allow(self.binary)
             elif not self.sharper(tree):
-                status = "stalled"
+                status = SearchEnd.STALLED
                 break
         self.nodes = tree.nodes
         return self.result(tree.lower, tree.best[0], status)
@@ -273,9 +271,9 @@ class _Tree(_Search):
         """z is whole at the lowest node, and still its bound is below the best model: a narrower
         hinge, or else any column may be split. Whether there was something to do.
         """
-        if isinstance(tree, HingeTree) and tree.width > LEAST:
-            tree.narrow(max(0.1 * tree.width, LEAST))
-            tree._settle([heapq.heappop(tree.heap)[2]])
+        if isinstance(tree, HingeTree) and tree.width > NARROWEST:
+            tree.narrow(max(0.1 * tree.width, NARROWEST))
+            tree.resolve_lowest()
             return True
         if tree.allowed is None:
             return False
@@ -287,14 +285,14 @@ class _Programs(_Search):
     """A program of HiGHS or SCIP each round, all columns in it."""
 
     def run(self):
-        program = Program(self.dual, self.size, self.lambda0, self.lambda2, self.settings.solver)
+        program = Program(self.wanted, self.settings.solver)
         best, seen = None, {}
         for support in [self.problem.forced, *self.fits]:
             best = self.better(best, seen, support)
         self.binary, lower, status = (
             np.setdiff1d(best[1].support, self.problem.forced),
             -math.inf,
-            "stopped",
+            SearchEnd.STOPPED,
         )
         while not self.over():
             left = (
@@ -305,17 +303,19 @@ class _Programs(_Search):
             fractional = np.empty(0, dtype=np.int64)
             if found.z is not None:
                 best = self.better(best, seen, self.rounded(found.z))
-                at = np.flatnonzero((found.z > WHOLE) & (found.z < 1 - WHOLE) & self.dual.counted)
+                at = np.flatnonzero(
+                    (found.z > INTEGRAL) & (found.z < 1 - INTEGRAL) & self.dual.counted
+                )
                 fractional = at[np.argsort(-found.z[at], kind="stable")]
             fresh = np.setdiff1d(fractional, self.binary)
             self.note(min(lower, best[0]), best[0], fresh.size)
             if best[0] - lower <= self.settings.gap * abs(best[0]):
-                status = "closed"
+                status = SearchEnd.CLOSED
                 break
             if found.z is None or not found.solved:
                 break
             if not fresh.size:
-                status = "stalled"
+                status = SearchEnd.STALLED
                 break
             self.enter(fractional)
         return self.result(lower, best, status)

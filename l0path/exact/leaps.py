@@ -1,15 +1,15 @@
 """Leaps and bounds: the best least squares models of a size, or of a lambda0, of few columns with
 more rows than columns or a ridge.
 
-    value of a set T:  1/2 sum_i w_i y_i^2 - 1/2 q_T' inv(S_TT) q_T + lambda0 sum_T f_j,    S = Z'diag(w)Z + 2 lambda2 I,  q = Z'diag(w)y
+    value of a set T:  1/2 sum_i w_i y_i^2 - 1/2 q_T' inv(S_TT) q_T + lambda0 sum_T f_j,
+                       S = Z'diag(w)Z + 2 lambda2 I,   q = Z'diag(w)y
 
 No set of the candidates of a node is below the value of all of them, and one of at most t has to
 leave candidates out, which costs. The candidate that costs most to leave out joins, its subtree is
 searched, then it leaves; the last two columns of a set are found by a scan of all pairs.
 
 Sources: Furnival & Wilson (Technometrics 16, 1974) for the bound by the value of all candidates and
-    for inverses beside products, pivot by pivot; Gatu & Kontoghiorghes (Journal of Computational
-    and
+for inverses beside products, pivot by pivot; Gatu & Kontoghiorghes (Journal of Computational and
 Graphical Statistics 15, 2006) for the order of candidates by what their leaving costs, made anew
 near the root. Differences: the order is made at every node, because with the inverse it costs no
 factorisation; the bound adds what the (t + 1)th costliest candidate, or two of the t + 2 costliest,
@@ -25,23 +25,24 @@ from itertools import islice
 import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
+from ..core.status import SearchEnd
 from ..core.threads import one_blas_thread, run_each
 from ..problem.problem import EPS
-from .leaps_kernels import Space, Stack, search
-from .tree import Contest
+from .contest import Contest
+from .nodes.leaps import Cut, Space, Stack, search
 
 # searches side by side: their number does not depend on that of threads, so neither does what they
 # find
 WORKERS = 4
-PORTION = 4e6  # entries of matrices that a worker visits between polls: about 5 ms
+BETWEEN_POLLS = 4e6  # entries of matrices that a worker visits between polls: about 5 ms
 DEPENDENT = (
     1e-8  # pivot of a unit column given others, below which it counts as a combination of them
 )
 NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
-TASKS = 512  # searches that are made ready at a time, where dependent columns split one
-MOST_SEARCHES = 1 << 16  # of them at most
+READY = 512  # searches that are made ready at a time, where dependent columns split one
+MOST_SUBTREES = 1 << 16  # of them at most
 DEALS_BETWEEN_POLLS = 64  # of them that are looked at between polls
-LARGEST = 200  # columns at most: every open level holds two matrices
+MOST_COLUMNS = 200  # columns at most: every open level holds two matrices
 
 
 def searchable(dual):
@@ -55,8 +56,8 @@ def searchable(dual):
     if np.isfinite(dual.lower[used]).any() or np.isfinite(dual.upper[used]).any():
         return "leaps and bounds needs coefficients without bounds"
     return (
-        f"leaps and bounds takes {LARGEST} columns at most, not {used.sum()}"
-        if used.sum() > LARGEST
+        f"leaps and bounds takes {MOST_COLUMNS} columns at most, not {used.sum()}"
+        if used.sum() > MOST_COLUMNS
         else ""
     )
 
@@ -65,27 +66,21 @@ def _used(dual):
     return dual.problem.usable & ((dual.lower != 0) | (dual.upper != 0))
 
 
-class Task:
+class Subtree:
     """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur
     complement, B, c, b, price, value of the columns that are in, prices paid, and least, a bound.
     """
 
-    def __init__(self, into, ident, S, c, price, value, paid):
-        self.into, self.ident, self.S, self.c, self.price, self.value, self.paid = (
-            into,
-            ident,
-            S,
-            c,
-            price,
-            value,
-            paid,
-        )
+    def __init__(self, into, ident, S, c, value, price):
+        """price: of all columns."""
+        self.into, self.ident, self.S, self.c, self.value = into, ident, S, c, value
+        self.price, self.paid = price[ident], float(price[list(into)].sum())
         L = np.linalg.cholesky(S) if ident.size else np.empty((0, 0))
         half = solve_triangular(L, np.eye(ident.size), lower=True) if ident.size else L
         self.B = half.T @ half
         self.b = half.T @ (half @ c)
         self.full = value - float(np.sum((half @ c) ** 2))
-        self.least = self.full + paid
+        self.least = self.full + self.paid
         self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + len(into)
 
 
@@ -164,20 +159,10 @@ class Worker:
         self.base = self.f = f
         other.base += 1
 
-    def work(self, size, threshold, shrink, slack, limit):
-        """Search on for a portion; returns [(value, set)] of what was noted."""
-        self.f, _, number, nodes = search(
-            self.stack,
-            self.space,
-            self.base,
-            self.f,
-            size,
-            threshold,
-            shrink,
-            slack,
-            PORTION,
-            limit,
-        )
+    def work(self, size, cut, portion, limit):
+        """Search on for a portion of entries; returns [(value, set)] of what was noted."""
+        stack, space = self.stack, self.space
+        self.f, number, nodes = search(stack, space, self.base, self.f, size, cut, portion, limit)
         self.nodes += nodes
         return [(self.space.value[i], self.space.found[i].copy()) for i in range(number)]
 
@@ -198,7 +183,18 @@ class Leaps(Contest):
     in refits.
     """
 
-    def __init__(self, dual, *, size=None, lambda0=None, refit, settings, n_best=1, start=()):
+    def __init__(
+        self,
+        dual,
+        *,
+        size=None,
+        lambda0=None,
+        refit,
+        settings,
+        n_best=1,
+        start=(),
+        portion=BETWEEN_POLLS,
+    ):
         reason = searchable(dual)
         if reason:
             raise ValueError(f"{reason}; search with Tree")
@@ -210,7 +206,7 @@ class Leaps(Contest):
             settings,
             n_best,
         )
-        self.best, self.seen, self.nodes = [], set(), 0
+        self.best, self.seen, self.nodes, self.portion = [], set(), 0, portion
         with one_blas_thread():
             S, c, value = self._products()
             self.dependent = _rank(S)[0] < len(S)  # exactly or nearly
@@ -220,14 +216,14 @@ class Leaps(Contest):
             spare = m - _rank(S)[0]
             if (
                 sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1))
-                > MOST_SEARCHES
+                > MOST_SUBTREES
             ):
                 raise ValueError(
                     f"too many of {m} columns are linear combinations of others for leaps and "
                     "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
                 )
             self.margin, self.made, self.more = 0.0, 0, self._tasks(S, c, value)
-            self.tasks = deque(islice(self.more, TASKS))
+            self.tasks = deque(islice(self.more, READY))
         levels = max(self.most + 1 if spare else self.most - 2, 1)
         self.workers = [
             Worker(max(m, 1), max(self.most, 1), levels, self.delta) for _ in range(WORKERS)
@@ -275,8 +271,7 @@ class Leaps(Contest):
                 at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
             rank, order = _rank(S)
             if rank == at.size:
-                paid = float(self.price[list(into)].sum())
-                task = Task(into, at, S, c, self.price[at], value, paid)
+                task = Subtree(into, at, S, c, value, self.price)
                 spread = len(self.held) + task.spread
                 rounding = (self.J.size + len(self.held) + 16) * EPS * self.half * spread**2
                 self.margin, self.made = max(self.margin, rounding), self.made + 1
@@ -311,23 +306,20 @@ class Leaps(Contest):
         while True:
             self._deal()
             active = [worker for worker in self.workers if worker.open]
-            if not active and not self.tasks and (self.more is None or self.made >= MOST_SEARCHES):
-                return "closed" if self.more is None else "too_many"
+            if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
+                return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
             if poll is not None and poll():
-                return "stopped"
+                return SearchEnd.STOPPED
             if self.nodes >= limit:
-                return "node_limit"
+                return SearchEnd.NODE_LIMIT
             if not active:
                 continue
-            threshold, rest, found = (
-                self.cutoff + self.margin,
-                min(limit - self.nodes, 1 << 60),
-                [()] * len(active),
-            )
+            cut = Cut(self.cutoff + self.margin, shrink, 2.0 * self.margin)
+            rest, found = min(limit - self.nodes, 1 << 60), [()] * len(active)
 
-            def work(i, active=active, threshold=threshold, rest=rest, found=found):
+            def work(i, active=active, cut=cut, rest=rest, found=found):
                 share = rest // len(active) + (i < rest % len(active))
-                found[i] = active[i].work(self.most, threshold, shrink, 2.0 * self.margin, share)
+                found[i] = active[i].work(self.most, cut, self.portion, share)
 
             run_each(work, len(active))
             self.nodes = sum(worker.nodes for worker in self.workers)
@@ -354,7 +346,7 @@ class Leaps(Contest):
             if worker.open:
                 continue
             while not worker.open and deals:
-                if not self.tasks and self.more is not None and self.made < MOST_SEARCHES:
+                if not self.tasks and self.more is not None and self.made < MOST_SUBTREES:
                     with one_blas_thread():
                         self.tasks.extend(islice(self.more, 1))
                 if not self.tasks:

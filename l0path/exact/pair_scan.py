@@ -20,11 +20,12 @@ import math
 import numpy as np
 from scipy.linalg import qr
 
+from ..core.status import SearchEnd
 from ..core.threads import one_blas_thread
 from ..designs.disk.column_blocks import ColumnBlocks
 from ..problem.problem import EPS
 from ..working_set.columns import CLAIMED
-from .tree import Contest
+from .contest import Contest
 
 PAIR_OPERATIONS = 1e11  # n p^2 / 2 (one column: n p) up to which all models are computed
 PAIR_BLOCK = 384  # columns of a block: the products of two blocks stay in cache
@@ -103,7 +104,9 @@ class PairScan(Contest):
                 a, b = self.todo.pop()
                 self._one(a) if self.size == 1 else self._two(a, b)
             self._compare()
-        return "stopped" if self.todo else "closed" if self.close is None else "too_close"
+        if self.todo:
+            return SearchEnd.STOPPED
+        return SearchEnd.CLOSED if self.close is None else SearchEnd.TOO_CLOSE
 
     def _start(self):
         """Orthonormal basis of the forced columns, and what they leave of y."""

@@ -1,8 +1,10 @@
 """Mixed-integer programs of integrality generation for HiGHS and SCIP: the hinge as variables u_i
 >= 1 - y_i eta_i, u_i >= 0, the ridge as s_j >= 0 with b_j^2 <= s_j z_j.
 
-    minimise   sum_i w_i u_i  (squared hinge: t >= sum_i w_i u_i^2)  +  lambda1 sum_j (up_j + down_j)  +  lambda2 sum_j s_j  +  lambda0 sum_j f_j z_j
-    b_j = up_j - down_j,   0 <= up_j <= upper_j z_j,   0 <= down_j <= -lower_j z_j,   sum z <= k for a size,   0 <= z_j <= 1, binary for j in I
+    minimise   sum_i w_i u_i  (squared hinge: t >= sum_i w_i u_i^2)
+               +  lambda1 sum_j (up_j + down_j)  +  lambda2 sum_j s_j  +  lambda0 sum_j f_j z_j
+    b_j = up_j - down_j,   0 <= up_j <= upper_j z_j,   0 <= down_j <= -lower_j z_j,
+    sum z <= k for a size,   0 <= z_j <= 1, binary for j in I
 
 Source: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), section 4.1, with the perspective constraint
     in place of their ridge.
@@ -16,6 +18,7 @@ import scipy
 from scipy.sparse import block_array, csr_array, diags_array
 
 from ..problem.losses import Hinge, SquaredHinge, name_of
+from ..relaxation import Dual
 
 # SCIP's tolerance of constraints; at its own 1e-6 the quadratic ones leave 1e-4 of the objective
 FEASIBLE = 1e-9
@@ -31,13 +34,25 @@ class Found(NamedTuple):
     solved: bool
 
 
+class BestSubset(NamedTuple):
+    """The problem to be solved: a `relaxation.Dual`, a size or lambda0 (the other None), and
+    lambda2.
+    """
+
+    dual: Dual
+    size: int | None
+    lambda0: float | None
+    lambda2: float
+
+
 class Program:
-    """The program of a dual for a size or lambda0; `solve` it for any I. solver: "highs" (hinge
+    """The program of a `BestSubset`; `solve` it for any I. solver: "highs" (hinge
     without a ridge, finite box) or "scip" (hinge or squared hinge).
     """
 
-    def __init__(self, dual, size, lambda0, lambda2, solver):
-        self.dual, self.size, self.lambda0, self.lambda2 = dual, size, lambda0, lambda2
+    def __init__(self, wanted, solver):
+        dual, self.size, lambda0, lambda2 = wanted
+        self.dual, self.lambda2 = dual, lambda2
         loss = dual.problem.loss
         self.J = np.flatnonzero(dual.problem.usable)
         if solver == "scip":
@@ -63,15 +78,11 @@ class Program:
         out[self.J] = np.where(self.counted, z, 1.0)
         return out
 
-    def _highs(self, binary, gap, seconds):
-        """Variables up, down, z (q,), b0 (0 or 1), u (n,)."""
+    def _rows(self, most, free):
+        """Linear constraints of the variables up, down, z (q,), b0 (0 or 1), u (n,)."""
         p, q, n = self.dual.problem, self.J.size, self.dual.problem.X.n
         YZ = csr_array(p.y[:, None] * p.X.columns(self.J))
-        eye, shift, m = diags_array(np.ones(q)), csr_array(p.y[:, None]), int(p.intercept)
-        free, most = (
-            self.counted.astype(float),
-            (np.maximum(self.upper, 0.0), np.maximum(-self.lower, 0.0)),
-        )
+        eye, shift = diags_array(np.ones(q)), csr_array(p.y[:, None])
         # up - upper z <= 0 for counted columns; the others have their box as bounds
         links = [
             [eye, None, -diags_array(most[0] * free), None, None],
@@ -80,60 +91,37 @@ class Program:
         A = block_array(
             [[YZ, -YZ, csr_array((n, q)), shift, diags_array(np.ones(n))], *links], format="csc"
         )
-        at = np.concatenate([np.full(n, -np.inf), np.full(2 * q, -np.inf)])
-        at[:n] = 1.0 - p.y * p.offset
-        to = np.concatenate(
-            [
-                np.full(n, np.inf),
-                np.where(self.counted, 0.0, most[0]),
-                np.where(self.counted, 0.0, most[1]),
-            ]
-        )
-        constraints = [scipy.optimize.LinearConstraint(A, at, to)]
+        at = np.concatenate([1.0 - p.y * p.offset, np.full(2 * q, -np.inf)])
+        to = np.concatenate([np.full(n, np.inf), *np.where(self.counted, 0.0, most)])
+        rows = [scipy.optimize.LinearConstraint(A, at, to)]
         if self.size is not None:
-            constraints.append(
-                scipy.optimize.LinearConstraint(
-                    csr_array(np.concatenate([np.zeros(2 * q), free, np.zeros(1 + n)])[None, :]),
-                    -np.inf,
-                    float(self.size),
-                )
-            )
+            count = np.concatenate([np.zeros(2 * q), free, np.zeros(1 + n)])
+            one = csr_array(count[None, :])
+            rows.append(scipy.optimize.LinearConstraint(one, -np.inf, float(self.size)))
+        return rows
+
+    def _highs(self, binary, gap, seconds):
+        """Variables up, down, z (q,), b0 (0 or 1), u (n,)."""
+        p, q, n = self.dual.problem, self.J.size, self.dual.problem.X.n
+        free, shift = self.counted.astype(float), np.inf if p.intercept else 0.0
+        most = np.maximum(self.upper, 0.0), np.maximum(-self.lower, 0.0)
+        priced = np.isfinite(self.price)
         cost = np.concatenate(
-            [
-                np.full(2 * q, self.dual.lambda1),
-                np.where(np.isfinite(self.price), self.price, 0.0),
-                [0.0],
-                p.weights,
-            ]
+            [np.full(2 * q, self.dual.lambda1), np.where(priced, self.price, 0.0), [0.0], p.weights]
         )
-        low = np.concatenate(
-            [
-                np.maximum(self.lower, 0.0),
-                np.maximum(-self.upper, 0.0),
-                np.zeros(q),
-                [-np.inf if m else 0.0],
-                np.zeros(n),
-            ]
-        )
-        high = np.concatenate(
-            [
-                *most,
-                np.where(np.isfinite(self.price), free, 0.0),
-                [np.inf if m else 0.0],
-                np.full(n, np.inf),
-            ]
-        )
+        ends = np.maximum(self.lower, 0.0), np.maximum(-self.upper, 0.0)
+        low = np.concatenate([*ends, np.zeros(q), [-shift], np.zeros(n)])
+        high = np.concatenate([*most, np.where(priced, free, 0.0), [shift], np.full(n, np.inf)])
         whole = np.zeros(cost.size)
         whole[2 * q + np.searchsorted(self.J, binary)] = 1
-        options = {
-            "mip_rel_gap": gap,
-            **({"time_limit": seconds} if math.isfinite(seconds) else {}),
-        }
+        options = {"mip_rel_gap": gap}
+        if math.isfinite(seconds):
+            options["time_limit"] = seconds
         found = scipy.optimize.milp(
             cost,
             integrality=whole,
             bounds=scipy.optimize.Bounds(low, high),
-            constraints=constraints,
+            constraints=self._rows(most, free),
             options=options,
         )
         bound = found.mip_dual_bound if whole.any() else found.fun if found.status == 0 else None

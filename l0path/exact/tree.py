@@ -3,8 +3,8 @@ nodes, bounded over all columns by weak duality in batched reads.
 
     lower = min over open nodes of their bounds  <=  optimum  <=  upper = the best model met
 
-A node holds columns that are in and columns that are out; its relaxation (`node_relaxation`) is
-solved on *working columns*, those that were ever nonzero in one, and its dual point is then
+A node holds columns that are in and columns that are out; its relaxation (`nodes.relaxation`) is
+solved on the working columns (`nodes`) and its dual point is then
 correlated with all columns, many nodes in one read: columns that would take more off the bound than
 those counted become working ones, and columns that the node's bound fixes (`screening`, with the
 node's own bound) are in or out below it. The best node is split first, at the column whose z is
@@ -19,177 +19,29 @@ does not.
 
 import heapq
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from ..core.status import SearchEnd
 from ..core.threads import one_blas_thread
-from ..exchange.local_search import LocalSearch
+from ..designs.disk.column_blocks import ColumnBlocks
 from ..problem.conjugates import smooth
 from ..problem.problem import EPS
 from ..relaxation.bounds import base, gains, largest, points_at
-from .node_newton import NodeNewton
-from .node_relaxation import relax
+from .contest import Contest
+from .nodes.columns import Node, NodeColumns
+from .nodes.newton import NodeNewton
+from .nodes.penalty import Branch
+from .nodes.relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
 
 # nodes split at a time, at most: their children share a read of X (four times as many where that is
 # a file)
 BATCH = 16
-TURNS = 60  # Newton steps of a relaxation
+TREE_TURNS = 60  # Newton steps of a relaxation
 LATER = 10  # of those below the root, for losses that are not quadratic
-ROUNDS = 8  # times a node is solved again with more working columns
-ENTERING = 30  # columns that become working ones for a node at a time
+RESOLVED = 8  # times a node is solved again with more working columns
+JOINING = 30  # columns that become working ones for a node at a time
 ROUND = 10  # every so many nodes, and at all of the first 50, the relaxation is rounded to a model
-
-
-@dataclass(frozen=True, kw_only=True)
-class BranchAndBound:
-    """Settings of algorithm="exact": branch and bound for every model of the path.
-
-    Parameters
-    ----------
-    gap : float, default 1e-6
-        The relative gap at which a search ends.
-    node_limit : int, optional
-        The largest number of nodes solved for a size or lambda0. None means no limit.
-
-    Examples
-    --------
-    >>> import l0path
-    >>> data = l0path.datasets.load_hitters()
-    >>> path = l0path.fit(data.X, data.y, algorithm=l0path.solvers.BranchAndBound(gap=0.01), max_k=3)
-    >>> bool((path.table.gap <= 0.01).all())
-    True
-    """
-
-    gap: float = 1e-6
-    node_limit: int | None = None
-    start = LocalSearch()  # of the path whose models the searches start from
-
-    def __post_init__(self):
-        if (
-            isinstance(self.gap, bool)
-            or not isinstance(self.gap, (int, float, np.number))
-            or not 0 <= self.gap < math.inf
-        ):
-            raise ValueError(f"gap={self.gap!r} must be a number >= 0, relative to the objective")
-        if self.node_limit is not None and (
-            isinstance(self.node_limit, bool)
-            or not isinstance(self.node_limit, (int, np.integer))
-            or self.node_limit < 1
-        ):
-            raise ValueError(
-                f"node_limit={self.node_limit!r} must be a whole number >= 1, or None for no limit"
-            )
-
-
-class Node(NamedTuple):
-    """into, out: positions of columns in W that are in or out; at, b: the nonzero relaxed
-    coefficients; s: root of the price; shift: intercept; split: position to branch on, -1 for none.
-    """
-
-    bound: float
-    into: np.ndarray
-    out: np.ndarray
-    at: np.ndarray
-    b: np.ndarray
-    s: float
-    shift: float
-    split: int = -1
-
-
-class Working:
-    """The working columns W (w,), positions in them are for ever: Z (n, w), q = Z'diag(w)y, the
-    dual's terms, and for the squared loss G (w, w) = Z'diag(w)Z less the split.
-    """
-
-    def __init__(self, dual):
-        self.dual, self.W = dual, np.empty(0, dtype=np.int64)
-        self.position = np.full(dual.problem.X.p, -1)
-        self.Z, self.G, self.q, self.space = (
-            np.empty((dual.problem.X.n, 0), order="F"),
-            np.empty((0, 0)),
-            np.empty(0),
-            np.empty((0, 0)),
-        )
-        self.take()
-
-    def take(self):
-        dual, W = self.dual, self.W
-        self.ridge, self.lower, self.upper = (
-            np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper)
-        )
-        self.factor = np.where(
-            dual.counted[W], dual.problem.factor[W], 0.0
-        )  # forced columns cost nothing
-        self.counted = dual.counted[W]
-
-    def grow(self, J):
-        """Let columns J, in this order, become working ones."""
-        J = np.asarray(J, dtype=np.int64)
-        J = J[self.position[J] < 0]
-        if not J.size:
-            return
-        old, problem = self.W.size, self.dual.problem
-        self.W = np.concatenate([self.W, J])
-        self.position[J] = np.arange(old, self.W.size)
-        Z = np.empty((self.Z.shape[0], self.W.size), order="F")
-        Z[:, :old], Z[:, old:] = self.Z, problem.X.columns(J)
-        weighted = problem.weights[:, None] * Z[:, old:]
-        self.Z, self.q = Z, np.concatenate([self.q, weighted.T @ problem.y])
-        self.take()
-        if problem.quadratic:
-            self._gram(old, weighted)
-
-    def _gram(self, old, weighted):
-        """G with the working columns from position `old` on, which times the weights are
-        `weighted`.
-        """
-        w = self.W.size
-        G = np.empty((w, w))
-        G[:old, :old] = self.G
-        G[old:] = weighted.T @ self.Z
-        G[:, old:] = G[old:].T
-        if self.dual.split is not None:
-            G[np.arange(old, w), np.arange(old, w)] -= self.dual.split[self.W[old:]]
-        self.G = G
-        if self.space.shape[0] < w:
-            self.space = np.empty((2 * w, 2 * w))
-
-
-class Contest:
-    """The n_best best models that a search has met. best: [(value, what was kept)], ascending;
-    seen: supports that were offered; refit, settings, n_best as in `Tree`.
-    """
-
-    @property
-    def upper(self):
-        """Value of the worst model that is kept, infinite while fewer than n_best are known."""
-        return self.best[self.n_best - 1][0] if len(self.best) >= self.n_best else math.inf
-
-    @property
-    def cutoff(self):
-        """Nodes with a larger bound hold nothing that is wanted, up to half the gap asked for."""
-        return (
-            self.upper - 0.5 * self.settings.gap * abs(self.upper)
-            if math.isfinite(self.upper)
-            else math.inf
-        )
-
-    def offer(self, support):
-        """Let a support of the problem compete."""
-        key = np.sort(np.asarray(support, dtype=np.int64))
-        if key.tobytes() in self.seen:
-            return
-        self.seen.add(key.tobytes())
-        self.accept(*self.refit(key))
-
-    def accept(self, value, kept):
-        """Let a model of known value compete."""
-        if value < self.upper:
-            self.best = sorted([*self.best, (value, kept)], key=lambda model: model[0])[
-                : self.n_best
-            ]
 
 
 class Tree(Contest):
@@ -222,15 +74,13 @@ class Tree(Contest):
             n_best,
         )
         self.loss = smooth(problem.loss)
-        self.work = Working(dual)
+        self.rounding = (problem.X.n + 16) * EPS
+        self.work = NodeColumns(dual)
         self.half = 0.5 * float(problem.weights @ problem.y**2) if problem.quadratic else 0.0
         self.columns = int(dual.counted.sum())
-        self.batch = (
-            (4 * BATCH, 1) if hasattr(problem.X.design, "memory_limit") else (BATCH, 4)
-            # nodes at a time: at most, and one in so many of those that wait; fewer reads where X
-            # is on
-            # disk
-        )
+        # nodes at a time: at most, and one in so many of those that wait; fewer reads where X is on
+        # disk
+        self.batch = (4 * BATCH, 1) if isinstance(problem.X.design, ColumnBlocks) else (BATCH, 4)
         self.best, self.seen, self.allowed = [], set(), None
         self.heap, self.nodes, self.count = [], 0, 0
         self.near, self.away = np.asarray(around[0], dtype=np.int64), around[1]
@@ -240,10 +90,16 @@ class Tree(Contest):
     def _guess(self):
         """The root's price: that at which `size` columns would leave zero by themselves."""
         pull = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
-        ridge = np.median(self.work.ridge) if self.work.W.size else 1.0
+        ridge = np.median(self.work.penalty.ridge) if self.work.W.size else 1.0
         return max(float(pull[min(self.size, pull.size - 1)]) if pull.size else 1.0, 1e-12) / (
             2.0 * math.sqrt(max(ridge, 1e-12))
         )
+
+    def _root(self):
+        """The node of all models."""
+        none = np.empty(0, dtype=np.int64)
+        s = math.sqrt(self.lambda0) if self.size is None else self._guess()
+        return Node(-math.inf, none, none, none, np.empty(0), s, 0.0)
 
     @property
     def lower(self):
@@ -262,32 +118,19 @@ class Tree(Contest):
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
         with one_blas_thread():
             if not self.nodes:
-                empty = np.empty(0, dtype=np.int64)
-                self._settle(
-                    [
-                        Node(
-                            -math.inf,
-                            empty,
-                            empty,
-                            empty,
-                            np.empty(0),
-                            math.sqrt(self.lambda0) if self.size is None else self._guess(),
-                            0.0,
-                        )
-                    ]
-                )
+                self._settle([self._root()])
             self.poll = poll  # the root is solved at any rate
             while self.heap and self.heap[0][0] < self.cutoff:
                 if poll is not None and poll():
-                    return "stopped"
+                    return SearchEnd.STOPPED
                 if self.nodes >= limit:
-                    return "node_limit"
+                    return SearchEnd.NODE_LIMIT
                 if self.heap[0][2].split < 0:
-                    return "resting"
+                    return SearchEnd.NO_BRANCH
                 if self.n_best == 1 and self.upper - self.heap[0][0] <= self.settings.gap * abs(
                     self.upper
                 ):
-                    return "closed"
+                    return SearchEnd.CLOSED
                 nodes = []
                 most, share = self.batch
                 while (
@@ -300,7 +143,7 @@ class Tree(Contest):
                     nodes.append(heapq.heappop(self.heap)[2])
                 self._settle([child for node in nodes for child in self._children(node)])
         self.heap = []
-        return "closed"
+        return SearchEnd.CLOSED
 
     def allow(self, columns):
         """Let these columns, None for all, be split from now on, in all open nodes."""
@@ -359,11 +202,15 @@ class Tree(Contest):
     def _left(self, node):
         return -1 if self.size is None else self.size - node.into.size
 
+    def resolve_lowest(self):
+        """Solve the node of the lowest bound again."""
+        self._settle([heapq.heappop(self.heap)[2]])
+
     def _settle(self, nodes):
         """Solve nodes, bound them over all columns, and put those that may hold a better model on
         the heap.
         """
-        for _ in range(ROUNDS):
+        for _ in range(RESOLVED):
             if not nodes:
                 return
             solved = self._relaxed(nodes)
@@ -441,28 +288,12 @@ class Tree(Contest):
         states, fixed = [self._state(node) for node in out], []
         if self.dual.problem.quadratic:
             for m, node in enumerate(out):
-                bounds[m], s[m], gain = self._solve(
-                    states[m],
-                    self._left(node),
-                    s[m],
-                    work.q,
-                    self.half,
-                    self.cutoff,
-                    TURNS,
-                    B[:, m],
-                )
+                left = self._left(node)
+                bounds[m], s[m], gain = self._solve(Branch(states[m], left), s[m], B[:, m])
                 if self.complete:
                     free = states[m] == 0
-                    fixed.append(
-                        self._fixed(
-                            bounds[m],
-                            gain,
-                            free,
-                            None
-                            if self.size is None
-                            else largest(gain[free], self._left(node) + 1),
-                        )
-                    )
+                    top = None if self.size is None else largest(gain[free], left + 1)
+                    fixed.append(self._fixed(bounds[m], gain, free, top))
         else:
             self._newton(out, states, B, s, shift)
         done = []
@@ -472,34 +303,14 @@ class Tree(Contest):
             done.append(self._narrowed(node, bounds[m], *fixed[m]) if self.complete else node)
         return done
 
-    def _solve(self, state, left, s, q, half, cutoff, turns, b):
+    def _solve(self, branch, s, b):
         """(bound on the working columns, s, what each takes off the bound) of the quadratic
-        relaxation with linear term q; b (w,) is the start and is overwritten.
+        relaxation; b (w,) is the start and is overwritten.
         """
-        work, w = self.work, b.size
-        c, h, part = np.empty(w), np.empty(w), np.empty(w, dtype=np.int64)
-        gamma = (self.dual.problem.X.n + 16) * EPS
-        return *relax(
-            work.G,
-            q,
-            half,
-            work.ridge,
-            self.dual.lambda1,
-            work.lower,
-            work.upper,
-            work.factor,
-            state,
-            left,
-            s,
-            cutoff,
-            turns,
-            gamma,
-            b,
-            c,
-            h,
-            part,
-            work.space,
-        ), h
+        work, limits = self.work, NodeLimits(self.cutoff, TREE_TURNS, self.rounding)
+        found = Relaxed(b, *np.empty((2, b.size)), np.empty(b.size, dtype=np.int64))
+        loss = QuadraticLoss(work.G, work.q, self.half)
+        return *relax(loss, work.penalty, branch, s, limits, found, work.space), found.h
 
     def _fixed(self, value, h, free, top):
         """(out, into), (w,) bool: free working columns with which, or without which, no model of
@@ -511,7 +322,7 @@ class Tree(Contest):
         if not -math.inf < value < self.cutoff < math.inf:
             return np.zeros((2, h.size), dtype=bool)
         if self.size is None:
-            price = self.lambda0 * self.work.factor
+            price = self.lambda0 * self.work.penalty.factor
             excess = np.maximum(h - price, 0.0)
             return free & (value + excess + price - h > self.cutoff), free & (
                 value + excess > self.cutoff
@@ -542,7 +353,7 @@ class Tree(Contest):
             if self.poll is not None and self.poll():
                 return False
             s[m], shift[m], lack = NodeNewton(self, states[m], self._left(node), B[:, m]).run(
-                s[m], shift[m], LATER if node.into.size + node.out.size else TURNS
+                s[m], shift[m], LATER if node.into.size + node.out.size else TREE_TURNS
             )
             coarse |= lack
         return coarse
@@ -580,29 +391,30 @@ class Tree(Contest):
         else:
             g = np.where(free, np.maximum(h, 0.0), -1.0)
             top = largest(g, left + 1)
-            known = np.sort(g[work.W])[
-                ::-1
-                # a column enters that takes more off than the last of those counted would, were W
-                # all
-                # there is
-            ]
+            # a column enters that takes more off than the last of those counted would, were W all
+            # there is
+            known = np.sort(g[work.W])[::-1]
             value, above = (
                 start - top[:left].sum(),
                 g - max(known[left - 1] if left <= known.size else 0.0, 1e-300),
             )
         above[work.W] = -1.0
         J = np.flatnonzero(above > 0)
-        if J.size > ENTERING:
-            J = J[np.argpartition(-above[J], ENTERING)[:ENTERING]]
+        if J.size > JOINING:
+            J = J[np.argpartition(-above[J], JOINING)[:JOINING]]
         return self._narrowed(node, value, *self._fixed(value, h[work.W], free[work.W], top)), J
 
     def _z(self, node, state, b):
         """(w,) z of the relaxation on free columns; 0 elsewhere."""
         work = self.work
-        M = np.where(b > 0, work.upper, -work.lower)
-        price = node.s**2 * work.factor if self.size is not None else self.lambda0 * work.factor
+        M = np.where(b > 0, work.penalty.upper, -work.penalty.lower)
+        price = (
+            node.s**2 * work.penalty.factor
+            if self.size is not None
+            else self.lambda0 * work.penalty.factor
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
-            rho = np.minimum(np.sqrt(price / work.ridge), M)
+            rho = np.minimum(np.sqrt(price / work.penalty.ridge), M)
             z = np.where(rho > 0, np.minimum(np.abs(b) / rho, 1.0), 1.0)
         return np.where((state == 0) & (b != 0), z, 0.0)
 

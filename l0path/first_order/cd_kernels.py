@@ -2,6 +2,8 @@
 `coordinate_descent`.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..core.dispatch import njit
@@ -11,22 +13,106 @@ from ..problem.losses import derivatives, mean_loss, slope, value
 from ..problem.penalties import Interval, Separable, entry, threshold
 
 
-@njit
-def cd_gram(penalty, G, w, b, c, order, factor, lower, upper, n_stable, max_sweeps, tol):
-    """Cyclic descent for the squared loss, in place: b (w,), c (w,) = q - G b. G (capacity,
-    capacity) Gram matrix; order: positions to visit.
+class RowLoss(NamedTuple):
+    """The loss of n rows: y, weights (n,); whether there is a free intercept."""
 
-    Ends after n_stable sweeps without a change of the support, or one whose steps are below tol;
-    returns the number of sweeps.
+    loss: Any
+    y: np.ndarray
+    weights: np.ndarray
+    intercept: bool
+
+
+class Coordinates(NamedTuple):
+    """The price's factor and the box of w columns, and which of them are in at any price."""
+
+    factor: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    fixed: np.ndarray
+
+
+class Coordinate(NamedTuple):
+    """The same of one column, with its price."""
+
+    price: float
+    lower: float
+    upper: float
+    fixed: bool
+
+
+class Visit(NamedTuple):
+    """Positions in the order of a sweep. Of those that are zero the first `sure` get the exact
+    search, the others where `safety` times the estimate of their gain passes their price.
     """
-    calm = 0
-    for sweep in range(max_sweeps):
+
+    order: np.ndarray
+    sure: int
+    safety: float
+
+
+class StopRule(NamedTuple):
+    """Sweeps end after n_stable without a change of the support, after one whose steps are below
+    tol, or after max_sweeps.
+    """
+
+    n_stable: int
+    max_sweeps: int
+    tol: float
+
+
+class Predicted(NamedTuple):
+    """b (w,), and eta, slopes, curvatures (n,) there; trial (n,) is scratch."""
+
+    b: np.ndarray
+    eta: np.ndarray
+    slopes: np.ndarray
+    curvatures: np.ndarray
+    trial: np.ndarray
+
+
+class Leaving(NamedTuple):
+    """Members that may leave, (k,) each: what P loses with them is rho (infinite: stays), less
+    `paid`. The pull on column j once member i is gone is c_j + scale_i rows[index_i, j].
+    """
+
+    rows: np.ndarray
+    index: np.ndarray
+    scale: np.ndarray
+    rho: np.ndarray
+    paid: np.ndarray
+
+
+class Entering(NamedTuple):
+    """Columns that may enter, (m,) each: c, curvature a, which to skip, factor and box."""
+
+    c: np.ndarray
+    a: np.ndarray
+    skip: np.ndarray
+    factor: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class BestSwaps(NamedTuple):
+    """The best swaps so far: their changes of P, positions of the column and of the member."""
+
+    change: np.ndarray
+    column: np.ndarray
+    position: np.ndarray
+
+
+@njit
+def cd_gram(penalty, G, b, c, order, columns, stop):
+    """Cyclic descent for the squared loss, in place: b (w,), c (w,) = q - G b. G (capacity,
+    capacity) Gram matrix; order: positions to visit. Returns the number of sweeps.
+    """
+    calm, w = 0, b.size
+    for sweep in range(stop.max_sweeps):
         largest, changed = 0.0, False
         for j in order:
             old, a = b[j], G[j, j]
-            new = threshold(
-                penalty, c[j] + a * old, a, factor[j], Interval(lower[j], upper[j]), old
-            )
+            box = Interval(columns.lower[j], columns.upper[j])
+            new = threshold(penalty, c[j] + a * old, a, columns.factor[j], box, old)
             step = new - old
             if step != 0.0:
                 b[j] = new
@@ -35,15 +121,15 @@ def cd_gram(penalty, G, w, b, c, order, factor, lower, upper, n_stable, max_swee
                 largest = max(largest, abs(step))
                 changed = changed or (new != 0.0) != (old != 0.0)
         calm = 0 if changed else calm + 1
-        if calm >= n_stable or (not changed and largest <= tol):
+        if calm >= stop.n_stable or (not changed and largest <= stop.tol):
             return sweep + 1
-    return max_sweeps
+    return stop.max_sweeps
 
 
 @njit
-def probe(loss, y, weights, eta, z, shift):
+def probe(rows, eta, z, shift):
     """Mean loss, slope and curvature along z at eta + shift z."""
-    F, d, h = 0.0, 0.0, 0.0
+    loss, y, weights, F, d, h = rows.loss, rows.y, rows.weights, 0.0, 0.0, 0.0
     for i in range(y.size):
         e = eta[i] + shift * z[i]
         F += weights[i] * value(loss, y[i], e)
@@ -53,15 +139,15 @@ def probe(loss, y, weights, eta, z, shift):
 
 
 @njit
-def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
+def line(rows, penalty, eta, z, old, lower, upper):
     """(t, gain, F): t minimises F = sum_i w_i loss(eta_i + (t - old) z_i) + lambda1 |t| + lambda2
     t^2 on the box; gain is by how much t beats 0 (or the box's end next to 0).
 
     Newton steps on the side of 0 that goes down, kept in a shrinking bracket: a step that leaves it
     is halved, or doubled while there is no far end (curvature may vanish, values may overflow).
     """
-    start = min(max(0.0, lower), upper)
-    F0, d, h = probe(loss, y, weights, eta, z, start - old)
+    lambda1, lambda2, start = penalty.lambda1, penalty.lambda2, min(max(0.0, lower), upper)
+    F0, d, h = probe(rows, eta, z, start - old)
     F0 += lambda1 * abs(start) + lambda2 * start * start
     d += 2.0 * lambda2 * start
     h += 2.0 * lambda2
@@ -77,7 +163,7 @@ def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
     t = old if way * (old - start) > 0.0 else start - d / h if h > 1e-12 * abs(d) else start + way
     t = t if way * (limit - t) > 0.0 else limit
     for _step in range(40):
-        F, d, h = probe(loss, y, weights, eta, z, t - old)
+        F, d, h = probe(rows, eta, z, t - old)
         F += lambda1 * abs(t) + lambda2 * t * t
         d += 2.0 * lambda2 * t + kink
         h += 2.0 * lambda2
@@ -89,9 +175,8 @@ def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
             near = t
             if t == limit:
                 break
-        if F < 1e300 and d * d <= h * max(
-            1e-11 * min(gain, F), 1e-16 * F
-        ):  # what a further step promises
+        # what a further step promises
+        if F < 1e300 and d * d <= h * max(1e-11 * min(gain, F), 1e-16 * F):
             break
         new = t - d / h if F < 1e300 and h > 1e-12 * abs(d) else far
         if not (way * (new - near) > 0.0 and way * (far - new) > 0.0):
@@ -103,155 +188,90 @@ def line(loss, y, weights, eta, z, old, lambda1, lambda2, lower, upper):
 
 
 @njit
-def probe_entries(loss, penalty, y, weights, eta, Z, at, lower, upper, out, gains):
-    """Exact optimum out (m,) and gain (m,) of the columns `at`, zero at present, each alone; lower,
-    upper (w,).
-    """
+def probe_entries(rows, penalty, eta, Z, at, columns, out, gains):
+    """Exact optimum out (m,) and gain (m,) of the columns `at`, zero at present, each alone."""
     for e in range(at.size):
         j = at[e]
-        out[e], gains[e], _ = line(
-            loss, y, weights, eta, Z[j], 0.0, penalty.lambda1, penalty.lambda2, lower[j], upper[j]
-        )
+        low, high = columns.lower[j], columns.upper[j]
+        out[e], gains[e], _ = line(rows, penalty, eta, Z[j], 0.0, low, high)
 
 
 @njit
-def member_step(
-    loss, penalty, y, weights, eta, z, slopes, curvatures, F, b, price, fixed, lower, upper, trial
-):
+def member_step(rows, penalty, point, F, z, b, column):
     """New value of a nonzero (or fixed) coordinate: one Newton step if it lowers F and the
-    coordinate is far from leaving, else the exact search. `trial` (n,) is scratch.
+    coordinate is far from leaving, else the exact search.
     """
     lambda1, lambda2 = penalty.lambda1, penalty.lambda2
     d, h = 2.0 * lambda2 * b + (lambda1 if b > 0.0 else -lambda1), 2.0 * lambda2
-    for i in range(y.size):
-        d += slopes[i] * z[i]
-        h += curvatures[i] * z[i] * z[i]
-    if b != 0.0 and h > 0.0 and (fixed or 0.5 * h * b * b > 20.0 * (price + penalty.tie)):
-        t = min(max(b - d / h, lower), upper)
+    for i in range(z.size):
+        d += point.slopes[i] * z[i]
+        h += point.curvatures[i] * z[i] * z[i]
+    far = column.fixed or 0.5 * h * b * b > 20.0 * (column.price + penalty.tie)
+    if b != 0.0 and h > 0.0 and far:
+        t = min(max(b - d / h, column.lower), column.upper)
         if 0.5 * h * (t - b) * (t - b) <= 1e-17 * F:
             return b
         if t * b > 0.0:
-            for i in range(y.size):
-                trial[i] = eta[i] + (t - b) * z[i]
-            if (
-                mean_loss(loss, y, trial, weights)
-                + lambda1 * (abs(t) - abs(b))
-                + lambda2 * (t * t - b * b)
-                <= F
-            ):
+            for i in range(z.size):
+                point.trial[i] = point.eta[i] + (t - b) * z[i]
+            found = mean_loss(rows.loss, rows.y, point.trial, rows.weights)
+            found += lambda1 * (abs(t) - abs(b)) + lambda2 * (t * t - b * b)
+            if found <= F:
                 return t
-    t, gain, end = line(loss, y, weights, eta, z, b, lambda1, lambda2, lower, upper)
-    if not fixed and gain < price - penalty.tie:
+    t, gain, end = line(rows, penalty, point.eta, z, b, column.lower, column.upper)
+    if not column.fixed and gain < column.price - penalty.tie:
         return 0.0
     return t if end <= F + lambda1 * abs(b) + lambda2 * b * b else b
 
 
 @njit
-def cd_rows(
-    loss,
-    penalty,
-    y,
-    weights,
-    Z,
-    order,
-    b,
-    b0,
-    eta,
-    slopes,
-    curvatures,
-    factor,
-    lower,
-    upper,
-    fixed,
-    intercept,
-    sure,
-    safety,
-    n_stable,
-    max_sweeps,
-    tol,
-):
-    """Cyclic descent on the rows, in place: b (w,), eta, slopes, curvatures (n,) at (b, b0); Z (w,
-    n) a column per row; the intercept once a sweep. Returns (sweeps, b0).
-
-    A column out of the support gets the exact search in the first sweep, if it is among the first
-    `sure` of the order, or if `safety` times the estimate (|slope| - lambda1)_+^2 / (2 (curvature +
-    2 lambda2)) passes its price.
+def entering(rows, penalty, point, z, column, safety):
+    """The value at which a column that is zero enters, 0 where it does not. safety: 0 for the exact
+    search at any rate, else see `Visit`.
     """
-    n = y.size
-    ones, trial, free = np.ones(n), np.empty(n), Separable(0.0, 0.0, 0.0, 0.0)
-    F = derivatives(loss, y, eta, weights, slopes, curvatures)
-    calm = 0
-    for sweep in range(max_sweeps):
+    d, h = 0.0, 2.0 * penalty.lambda2
+    for i in range(z.size):
+        d += point.slopes[i] * z[i]
+        h += point.curvatures[i] * z[i] * z[i]
+    u = max(abs(d) - penalty.lambda1, 0.0)
+    if not u > 0.0 or (safety > 0.0 and not safety * u * u > 2.0 * h * column.price):
+        return 0.0
+    new, gain, _ = line(rows, penalty, point.eta, z, 0.0, column.lower, column.upper)
+    return new if gain > column.price + penalty.tie else 0.0
+
+
+@njit
+def cd_rows(rows, penalty, Z, visit, columns, point, b0, stop):
+    """Cyclic descent on the rows, in place: `point` at its b and at b0; Z (w, n) a column per
+    row; the intercept once a sweep. Returns (sweeps, b0). In the first sweep every column gets the
+    exact search.
+    """
+    order, ones, free = visit.order, np.ones(rows.y.size), Separable(0.0, 0.0, 0.0, 0.0)
+    # not True: a constant would compile a second kernel
+    intercept = Coordinate(0.0, -np.inf, np.inf, rows.y.size > 0)
+    b, F, calm = point.b, _derive(rows, point), 0
+    for sweep in range(stop.max_sweeps):
         largest, changed = 0.0, False
-        for e in range(-1 if intercept else 0, order.size):
+        for e in range(-1 if rows.intercept else 0, order.size):
             j = order[e] if e >= 0 else -1
             z = Z[j] if e >= 0 else ones
             old = b[j] if e >= 0 else b0
             if e < 0:
-                new = member_step(
-                    loss,
-                    free,
-                    y,
-                    weights,
-                    eta,
-                    z,
-                    slopes,
-                    curvatures,
-                    F,
-                    old,
-                    0.0,
-                    True,
-                    -np.inf,
-                    np.inf,
-                    trial,
-                )
-            elif old != 0.0 or fixed[j]:
-                new = member_step(
-                    loss,
-                    penalty,
-                    y,
-                    weights,
-                    eta,
-                    z,
-                    slopes,
-                    curvatures,
-                    F,
-                    old,
-                    penalty.lambda0 * factor[j],
-                    fixed[j],
-                    lower[j],
-                    upper[j],
-                    trial,
-                )
+                new = member_step(rows, free, point, F, z, old, intercept)
             else:
-                price = penalty.lambda0 * factor[j]
-                d, h = 0.0, 2.0 * penalty.lambda2
-                for i in range(n):
-                    d += slopes[i] * z[i]
-                    h += curvatures[i] * z[i] * z[i]
-                u = max(abs(d) - penalty.lambda1, 0.0)
-                new = 0.0
-                if u > 0.0 and (sweep == 0 or e < sure or safety * u * u > 2.0 * h * price):
-                    new, gain, _ = line(
-                        loss,
-                        y,
-                        weights,
-                        eta,
-                        z,
-                        0.0,
-                        penalty.lambda1,
-                        penalty.lambda2,
-                        lower[j],
-                        upper[j],
-                    )
-                    if not gain > price + penalty.tie:
-                        new = 0.0
+                price, fixed = penalty.lambda0 * columns.factor[j], columns.fixed[j]
+                column = Coordinate(price, columns.lower[j], columns.upper[j], fixed)
+                if old != 0.0 or fixed:
+                    new = member_step(rows, penalty, point, F, z, old, column)
+                else:
+                    safety = 0.0 if sweep == 0 or e < visit.sure else visit.safety
+                    new = entering(rows, penalty, point, z, column, safety)
             step = new - old
             if step == 0.0:
                 continue
-            for i in range(n):
-                eta[i] += step * z[i]
-            F = derivatives(loss, y, eta, weights, slopes, curvatures)
+            for i in range(z.size):
+                point.eta[i] += step * z[i]
+            F = _derive(rows, point)
             largest = max(largest, abs(step))
             if e < 0:
                 b0 = new
@@ -259,52 +279,42 @@ def cd_rows(
                 b[j] = new
                 changed = changed or (new != 0.0) != (old != 0.0)
         calm = 0 if changed else calm + 1
-        if calm >= n_stable or (not changed and largest <= tol):
+        if calm >= stop.n_stable or (not changed and largest <= stop.tol):
             return sweep + 1, b0
-    return max_sweeps, b0
+    return stop.max_sweeps, b0
 
 
 @njit
-def frozen_swaps(
-    penalty,
-    rows,
-    index,
-    scale,
-    c,
-    a,
-    rho,
-    skip,
-    factor,
-    paid,
-    lower,
-    upper,
-    ceiling,
-    change,
-    column,
-    position,
-):
+def _derive(rows, point):
+    """The mean loss; slopes and curvatures are filled."""
+    return derivatives(rows.loss, rows.y, point.eta, rows.weights, point.slopes, point.curvatures)
+
+
+@njit
+def frozen_swaps(penalty, members, entrants, ceiling, pairs):
     """Swaps with all other coefficients frozen, lowest change of P first: member i leaves (rho_i),
     column j enters at its own optimum; returns how many were kept.
 
-    The pull on j once i is gone is c_j + scale_i rows[index_i, j]; a, skip, factor, lower, upper
-    (m,) belong to the columns, rho, paid (k,) to the members (rho infinite: stays). change_ij =
-    rho_i - gain_ij + lambda0 (f_j - f_i): Hazimeh & Mazumder (2020), section 3, one O(1) formula
-    for each pair. With ceiling <= 0 one entry a column, else every pair.
+    change_ij = rho_i - gain_ij + lambda0 (f_j - f_i): Hazimeh & Mazumder (2020), section 3, one
+    O(1) formula for each pair. With ceiling <= 0 one entry a column, else every pair.
     """
+    change, column, position = pairs
+    rho, paid, a = members.rho, members.paid, entrants.a
     kept, room, k = 0, change.size, rho.size
-    for j in range(c.size):
-        if skip[j]:
+    for j in range(a.size):
+        if entrants.skip[j]:
             continue
         half = 0.5 / max(a[j] + 2.0 * penalty.lambda2, 1e-300)
-        price = penalty.lambda0 * factor[j]
+        price = penalty.lambda0 * entrants.factor[j]
         best, who = np.inf, -1
         for i in range(k):
-            pull = c[j] + scale[i] * rows[index[i], j]
+            pull = entrants.c[j] + members.scale[i] * members.rows[members.index[i], j]
             u = max(abs(pull) - penalty.lambda1, 0.0)
             worst = change[room - 1] if kept == room else np.inf
             if rho[i] - half * u * u + price - paid[i] >= min(ceiling, worst):
                 continue
-            _, gain = entry(penalty, pull, a[j], Interval(lower[j], upper[j]))
+            box = Interval(entrants.lower[j], entrants.upper[j])
+            _, gain = entry(penalty, pull, a[j], box)
             d = rho[i] - gain + price - paid[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:

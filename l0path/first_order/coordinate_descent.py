@@ -1,6 +1,8 @@
 """Coordinate descent and partial swaps for the penalised problem, on the working columns.
 
-    minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||^2,   lower <= b <= upper      (P)
+    minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
+                                 + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1
+                                 + lambda2 ||b||^2,   lower <= b <= upper                     (P)
 
 A coordinate enters, stays or leaves by its exact one-dimensional optimum (`penalties.threshold`;
 other losses: a safeguarded Newton search, the true decrease decides), so P never rises and no
@@ -12,25 +14,16 @@ Hazimeh & Mazumder (Oper. Res. 68(5), 2020), sections 2.2 (stationary points) an
 """
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.status import FitStatus
 from ..errors import check_tol
-from ..problem.losses import derivatives, mean_loss, name_of
-from ..problem.penalties import Interval, Separable, entry
-from .cd_kernels import cd_gram, cd_rows, frozen_swaps, probe_entries
+from ..problem.penalties import Separable
+from .cd_kernels import BestSwaps, Coordinates, Entering, Leaving, frozen_swaps
 
-CHUNK = 50  # sweeps of one kernel call
-SAFETY = {
-    "logistic": 2.0,
-    "squared_hinge": 4.0,
-    "poisson": 3.0,
-    "huber": 8.0,
-    "smoothed_hinge": 8.0,
-}  # the exact gain of an entry is at most this many times the quadratic estimate
-PROBED = 8  # columns whose exact gain is always worked out, however small the estimate
-FLAT = 1e-10  # relative change of P below which a swap is no improvement
+NO_IMPROVEMENT = 1e-10  # relative change of P below which a swap is no improvement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +68,22 @@ def entry_gains(pull, curvature, lambda1, lambda2, lower=None, upper=None):
     return pull * b - 0.5 * s * b * b - lambda1 * np.abs(b)
 
 
-class Descent:
+class Sides(NamedTuple):
+    """Both sides of swaps of a fit with columns J (slice or indices), c, a (m,) about these: the
+    pull on column j without member i is c_j + scale_i rows[index_i, j], its curvature a_j; rho
+    (k,): what P, prices aside, loses with each member.
+    """
+
+    rows: np.ndarray
+    index: np.ndarray
+    scale: np.ndarray
+    c: np.ndarray
+    a: np.ndarray
+    rho: np.ndarray
+    J: Any
+
+
+class CoordinateSolver:
     """Coordinate descent for one (lambda1, lambda2) on the working columns of a model; `visited`
     keeps every support that was refitted.
     """
@@ -97,7 +105,7 @@ class Descent:
 
     def tolerance(self, fit):
         """What counts as an improvement at this fit."""
-        return FLAT * max(abs(fit.value), 1e-6 * self.scale)
+        return NO_IMPROVEMENT * max(abs(fit.value), 1e-6 * self.scale)
 
     def _refresh(self):
         """Numbers of the working columns, renewed when W has grown."""
@@ -106,10 +114,15 @@ class Descent:
             self.width = W.size
             self.factor, self.lower, self.upper = self.factor_all[W], p.lower[W], p.upper[W]
             self.fixed = np.isin(W, p.forced)
+            self.columns = Coordinates(self.factor, self.lower, self.upper, self.fixed)
             self.enters = self.open[W]
 
     def penalty(self, lambda0):
         return Separable(float(lambda0), self.lambda1, self.lambda2, self.tie)
+
+    def start(self, b, b0):
+        """Where a refit starts, from coefficients and an intercept."""
+        return b
 
     def refit(self, support, start):
         """The restricted optimum on a support, its zeros left out; what was solved before is not
@@ -155,11 +168,11 @@ class Descent:
         while FitStatus.SEPARATED not in fit.flags:
             poll()
             self._refresh()
-            spent, support, coefficients = self.descend(penalty, fit)
+            spent, support, start = self.descend(penalty, fit)
             sweeps += spent
             if settled and np.array_equal(support, fit.support):
                 return fit
-            fit, settled = self.refit(support, coefficients), True
+            fit, settled = self.refit(support, start), True
             if sweeps >= self.settings.max_sweeps:
                 return (
                     fit
@@ -206,42 +219,22 @@ class Descent:
         order = np.argsort(support)
         return fit._replace(support=support[order], b=values[order])
 
-    def table(self, penalty, fit, rows, index, scale, c, a, rho, J, ceiling, keep):
-        """`frozen_swaps` of a fit against the columns J (slice or indices), which rows, c and a are
-        about: [(change, out, into)].
-        """
-        p = self.problem
+    def table(self, penalty, fit, sides, ceiling, keep):
+        """`frozen_swaps` of a fit with the `Sides` of an exchange: [(change, out, into)]."""
+        p, J = self.problem, sides.J
         numbers = np.arange(p.X.p)[J]
         skip = ~self.open[J]
         skip[np.isin(numbers, fit.support)] = True
-        rho = np.where(np.isin(fit.support, p.forced), 1e300, rho)
-        change, column, position = (
-            np.empty(keep),
-            np.empty(keep, np.int64),
-            np.empty(keep, np.int64),
-        )
-        factor, paid = self.factor_all[J], penalty.lambda0 * self.factor_all[fit.support]
-        count = frozen_swaps(
-            penalty,
-            rows,
-            index,
-            scale,
-            c,
-            a,
-            rho,
-            skip,
-            factor,
-            paid,
-            p.lower[J],
-            p.upper[J],
-            ceiling,
-            change,
-            column,
-            position,
-        )
+        rho = np.where(np.isin(fit.support, p.forced), 1e300, sides.rho)
+        paid = penalty.lambda0 * self.factor_all[fit.support]
+        members = Leaving(sides.rows, sides.index, sides.scale, rho, paid)
+        box = p.lower[J], p.upper[J]
+        entrants = Entering(sides.c, sides.a, skip, self.factor_all[J], *box)
+        pairs = BestSwaps(np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64))
+        count = frozen_swaps(penalty, members, entrants, ceiling, pairs)
         return [
-            (float(change[e]), int(fit.support[position[e]]), int(numbers[column[e]]))
-            for e in range(count)
+            (float(pairs.change[e]), int(fit.support[i]), int(numbers[j]))
+            for e, (i, j) in enumerate(zip(pairs.position[:count], pairs.column, strict=False))
         ]
 
     def _order(self, at, gains):
@@ -261,268 +254,3 @@ class Descent:
         at = np.flatnonzero((b != 0) | self.fixed)
         at = at[np.argsort(self.model.W[at])]
         return self.model.W[at], b[at]
-
-
-class GramDescent(Descent):
-    """Squared loss: everything from the Gram matrix of the working columns."""
-
-    def _state(self, fit):
-        """b (w,), c (w,) = q - G b of a fit."""
-        at = self.model.where[fit.support]
-        b = np.zeros(self.width)
-        b[at] = fit.b
-        return at, b, self.model.q - fit.b @ self.model.G[at, : self.width]
-
-    def descend(self, penalty, fit):
-        """Up to CHUNK sweeps: (sweeps, support, coefficients)."""
-        at, b, c = self._state(fit)
-        gains = entry_gains(
-            c,
-            np.diagonal(self.model.G)[: self.width],
-            self.lambda1,
-            self.lambda2,
-            self.lower,
-            self.upper,
-        )
-        order, _ = self._order(at, gains)
-        s = self.settings
-        sweeps = cd_gram(
-            penalty,
-            self.model.G,
-            self.width,
-            b,
-            c,
-            order,
-            self.factor,
-            self.lower,
-            self.upper,
-            s.n_stable,
-            CHUNK,
-            s.tol,
-        )
-        return sweeps, *self._support(b)
-
-    def exit_price(self, fit):
-        """Largest lambda0 at which a column of W would enter, lambda_lo of the support: max_j
-        gain_j / f_j.
-        """
-        self._refresh()
-        at, _, c = self._state(fit)
-        gains = entry_gains(
-            c,
-            np.diagonal(self.model.G)[: self.width],
-            self.lambda1,
-            self.lambda2,
-            self.lower,
-            self.upper,
-        )
-        free = self.enters & (self.factor > 0)
-        free[at] = False
-        return float((gains[free] / self.factor[free]).max(initial=0.0))
-
-    def removal(self, fit, c):
-        """rho_i = F(b - b_i e_i) - F(b) = b_i c_i + a_i b_i^2 / 2 - lambda1 |b_i| - lambda2 b_i^2,
-        c (k,) = -slopes.
-        """
-        return (
-            fit.b * c
-            + 0.5 * self.problem.square[fit.support] * fit.b**2
-            - self.lambda1 * np.abs(fit.b)
-            - self.lambda2 * fit.b**2
-        )
-
-    def _swap(self, lambda0, fit, n_best):
-        at, _, c = self._state(fit)
-        penalty, G, w = self.penalty(lambda0), self.model.G, self.width
-        found = self.table(
-            penalty,
-            fit,
-            G,
-            at,
-            fit.b,
-            c,
-            np.ascontiguousarray(np.diagonal(G)[:w]),
-            self.removal(fit, c[at]),
-            self.model.W,
-            -self.tolerance(fit),
-            1,
-        )
-        if not found:
-            return None
-        _, out, into = found[0]
-        j = self.model.where[into]
-        pull = c[j] + fit.b[np.searchsorted(fit.support, out)] * G[self.model.where[out], j]
-        return out, into, entry(penalty, pull, G[j, j], Interval(self.lower[j], self.upper[j]))[0]
-
-
-class RowDescent(Descent):
-    """Every other loss, on the rows of the working columns."""
-
-    def __init__(self, model, lambda1, lambda2, settings, scale):
-        super().__init__(model, lambda1, lambda2, settings, scale)
-        self.safety = SAFETY[name_of(self.problem.loss)]
-
-    def _estimates(self, fit):
-        """Predictor, slopes, curvatures (n,) of a fit, and the estimated gains of W: second order,
-        with the mean curvature.
-        """
-        eta, slopes, curvatures = self.model.derivatives(fit)
-        pull = -(self.model.Z[: self.width] @ slopes)
-        return (
-            eta,
-            slopes,
-            curvatures,
-            entry_gains(
-                pull,
-                curvatures.sum() * self.problem.square[self.model.W],
-                self.lambda1,
-                self.lambda2,
-                self.lower,
-                self.upper,
-            ),
-        )
-
-    def refit(self, support, start):
-        return super().refit(support, (start, self.b0))
-
-    def descend(self, penalty, fit):
-        """Up to CHUNK sweeps over the support and the columns that may enter by their estimate:
-        (sweeps, support, coefficients).
-        """
-        p, s = self.problem, self.settings
-        eta, slopes, curvatures, gains = self._estimates(fit)
-        at = self.model.where[fit.support]
-        b = np.zeros(self.width)
-        b[at] = fit.b
-        order, k = self._order(at, gains)
-        rest = order[k:]
-        near = self.safety * gains[rest] > penalty.lambda0 * self.factor[rest]
-        near[:PROBED] = True
-        order = np.concatenate([order[:k], rest[near]])
-        sweeps, self.b0 = cd_rows(
-            p.loss,
-            penalty,
-            p.y,
-            p.weights,
-            self.model.Z,
-            order,
-            b,
-            float(fit.b0),
-            eta,
-            slopes,
-            curvatures,
-            self.factor,
-            self.lower,
-            self.upper,
-            self.fixed,
-            p.intercept,
-            k + PROBED,
-            self.safety,
-            s.n_stable,
-            CHUNK,
-            s.tol,
-        )
-        return sweeps, *self._support(b)
-
-    def exit_price(self, fit):
-        """Largest lambda0 at which a column of W would enter, exact gains of the columns that come
-        first by their estimate.
-        """
-        self._refresh()
-        eta, _, _, gains = self._estimates(fit)
-        order, k = self._order(self.model.where[fit.support], gains)
-        rest = order[k:][self.factor[order[k:]] > 0]
-        estimates, best = gains[rest] / self.factor[rest], 0.0
-        for left in range(0, rest.size, PROBED):
-            if left and self.safety * estimates[left] < best:
-                break
-            at = rest[left : left + PROBED]
-            exact = self.exact_gains(eta, at)[1]
-            best = max(best, float((exact / self.factor[at]).max()))
-        return best
-
-    def exact_gains(self, eta, at):
-        """(optimum, gain) of the working columns `at`, each alone."""
-        p, out, gains = self.problem, np.empty(at.size), np.empty(at.size)
-        probe_entries(
-            p.loss,
-            self.penalty(0.0),
-            p.y,
-            p.weights,
-            eta,
-            self.model.Z,
-            at,
-            self.lower,
-            self.upper,
-            out,
-            gains,
-        )
-        return out, gains
-
-    def removal(self, fit):
-        """Without member i, others frozen: predictors (k, n), slopes (k, n), rho_i = F(b - b_i e_i)
-        - F(b), and the mean curvature at the fit.
-        """
-        p = self.problem
-        eta, _, curvatures = self.model.derivatives(fit)
-        here = mean_loss(p.loss, p.y, eta, p.weights)
-        without = eta - fit.b[:, None] * self.model.Z[self.model.where[fit.support]]
-        slopes, scratch = np.empty_like(without), np.empty(eta.size)
-        rho = np.array(
-            [
-                derivatives(p.loss, p.y, row, p.weights, out, scratch)
-                for row, out in zip(without, slopes, strict=True)
-            ]
-        )
-        return (
-            without,
-            slopes,
-            rho - here - self.lambda1 * np.abs(fit.b) - self.lambda2 * fit.b**2,
-            curvatures.sum(),
-        )
-
-    def _swap(self, lambda0, fit, n_best):
-        """The first of the n_best pairs by estimated change that the exact search confirms."""
-        p, penalty, k = self.problem, self.penalty(lambda0), fit.support.size
-        without, slopes, rho, total = self.removal(fit)
-        W, w = self.model.W, self.width
-        pulls = -(slopes @ self.model.Z[:w].T)
-        ranked = self.table(
-            penalty,
-            fit,
-            pulls,
-            np.arange(k),
-            np.ones(k),
-            np.zeros(w),
-            total * p.square[W],
-            rho,
-            W,
-            1e300,
-            n_best,
-        )
-        for _, out, into in ranked:
-            i = int(np.searchsorted(fit.support, out))
-            b, gain = self.exact_gains(without[i], self.model.where[[into]])
-            if rho[i] - gain[0] + lambda0 * (
-                self.factor_all[into] - self.factor_all[out]
-            ) < -self.tolerance(fit):
-                return out, into, b[0]
-        return None
-
-
-def make_descent(model, lambda1, lambda2, settings=None, scale=None):
-    """The descent of a model's loss; scale: the size of P that tolerances refer to (default: its
-    null value).
-    """
-    if scale is None:
-        model.grow(model.problem.forced)
-        scale = max(abs(model.null(lambda1, lambda2).value), 1e-300)
-    kind = GramDescent if model.problem.quadratic else RowDescent
-    return kind(model, lambda1, lambda2, settings or CoordinateDescent(), scale)
-
-
-def solve_point(model, lambda0, lambda1, lambda2, start, settings=None):
-    """A stationary point of (P) on the working columns of a model, from a Fit on some of them that
-    is the optimum on its support.
-    """
-    return make_descent(model, lambda1, lambda2, settings).solve(lambda0, start)

@@ -1,7 +1,8 @@
 """Dual iterative hard thresholding: super-gradient ascent on the concave dual of the k-sparse
 problem, with a bound on the optimum at every size.
 
-    b(a) = best k of  clip(soft(-Z'(w a), lambda1) / (2 lambda2)),     a <- project(a + step (o + Z b(a) - loss*'(a)))                                                    (A)
+    b(a) = best k of  clip(soft(-Z'(w a), lambda1) / (2 lambda2)),
+    a <- project(a + step (o + Z b(a) - loss*'(a)))                                           (A)
     D(a) <= min over k-sparse b of P(b):  every dual point bounds the optimum from below; the two
     meet only under a condition on data and lambda2, which is checked, not assumed
 
@@ -18,16 +19,24 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arguments import whole_fields
+from ..core.status import FitStatus
 from ..errors import check_tol
-from ..problem.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
-from ..problem.losses import Squared, derivatives, name_of
-from .coordinate_descent import entry_gains
-from .operators import Outcome, largest, top_eigenvalue, working_columns
+from ..problem.losses import Squared
+from .dual import (
+    EXAMINED,
+    NO_GAP,
+    DualProblem,
+    DualSizes,
+    balance,
+    diverged,
+    needs_ridge,
+    project,
+    rests,
+)
+from .operators import SizeOutcome, SolverTraits, top_eigenvalue
 
-EXAMINED = 10  # steps between refits of the support at hand
-LOOKS = 3  # epochs between them in the stochastic version
-# gap, relative to the null value, that counts as none; bounds are lowered by a third of it
-CLOSED = 3e-9
+EPOCHS = 3  # epochs between them in the stochastic version
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +71,7 @@ class DualIHT:
 
     def __post_init__(self):
         check_tol(self.tol)
-        for name, least in (("blocks", 1), ("max_iter", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if not (value is None and name == "max_iter") and (
-                not isinstance(value, (int, np.integer)) or value < least
-            ):
-                raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
+        whole_fields(self, blocks=1, max_iter=1, seed=0)
 
     @property
     def steps(self) -> int:
@@ -83,154 +87,25 @@ class DualIHT:
         return DualSolver(model, lambda1, lambda2, self, scale)
 
 
-def needs_ridge(name, problem, lambda2):
-    """Dual ascent needs lambda2 > 0, which makes the link from dual to primal a function, and a
-    conjugate that is strongly convex.
-    """
-    if not lambda2 > 0:
-        raise ValueError(
-            f"lambda2={lambda2!r}: {name} needs lambda2 > 0, a ridge that makes the dual finite; "
-            "pass lambda2=1e-2 or larger (the bound is tighter the larger it is), "
-            "or use algorithm='swap'"
-        )
-    if name_of(problem.loss) == "poisson":
-        raise ValueError(
-            f"loss='poisson' has no bounded curvature, which {name} needs for its steps; use "
-            "algorithm='swap' or 'pg'"
-        )
-
-
-def project(a, low, high, weights, anchor=None):
-    """The point of low <= x <= high nearest to a in the norm weighted by `weights`; with `anchor`,
-    a point of the box, of those with sum_i weights_i (x_i - anchor_i) = 0.
-
-    For one vector six times as fast as `relaxation.feasible`, which takes many: an ascent comes
-    here at every step.
-    """
-    inside = np.minimum(np.maximum(a, low), high)
-    if anchor is None:
-        return inside
-    total, away = float(weights @ anchor), a - anchor
-    left, right, shift = float(away.min()), float(away.max()), 0.0
-    for _ in range(
-        100
-    ):  # the sum falls as the shift grows, piecewise linearly: Newton steps, kept in a bracket
-        gap = float(weights @ inside) - total
-        left, right = (max(left, shift), right) if gap > 0.0 else (left, min(right, shift))
-        if abs(gap) <= 1e-16 or right - left <= 1e-15 * max(abs(left), abs(right)):
-            break
-        inner = float(weights @ ((inside > low) & (inside < high)))
-        shift = shift + gap / inner if inner > 0.0 else left
-        if not left < shift < right:
-            shift = 0.5 * (left + right)
-        inside = np.minimum(np.maximum(a - shift, low), high)
-    return inside
-
-
-def balance(a, weights):
-    """a with the heavier of its signs scaled down so that sum_i weights_i a_i = 0; the domain holds
-    0, so it is not left.
-    """
-    return balanced((weights * a)[:, None])[:, 0] / weights
-
-
-class DualProblem:
-    """D of a problem at one (lambda1, lambda2 > 0), for dual variables a_i in units of the loss's
-    slope (`relaxation` has w_i a_i); its sum over columns is the caller's.
-
-    `tied`: an intercept asks for sum_i w_i a_i = 0 (a squared loss had it taken out). least:
-    smallest second derivative of the conjugates.
-    """
-
-    def __init__(self, problem, lambda1, lambda2):
-        self.problem, self.lambda1, self.lambda2 = problem, float(lambda1), float(lambda2)
-        self.low, self.high = interval(problem.loss, problem.y)
-        self.tied = problem.intercept and not problem.quadratic
-        self.zero = np.zeros(problem.y.size)
-        self.least = convexity(problem.loss)
-
-    def project(self, a):
-        """The nearest feasible point."""
-        if not self.tied:
-            return project(a, self.low, self.high, self.problem.weights)
-        return balance(
-            project(a, self.low, self.high, self.problem.weights, self.zero), self.problem.weights
-        )
-
-    def smooth_part(self, a):
-        """sum_i w_i (o_i a_i - loss*(y_i, a_i)) of a feasible a."""
-        p = self.problem
-        return float(p.weights @ (p.offset * a - conjugate(p.loss, p.y, a)))
-
-    def slope_part(self, a, rows=slice(None)):
-        """o_i less the conjugate's slope, of a (m,) on some rows: with z_i'b(a) the super-gradient
-        of D in the metric of the weights.
-        """
-        p = self.problem
-        return p.offset[rows] - conjugate_slope(p.loss, p.y[rows], a)
-
-    def link(self, pull, lower, upper, boxed):
-        """b (m,) that attains h, and h, for pull = -Z'(w a): `relaxation.link` for one ridge,
-        as fast as steps of an ascent need it.
-        """
-        b = np.copysign(np.maximum(np.abs(pull) - self.lambda1, 0.0), pull) / (2.0 * self.lambda2)
-        if boxed:
-            return np.clip(b, lower, upper), entry_gains(
-                pull, 0.0, self.lambda1, self.lambda2, lower, upper
-            )
-        return b, self.lambda2 * b * b
-
-    def of_predictor(self, eta):
-        """The feasible point a_i = loss'(y_i, eta_i), the dual partner of a fit."""
-        p, a, scratch = self.problem, np.empty(eta.size), np.empty(eta.size)
-        derivatives(p.loss, p.y, eta, np.ones(eta.size), a, scratch)
-        return self.project(a)
-
-
-def rests(history, tol, scale):
-    """Whether neither the best bound nor the running mean's, the two columns of `history`, has
-    grown by more than tol, relative, over its later half, at least five looks.
-
-    The mean starts low: while it climbs, the ascent goes on although the best, which may be that of
-    the start, does not move.
-    """
-    back = max(5, len(history) // 2)
-    if len(history) <= back:
-        return False
-    (best, mean), (old_best, old_mean) = history[-1], history[-1 - back]
-    return max(best - old_best, mean - old_mean) <= tol * max(abs(best), 1e-6 * scale)
-
-
-def diverged(a):
-    """Whether steps that are too long (`paper_defaults` with a small lambda2) have blown a dual
-    point up.
-    """
-    return not np.abs(a).max() <= 1e100
-
-
-class DualSolver:
+class DualSolver(DualSizes):
     """Sizes of one (lambda1, lambda2) by dual ascent on the working columns; a size starts from the
     dual point of the size below. Bounds come from reads of all p columns (`judge`).
     """
 
-    everywhere = two_way = False
-    taken = 60  # the dual spreads over many more columns than k, so more of them join at a time
+    # the dual spreads over many more columns than k, so more of them join at a time
+    traits = SolverTraits(max_entering=60, prunes=True)
 
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
-        self.model, self.settings, self.scale = model, settings, scale
-        self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
-        self.dual = DualProblem(model.problem, lambda1, lambda2)
-        self.width, self.points, self.refits, self.bounds = -1, {}, {}, {}
+        super().__init__(model, DualProblem(model.problem, lambda1, lambda2), scale)
+        self.settings, self.lambda1, self.lambda2 = settings, float(lambda1), float(lambda2)
+        self.points, self.refits = {}, {}
 
     def refresh(self):
         """Renew what depends on W when it has grown."""
-        model = self.model
-        if self.width == model.width:
+        if not self.renew():
             return
-        self.width = model.width
-        view = working_columns(model, self.lambda1, self.lambda2).measure()
-        self.view, self.Z, self.spread = view, model.Z[: model.width], view.spread
+        self.spread = self.view.measure().spread
         if self.settings.blocks > 1:
             self.partitions = self._partitions()
 
@@ -256,14 +131,6 @@ class DualSolver:
             partitions.append(blocks)
         return partitions
 
-    def top(self, pull, k):
-        """Positions of b(a)'s support, its values there and the sum of its h."""
-        view = self.view
-        b, h = self.dual.link(pull, view.lower, view.upper, view.boxed)
-        J = largest(np.where(view.open, h, -1.0), min(k, int(view.open.sum())), view.index)
-        J = np.sort(np.concatenate([J, np.flatnonzero(view.forced)])) if view.forced.any() else J
-        return J, b[J], float(h[J].sum())
-
     def value(self, a, k):
         """D(a) on the working columns, the support that attains it, its values and the sum of its
         h.
@@ -272,7 +139,7 @@ class DualSolver:
         return self.dual.smooth_part(a) - total, J, b, total
 
     def solve(self, k, start, poll=lambda: None, watch=None):
-        """Outcome of size k: the best restricted optimum among the supports met (a start's
+        """SizeOutcome of size k: the best restricted optimum among the supports met (a start's
         included), the best dual value, and whether they meet.
         """
         self.refresh()
@@ -280,10 +147,10 @@ class DualSolver:
             raise ValueError(
                 f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen"
             )
-        run = _Ascent(self, k, start, watch or (lambda name, value: None))
+        run = SizeAscent(self, k, start, watch or (lambda name, value: None))
         status = run.stochastic(poll) if self.settings.blocks > 1 else run.full(poll)
         self.points[k] = run.best_a
-        return Outcome(
+        return SizeOutcome(
             run.fit, run.steps, status, bound=run.best, proven=status == "proven", alpha=run.best_a
         )
 
@@ -294,47 +161,6 @@ class DualSolver:
         if key not in self.refits:
             self.refits[key] = self.model.refit(support, self.lambda1, self.lambda2)
         return self.refits[key]
-
-    def partner(self, fit):
-        """The dual point a_i = loss'(eta_i) of a fit."""
-        p = self.model.problem
-        eta = (
-            p.offset
-            + fit.b @ self.Z[self.model.where[fit.support]]
-            + (0.0 if p.quadratic else fit.b0)
-        )
-        return self.dual.of_predictor(eta)
-
-    def margin(self):
-        """What a bound is lowered by against rounding."""
-        return CLOSED / 3.0 * self.scale
-
-    # what a read of all columns needs
-
-    def right_side(self, outcome):
-        """(n,) w a: what X is read with."""
-        return self.model.problem.weights * outcome.alpha
-
-    def scores(self, outcome, pull, columns):
-        """h of columns (slice) for pull = -Z'(w a)."""
-        p = self.model.problem
-        return self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)[1]
-
-    def reach(self, edge):
-        """The largest |pull| up to which no h exceeds `edge`; bounds on coefficients only lower
-        h.
-        """
-        return self.dual.lambda1 + 2.0 * np.sqrt(self.dual.lambda2 * edge) if edge >= 0.0 else 0.0
-
-    def threshold(self, outcome):
-        """The least h among the k of the working columns that count: what a column outside must
-        pass to lower D.
-        """
-        pull = -(self.Z @ self.right_side(outcome))
-        k = outcome.fit.support.size - self.model.problem.forced.size
-        J, _, _ = self.top(pull, k)
-        h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1]
-        return float(h[J][self.view.open[J]].min(initial=np.inf))
 
     def judge(self, outcome, outside):
         """The outcome with the bound that holds over all p columns: columns outside W, by
@@ -363,12 +189,8 @@ class DualSolver:
         )
         return outcome._replace(bound=bound, proven=proven, status=status)
 
-    def closed(self, k, fit):
-        """Whether the bound of size k over all columns meets the value of a fit, up to rounding."""
-        return fit.value - self.bounds.get(k, -np.inf) <= CLOSED * self.scale and not fit.flags
 
-
-class _Ascent:
+class SizeAscent:
     """One size: the best primal and the best dual point met so far."""
 
     def __init__(self, solver, k, start, watch):
@@ -440,7 +262,7 @@ class _Ascent:
         self.watch("gap", gap)
         return (
             "proven"
-            if gap <= CLOSED / 3.0 * self.solver.scale
+            if gap <= NO_GAP / 3.0 * self.solver.scale
             else "gap_not_closed"
             if gap <= self.solver.settings.tol * abs(self.fit.value)
             else ""
@@ -462,12 +284,9 @@ class _Ascent:
         history = []
         for t in range(1, solver.settings.steps + 1):
             self.steps = t
-            J, b = self.consider(
-                self.a
-                # at every step: the best of the iterates is often well above those that happen to
-                # be
-                # examined
-            )
+            # at every step: the best of the iterates is often well above those that happen to be
+            # examined
+            J, b = self.consider(self.a)
             self.average(t)
             if t % EXAMINED == 1:
                 poll()
@@ -482,7 +301,7 @@ class _Ascent:
             )
             if diverged(self.a):
                 return "diverged"
-        return self.examine(J) or "max_iter"
+        return self.examine(J) or FitStatus.MAX_ITER
 
     def stochastic(self, poll):
         """Algorithm 2: a block of rows at a time; -Z'(w a) is kept up to date and rebuilt every
@@ -494,7 +313,7 @@ class _Ascent:
             poll()
             self.average(epoch)
             self.steps = epoch
-            if epoch % LOOKS == 1:
+            if epoch % EPOCHS == 1:
                 status = self.examine(self.consider(self.a)[0])
                 history.append((self.best, self.mean_value))
                 if status or rests(history, s.tol, solver.scale):
@@ -528,4 +347,4 @@ class _Ascent:
                 if diverged(new):
                     return "diverged"
             self.a = dual.project(self.a) if dual.tied else self.a
-        return self.examine(J) or "max_iter"
+        return self.examine(J) or FitStatus.MAX_ITER

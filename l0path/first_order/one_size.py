@@ -11,17 +11,13 @@ ROUNDS = 30  # reads of X after which what still changes is left unverified
 
 
 def outside(model, solver, outcomes):
-    """For each outcome its best columns (solver.taken) outside W that pass the solver's threshold,
+    """For each outcome its best columns (`max_entering`) outside W that pass its threshold,
     and their scores, descending: one read of X for all of them.
     """
     p = model.problem
     R = np.column_stack([solver.right_side(outcome) for outcome in outcomes])
     edges = [solver.threshold(outcome) * (1 + 1e-9) for outcome in outcomes]
-    least = (
-        np.array([solver.reach(edge) for edge in edges])
-        if hasattr(solver, "reach") and hasattr(p.X, "correlate_above")
-        else None
-    )
+    least = np.array([solver.reach(edge) for edge in edges]) if solver.traits.prunes else None
     found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
     step = max(256, PRODUCTS_AT_ONCE // R.shape[1])
     for left in range(0, p.X.p, step):
@@ -39,7 +35,9 @@ def outside(model, solver, outcomes):
                 np.concatenate([found[i][0], score[over]]),
                 np.concatenate([found[i][1], left + over]),
             )
-            best = np.lexsort((J, -score))[: max(solver.taken, outcome.fit.support.size)]
+            best = np.lexsort((J, -score))[
+                : max(solver.traits.max_entering, outcome.fit.support.size)
+            ]
             found[i] = score[best], J[best]
     model.reads += 1
     return found
@@ -55,16 +53,16 @@ def solve_size(
     model.grow(model.problem.forced)
     null = model.null(lambda1, lambda2)
     solver = settings.solver(model, lambda1, lambda2, scale_of(model, null))
-    if not solver.everywhere and model.width <= model.problem.forced.size + k:
+    if not solver.traits.all_columns and model.width <= model.problem.forced.size + k:
         seed_at(model, null, max(100, 4 * k))
     if start is not None:
         model.grow(start.support)
     outcome, steps = solver.solve(k, null if start is None else start, poll, watch), 0
-    for _ in range(0 if solver.everywhere else ROUNDS):
+    for _ in range(0 if solver.traits.all_columns else ROUNDS):
         steps += outcome.iterations
         ((score, J),) = outside(model, solver, [outcome])
         outcome = solver.judge(outcome, score)
-        if outcome.proven or not model.grow(J[: solver.taken]):
+        if outcome.proven or not model.grow(J[: solver.traits.max_entering]):
             break
         outcome = solver.solve(k, outcome.fit, poll, watch)
-    return outcome if solver.everywhere else outcome._replace(iterations=steps)
+    return outcome if solver.traits.all_columns else outcome._replace(iterations=steps)

@@ -9,6 +9,7 @@ b0), so that steps along a line cost no product: the predictor without the offse
 Gram matrix.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ class Iterate(NamedTuple):
     value: float
 
 
-class Outcome(NamedTuple):
+class SizeOutcome(NamedTuple):
     """What a solver found for one size or lambda0: fit (restricted optimum on its support),
     iterations, status; step of the last map; bound <= optimum (NaN: none); proven; alpha (n,) dual
     point;
@@ -47,6 +48,21 @@ class Outcome(NamedTuple):
     def gap(self):
         """Value less bound."""
         return self.fit.value - self.bound
+
+
+class SolverTraits(NamedTuple):
+    """What the path of all sizes must know of a solver. all_columns: it works on all p columns and
+    needs no check; both_ways: it ends where its start leads it, so sizes are also entered from
+    above; max_entering: columns that may join for one size at a time; proposes: the cheapest
+    removal and the best addition compete for the sizes beside; prunes: its `reach` bounds the
+    products that matter.
+    """
+
+    all_columns: bool = False
+    both_ways: bool = False
+    max_entering: int = 60
+    proposes: bool = False
+    prunes: bool = False
 
 
 def largest(score, count, index):
@@ -174,12 +190,20 @@ class View:
         return float(d @ d) + (y.b0 - x.b0) ** 2 / self.spread
 
 
-class RowView(View):
-    """Any loss, on rows: correlate(r) = Z'r (m,), dot(J, b) = Z_J b (n,); the image is Z w + b0."""
+class Products(NamedTuple):
+    """correlate(r) = Z'r (m,), dot(J, b) = Z_J b (n,), position(support) of columns in the view."""
 
-    def __init__(self, problem, index, lambda1, lambda2, correlate, dot, position):
+    correlate: Callable
+    dot: Callable
+    position: Callable
+
+
+class RowView(View):
+    """Any loss, on rows by their `Products`; the image is Z w + b0."""
+
+    def __init__(self, problem, index, lambda1, lambda2, products):
         super().__init__(problem, index, lambda1, lambda2)
-        self.correlate, self.dot, self.position = correlate, dot, position
+        self.correlate, self.dot, self.position = products
         self._slopes, self._curvatures = np.empty(problem.X.n), np.empty(problem.X.n)
 
     def pulls_at_null(self):
@@ -304,9 +328,7 @@ def all_columns(problem, lambda1, lambda2):
         index,
         lambda1,
         lambda2,
-        problem.X.correlate,
-        problem.X.dot,
-        lambda support: support,
+        Products(problem.X.correlate, problem.X.dot, lambda support: support),
     )
 
 
@@ -318,9 +340,7 @@ def working_rows(model, lambda1, lambda2):
         model.W,
         lambda1,
         lambda2,
-        lambda r: Z @ r,
-        lambda J, b: b @ Z[J],
-        lambda support: model.where[support],
+        Products(lambda r: Z @ r, lambda J, b: b @ Z[J], lambda support: model.where[support]),
     )
 
 

@@ -1,9 +1,12 @@
 """Primal-dual dynamic incremental solver for the lambda0 problem with a ridge: dual ascent bounds,
 coordinate descent improves, columns join and leave by what the dual says.
 
-    minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b) + sum_j (lambda0 f_j [b_j != 0] + lambda1 |b_j| + lambda2 b_j^2),   lower <= b <= upper,   lambda2 > 0        (P)
-    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_j (h_j - lambda0 f_j)_+  <=  P(b)                                                                                     (D)
-    b_j(a) = argmax_b -t_j b - lambda1 |b| - lambda2 b^2  where that is h_j >= lambda0 f_j, else 0;   t = Z'(w a)                                                            (L)
+    minimise over (b0, b):   P = sum_i w_i loss(y_i, o_i + b0 + z_i'b)
+                                 + sum_j (lambda0 f_j [b_j != 0] + lambda1 |b_j| + lambda2 b_j^2),
+                             lower <= b <= upper,   lambda2 > 0                               (P)
+    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_j (h_j - lambda0 f_j)_+  <=  P(b)      (D)
+    b_j(a) = argmax_b -t_j b - lambda1 |b| - lambda2 b^2  where that is h_j >= lambda0 f_j,
+             else 0;   t = Z'(w a)                                                            (L)
 
 Source: Ren & Qian, Dynamic Incremental Optimization for Best Subset Selection: dual (8), link (11),
     coordinate step (13), radius (15), screening (16), Algorithms 1 (ascent), 2 (columns that
@@ -21,13 +24,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.arguments import whole_fields
+from ..core.status import FitStatus
 from ..errors import check_tol
 from ..problem.losses import smoothness
 from ..problem.problem import Fit
 from ..working_set.columns import PRODUCTS_AT_ONCE
 from ..working_set.starts import scale_of, seed_at, slopes_at
-from .coordinate_descent import SAFETY, entry_gains, make_descent
-from .dual_iht import CLOSED, EXAMINED, DualProblem, balance, diverged, needs_ridge, rests
+from .coordinate_descent import entry_gains
+from .coordinate_solvers import GAIN_SAFETY, make_descent
+from .dual import EXAMINED, NO_GAP, DualProblem, balance, diverged, needs_ridge, rests
 from .operators import working_columns
 
 
@@ -72,10 +78,7 @@ class PrimalDual:
             raise ValueError(
                 f"step={self.step!r} must be a positive number, or None for safe steps"
             )
-        for name in ("max_iter", "max_rounds"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{name}={value!r} must be a whole number >= 1")
+        whole_fields(self, max_iter=1, max_rounds=1)
 
     def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
         """Refuse what the method cannot take."""
@@ -109,7 +112,7 @@ class Certified(NamedTuple):
 
 class PrimalDualSolver:
     """lambda0 values of one (lambda1, lambda2); each starts from the dual point of the last.
-    `descent`: a `coordinate_descent.Descent` to share, whose refits are remembered.
+    `descent`: a `CoordinateSolver` to share, whose refits are remembered.
     """
 
     def __init__(self, model, lambda1, lambda2, settings, scale, descent=None):
@@ -161,7 +164,7 @@ class PrimalDualSolver:
         while reads < s.max_rounds:
             poll()
             self.refresh(excluded)
-            ascent = _Ascent(self, lambda0, fit)
+            ascent = PricedAscent(self, lambda0, fit)
             ended = ascent.run(poll)
             fit, steps = ascent.fit, steps + ascent.steps
             if s.primal_step:
@@ -183,7 +186,7 @@ class PrimalDualSolver:
             if value > bound:
                 bound, alpha = value, self.a
             top = self.descent.price(lambda0, fit)
-            if top - bound <= CLOSED * self.scale and not fit.flags:
+            if top - bound <= NO_GAP * self.scale and not fit.flags:
                 status = "proven"
                 break
             if top - bound <= s.tol * abs(top):
@@ -191,7 +194,7 @@ class PrimalDualSolver:
                 break
             excluded |= self.exclude(lambda0, value, top, h, t)
             if not self.include(lambda0, h, t, excluded):
-                status = ended if ended in ("max_iter", "diverged") else "gap_not_closed"
+                status = ended if ended in (FitStatus.MAX_ITER, "diverged") else "gap_not_closed"
                 break
         return Certified(
             fit, self.descent.price(lambda0, fit), bound, steps, status, alpha, excluded, reads
@@ -213,7 +216,7 @@ class PrimalDualSolver:
         locked = np.isin(np.arange(p.X.p), p.forced)
         _, _, h = self.priced_sum(pulls[:, 0], price, slice(None), locked)
         over = np.where(locked, h, np.where(self.priced, np.maximum(h - price, 0.0), 0.0))
-        return self.dual.smooth_part(a) - float(over.sum()) - CLOSED / 3.0 * self.scale, h, pulls
+        return self.dual.smooth_part(a) - float(over.sum()) - NO_GAP / 3.0 * self.scale, h, pulls
 
     def exclude(self, lambda0, bound, top, h, pulls):
         """(p,) columns that are zero in every optimum, by a bound and the value `top` of a fit:
@@ -242,13 +245,13 @@ class PrimalDualSolver:
             bend = 1.0 if p.quadratic else smoothness(p.loss)
             box = (p.lower, p.upper) if p.boxed else (None, None)
             gain = entry_gains(pulls[:, 1], bend * p.square, self.lambda1, self.lambda2, *box)
-            able &= (h > price) | ((1.0 if p.quadratic else SAFETY[model.name]) * gain > price)
+            able &= (h > price) | ((1.0 if p.quadratic else GAIN_SAFETY[model.name]) * gain > price)
         rank = np.where(able, np.maximum(np.abs(pulls[:, 0]), np.abs(pulls[:, 1])), -1.0)
         count = min(math.ceil(self.settings.include * math.log(max(p.X.p, 2))), int(able.sum()))
         return model.grow(np.argsort(-rank, kind="stable")[:count])
 
 
-class _Ascent:
+class PricedAscent:
     """Algorithm 1 on the working columns."""
 
     def __init__(self, solver, lambda0, fit):
@@ -294,7 +297,6 @@ class _Ascent:
         key = support.tobytes()
         if key not in self.tried:
             self.tried.add(key)
-            s.descent.b0 = self.fit.b0
             if s.settings.primal_step:
                 self.offer(
                     s.descent.solve(
@@ -302,7 +304,8 @@ class _Ascent:
                     )
                 )
             else:
-                self.offer(s.descent.refit(support, b[J]))
+                start = s.descent.start(b[J], self.fit.b0)
+                self.offer(s.descent.refit(support, start))
 
     def rate(self, t):
         """The step number t."""
@@ -343,7 +346,7 @@ class _Ascent:
             self.a = s.dual.project(self.a + self.rate(t) * (s.dual.slope_part(self.a) + ahead))
             if diverged(self.a):
                 return "diverged"
-        return "max_iter"
+        return FitStatus.MAX_ITER
 
 
 def solve_lambda0(

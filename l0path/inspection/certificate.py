@@ -19,14 +19,15 @@ from ..core.progress import Bar
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
 from ..engine.assemble import rehulled
+from ..exact.contest import BranchAndBound
 from ..exact.group_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
-from ..exact.search import Proof
-from ..exact.tree import BranchAndBound
+from ..exact.result import certified, in_place_of
+from ..exact.search import CertificateSearch
 from ..paths import Model, Path
 from ..problem.losses import NAMES
 from ..problem.problem import pose, row_weights
-from ..relaxation.path_bounds import CLOSED, relative_gap
+from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
 from .neighbours import fit_data
 
 
@@ -162,7 +163,7 @@ def certify(
     *,
     time_limit: float = 30,
     n_best: int = 1,
-    gap: float = CLOSED,
+    gap: float = GLOBAL_GAP,
     node_limit: int | None = None,
     box: float | str | None = None,
     algorithm: Settings | None = None,
@@ -183,10 +184,9 @@ def certify(
             refuse_groups(data, settings)
         data = _left(self, data, self.solutions[index], n_best == 1 and box is None)
         with Bar(progress, "l0path certify") as bar:
-            proof = Proof(
+            search = CertificateSearch(
                 pose(data),
                 data,
-                row_weights(data),
                 self.solutions[index],
                 clock=clock,
                 box=box,
@@ -195,9 +195,9 @@ def certify(
                 bar=bar,
             )
             with control.stage():
-                proof.run()
+                search.run()
             clock.pressed = clock.pressed or control.torn
-    return _certificate(proof, self, index, time.perf_counter() - began)
+    return _certificate(search, self, index, time.perf_counter() - began)
 
 
 def _check(settings, n_best, time_limit):
@@ -236,16 +236,20 @@ def _left(path, data, solution, alone):
     return replace(data, copies=without_copies(data, pose(data), solution.lambda2 > 0)[0])
 
 
-def _certificate(proof, path, index, seconds):
-    """The `Certificate` of a proof, with the path's copy."""
-    s, texts = proof.row(), proof.assumptions()
-    notes = [*path.notes, *([f"row {index}: {texts[0]}"] if proof.conditional else [])]
+def _certificate(search, path, index, seconds):
+    """The `Certificate` of a search, with the path's copy."""
+    found, data, problem = search.result, search.data, search.bounds.whole
+    before, weights = path.solutions[index], row_weights(data)
+    s = certified(before, found, problem, data, weights)
+    notes = [*path.notes]
+    if found.conditional:
+        notes.append(f"row {index}: {found.assumptions[0]}")
     rounds = path.rounds.to_dict("records")
     rows = [*path.solutions[:index], s, *path.solutions[index + 1 :]]
     model = Model(
         Path(
             path.meta,
-            rehulled(rows, proof.whole) if s.loss != path.solutions[index].loss else rows,
+            rehulled(rows, problem) if s.loss != before.loss else rows,
             path.status,
             notes,
             rounds,
@@ -255,20 +259,20 @@ def _certificate(proof, path, index, seconds):
         index,
     )
     best = [model]
-    if proof.n_best > 1:
-        rows = [proof.in_units(fit, proof.size(fit)) for fit in proof.best]
+    if search.n_best > 1:
+        rows = [in_place_of(before, fit, problem, data, weights) for fit in found.best]
         ranked = Path(
             path.meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
         )
         best = [Model(ranked, i) for i in range(len(rows))]
-    known, status = math.isfinite(s.lower_bound), proof.status()
+    known = math.isfinite(s.lower_bound)
     gap = relative_gap(s.objective, s.lower_bound) if known else math.inf
     proven = (
-        status == "optimal"
-        and gap <= CLOSED
-        and (proof.n_best == 1 or proof.settings.gap <= CLOSED)
+        found.status == "optimal"
+        and gap <= GLOBAL_GAP
+        and (search.n_best == 1 or search.settings.gap <= GLOBAL_GAP)
     )
-    copied = [] if proof.data.copies is None else proof.data.copies[:, 1]
+    copied = [] if data.copies is None else data.copies[:, 1]
     return Certificate(
         model=model,
         incumbent=s.objective,
@@ -276,17 +280,17 @@ def _certificate(proof, path, index, seconds):
         gap=gap,
         proven=proven,
         deviance_ratio_bound=path.meta.deviance_ratio(
-            s.loss if proof.unique and proven else min(proof.loss, s.loss)
+            s.loss if found.unique and proven else min(found.loss, s.loss)
         ),
         best=best,
-        nodes=proof.nodes,
+        nodes=found.nodes,
         seconds=seconds,
-        status=status,
-        assumptions=texts,
+        status=found.status,
+        assumptions=found.assumptions,
         # a copy in the place of its column is as good
-        fixed_in=np.setdiff1d(np.flatnonzero(proof.into), copied),
-        fixed_out=np.flatnonzero(proof.out),
+        fixed_in=np.setdiff1d(np.flatnonzero(found.into), copied),
+        fixed_out=np.flatnonzero(found.out),
         path=model.path,
-        unique=proof.unique and proven,
-        search=proof.searched,
+        unique=found.unique and proven,
+        search=found.searched,
     )

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core.types import Matrix, Rule, Selector, Settings
-from ..relaxation.path_bounds import CLOSED
+from ..relaxation.path_bounds import GLOBAL_GAP
 
 if TYPE_CHECKING:
     from ..cross_validation import CVPath
@@ -300,7 +300,7 @@ class Inspecting:
         *,
         time_limit: float = 30,
         n_best: int = 1,
-        gap: float = CLOSED,
+        gap: float = GLOBAL_GAP,
         node_limit: int | None = None,
         box: float | str | None = None,
         algorithm: Settings | None = None,

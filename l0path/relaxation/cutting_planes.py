@@ -23,10 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from ..first_order.dual_iht import DualProblem, DualSolver
-from ..first_order.operators import Outcome, working_columns
+from ..core.arguments import whole_fields
+from ..first_order.dual import DualProblem, DualSizes
+from ..first_order.operators import SizeOutcome, SolverTraits
 from ..problem.losses import name_of
-from .generation import NONE, GroupPool, Pool, generate, ranked_units
+from .blocks import NO_BLOCKS
+from .generation import GroupPool, Pool, generate, ranked_units
 
 DEFAULT_C = 10.0
 
@@ -82,12 +84,7 @@ class FeatureGenerating:
                     f"{name}={value!r} must be a positive number"
                     + (", or None for that of lambda2" if name == "C" else "")
                 )
-        for name in ("budget", "max_iter"):
-            value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1
-            ):
-                raise ValueError(f"{name}={value!r} must be a whole number >= 1, or None")
+        whole_fields(self, budget=1, max_iter=1)
 
     def blocks(self, bounding: bool) -> int:
         """Most blocks of one solve: few where they only generate."""
@@ -122,7 +119,7 @@ class FeatureGenerating:
         return GeneratingSolver(model, lambda1, lambda2, self, scale)
 
 
-class GeneratingSolver(DualSolver):
+class GeneratingSolver(DualSizes):
     """Sizes of one (lambda1, lambda2) by cutting planes on the working columns, or on all p of them
     with paper_defaults; a size starts from the blocks of the size below, widened by a column.
 
@@ -130,27 +127,16 @@ class GeneratingSolver(DualSolver):
         not of size k.
     """
 
-    nests = True  # sizes propose for each other
-
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
-        self.model, self.settings, self.scale = model, settings, scale
-        self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
         self.ridge = settings.ridge(model.problem, lambda2)
+        super().__init__(model, DualProblem(model.problem, lambda1, self.ridge), scale)
+        self.settings, self.lambda1, self.lambda2 = settings, float(lambda1), float(lambda2)
         self.valid = self.ridge <= self.lambda2 * (1 + 1e-12)
-        self.dual = DualProblem(model.problem, lambda1, self.ridge)
-        self.everywhere = settings.paper_defaults
-        self.pool = Pool(model, self.dual, self.everywhere)
-        (
-            self.width,
-            self.refits,
-            self.bounds,
-            self.held,
-            self.kept,
-            self.done,
-            self.relaxed,
-            self.made,
-        ) = -1, {}, {}, {}, {}, {}, {}, 0
+        self.traits = SolverTraits(settings.paper_defaults, proposes=True, prunes=True)
+        self.pool = Pool(model, self.dual, settings.paper_defaults)
+        self.refits, self.held, self.kept, self.done = {}, {}, {}, {}
+        self.relaxed, self.made = {}, 0
 
     def size(self, fit):
         """k of a fit."""
@@ -160,22 +146,13 @@ class GeneratingSolver(DualSolver):
         """Unforced units of a fit."""
         return np.setdiff1d(fit.support, self.model.problem.forced)
 
-    def refresh(self):
-        """Renew what depends on W when it has grown."""
-        if self.width != self.model.width:
-            self.width = self.model.width
-            self.view, self.Z = (
-                working_columns(self.model, self.lambda1, self.ridge),
-                self.model.Z[: self.model.width],
-            )
-
     def solve(self, k, start, poll=lambda: None, watch=None):
         """Outcome of size k: the best refit among the candidates met (a start's included), D of the
         relaxation on the working columns as `bound`.
         """
         if k > self.pool.free:
             raise ValueError(f"k={k} exceeds the {self.pool.free} columns that can be chosen")
-        self.refresh()
+        self.renew()
         watch = watch or (lambda name, value: None)
         start = self.model.null(self.lambda1, self.lambda2) if start is None else start
         run = Candidates(k, self.refit, watch)
@@ -183,16 +160,16 @@ class GeneratingSolver(DualSolver):
             run.keep(start)
         found = self.generated(k, start, run, poll, watch)
         alpha = self.dual.project(found.slopes / self.model.problem.weights)
-        outcome = Outcome(
+        outcome = SizeOutcome(
             run.fit, found.made, found.status, bound=found.bound, alpha=alpha, relaxed=found.value
         )
-        return self.judge(outcome, np.empty(0)) if self.everywhere else outcome
+        return self.judge(outcome, np.empty(0)) if self.traits.all_columns else outcome
 
     def generated(self, k, start, run, poll, watch):
-        """`Generated` for size k, that of the last call where no column has joined since; run: the
-        candidates.
+        """`GeneratedBlocks` for size k, that of the last call where no column has joined since;
+        run: the candidates.
         """
-        if k in self.done and (self.everywhere or self.done[k] == self.model.width):
+        if k in self.done and (self.traits.all_columns or self.done[k] == self.model.width):
             run.keep(self.kept[k])
             return self.held[k]._replace(made=0)
         budget = self.settings.size(k)
@@ -200,7 +177,6 @@ class GeneratingSolver(DualSolver):
         found = generate(
             self.pool,
             budget,
-            ridge=self.ridge,
             blocks=blocks,
             forced=forced,
             most=self.settings.blocks(self.valid),
@@ -211,7 +187,7 @@ class GeneratingSolver(DualSolver):
             poll=poll,
             watch=watch,
         )
-        self.refresh()
+        self.renew()
         self.held[k], self.kept[k], self.done[k] = found, run.fit, self.model.width
         self.made += found.made
         return found
@@ -227,9 +203,9 @@ class GeneratingSolver(DualSolver):
             return self.held[near].blocks, self.held[near].forced
         units = self.units_of(start)
         return (
-            NONE.with_units(self.pool, units, not self.settings.paper_defaults)
+            NO_BLOCKS.with_units(self.pool, units, not self.settings.paper_defaults)
             if units.size
-            else NONE
+            else NO_BLOCKS
         ), None
 
     def refit(self, units):
@@ -282,7 +258,7 @@ class GroupGeneratingSolver(GeneratingSolver):
         super().__init__(groups.model, groups.lambda1, groups.lambda2, settings, scale)
         self.groups = groups
         self.pool = GroupPool(
-            groups.model, self.dual, groups.problem.groups, groups.inside, self.everywhere
+            groups.model, self.dual, groups.problem.groups, groups.inside, self.traits.all_columns
         )
 
     def size(self, fit):

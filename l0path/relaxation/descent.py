@@ -7,7 +7,7 @@ import numpy as np
 from ..problem.conjugates import tangents
 from .perspective import envelope, prox
 
-CHECK = 10  # steps between two looks at the restricted dual
+BOUND_STEPS = 10  # steps between two looks at the restricted dual
 
 
 def few_rows(A, B):
@@ -18,7 +18,7 @@ def few_rows(A, B):
     return A @ B if 2 * rows.size > B.shape[0] else A[:, rows] @ B[rows]
 
 
-class Rows:
+class SmoothRows:
     """Mean loss on the working columns W, for any loss: an image Z_W B of coefficients B (w, m) is
     what its value and slopes are taken from; less half the split, if any.
 
@@ -90,7 +90,7 @@ class Rows:
         return self.Z.T @ (self.problem.weights[:, None] * (self.Z @ x))
 
 
-class Gram(Rows):
+class SmoothGram(SmoothRows):
     """The same for the squared loss, with images Z_W' diag(w) Z_W B."""
 
     def __init__(self, dual, W, before=None):
@@ -152,7 +152,7 @@ class Descent:
         return self
 
     def advance(self):
-        """One step of every target; every CHECK-th looks at the restricted dual."""
+        """One step of every target; every BOUND_STEPS-th looks at the restricted dual."""
         after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.t**2))
         share = (self.t - 1.0) / after
         V, E = self.B + share * (self.B - self.last), self.E + share * (self.E - self.last_E)
@@ -168,7 +168,7 @@ class Descent:
         self.shift = shift
         self.level = np.maximum(self.level, np.abs(loss))
         self.turn += 1
-        if self.turn % CHECK == 0 or self.turn == 1:
+        if self.turn % BOUND_STEPS == 0 or self.turn == 1:
             found = (
                 loss
                 - (slopes * V).sum(axis=0)

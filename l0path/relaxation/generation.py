@@ -1,9 +1,13 @@
 """Cutting planes over feature scalings: the convex relaxation that the feature generating machine
 solves, for columns and for groups of them.
 
-    R_B = min over (b0, b) and 0 <= d <= 1, sum d <= B  of  sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1 + r (sum_u ||b_u||^2 / d_u + ||b_forced||^2)                   (R)
-    F   = the optimum of (R) over the units that were generated (published: over mixtures of blocks of at most B units), `subproblem`
-    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_forced h_j - (sum of the B largest unit scores),   score of a unit = sum of its h_j,   h_j = (|z_j'(w a)| - lambda1)_+^2 / (4 r)
+    R_B = min over (b0, b) and 0 <= d <= 1, sum d <= B  of
+          sum_i w_i loss(y_i, o_i + b0 + z_i'b) + lambda1 ||b||_1
+          + r (sum_u ||b_u||^2 / d_u + ||b_forced||^2)                                        (R)
+    F   = the optimum of (R) over the units that were generated (published: over mixtures of blocks
+          of at most B units), `subproblem`
+    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_forced h_j - (sum of the B largest unit
+           scores),   score of a unit = sum of its h_j,   h_j = (|z_j'(w a)| - lambda1)_+^2 / (4 r)
 
 A *unit* is a column, or a group of columns; where groups overlap their columns are repeated, once
 for each group. The worst scaling for a dual point has d = 1 on the B units of largest score: these
@@ -19,10 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.status import FitStatus
 from ..first_order.operators import largest
 from ..working_set.columns import PRODUCTS_AT_ONCE
-from .group_tree import tree_of
-from .subproblem import NONE, Blocks, Subproblem
+from .blocks import NO_BLOCKS, Blocks
+from .subproblem import Subproblem
 
 BACK = 3  # blocks over which F or D must move
 
@@ -76,8 +81,8 @@ class Pool:
 
 class GroupPool(Pool):
     """Groups as units: those that are `inside` (G,), which grows, or with `everywhere` all of them.
-    Columns that are in every model belong to no group here; those of several groups are repeated,
-    but where groups are a hierarchy (`tree`) their sums go from the leaves up.
+    Columns that are in every model belong to no group here; those of several groups, nested ones
+    too, are repeated.
     """
 
     def __init__(self, model, dual, groups, inside, everywhere):
@@ -87,29 +92,27 @@ class GroupPool(Pool):
         self.columns, self.owner = groups.columns[kept], groups.owners()[kept]
         self.start = np.searchsorted(self.owner, np.arange(len(groups.labels) + 1))
         self.choosable = groups.choosable(self.problem.usable)
-        self.tree = tree_of(self.columns, self.start, self.problem.X.p)
         self.free = int(self.choosable.sum())
+        self.held = -1, self.columns, self.owner  # how many groups are inside, and their entries
 
-    def summed(self, h):
+    def summed(self, h, columns, owner):
         """(G,) sums of h (p,) by groups, -1 for those that may not be chosen."""
-        sums = (
-            np.bincount(self.owner, h[self.columns], minlength=self.choosable.size)
-            if self.tree is None
-            else self.tree.sums(h)
-        )
+        sums = np.bincount(owner, h[columns], minlength=self.choosable.size)
         return np.where(self.choosable, sums, -1.0)
 
     def look(self, slopes):
-        h, everywhere = np.zeros(self.problem.X.p), self.everywhere
-        h[slice(None) if everywhere else self.model.W] = self.gains(
-            slopes, None if everywhere else self.model.W
-        )
-        score = self.summed(h)
-        return (
-            score if everywhere else np.where(self.inside, score, -1.0),
-            np.arange(score.size),
-            float(h[self.problem.forced].sum()),
-        )
+        h, forced = np.zeros(self.problem.X.p), self.problem.forced
+        if self.everywhere:
+            h[:] = self.gains(slopes, None)
+            score = self.summed(h, self.columns, self.owner)
+        else:
+            h[self.model.W] = self.gains(slopes, self.model.W)
+            count = int(np.count_nonzero(self.inside))
+            if self.held[0] != count:
+                kept = self.inside[self.owner]
+                self.held = count, self.columns[kept], self.owner[kept]
+            score = np.where(self.inside, self.summed(h, *self.held[1:]), -1.0)
+        return score, np.arange(score.size), float(h[forced].sum())
 
     def outside(self, R):
         """(G, m) scores of the groups that are not inside, -1 elsewhere, for m slopes R (n, m): one
@@ -123,7 +126,9 @@ class GroupPool(Pool):
             pulls = self.problem.X.correlate(R[:, left : left + step])
             self.model.reads += 1
             for i, pull in enumerate(pulls.T, left):
-                out[:, i] = np.where(self.inside, -1.0, self.summed(self.gain(pull)))
+                out[:, i] = np.where(
+                    self.inside, -1.0, self.summed(self.gain(pull), self.columns, self.owner)
+                )
         return out
 
     def entries(self, units):
@@ -135,7 +140,7 @@ class GroupPool(Pool):
         return self.columns[places], self.owner[places]
 
 
-class Generated(NamedTuple):
+class GeneratedBlocks(NamedTuple):
     """What cutting planes found: blocks and forced coefficients of the last (S), `value` F and
     `bound` D of (R) over the pool, slopes (n,) of the best D, blocks made, status.
     """
@@ -196,8 +201,7 @@ def generate(
     pool,
     budget,
     *,
-    ridge,
-    blocks=NONE,
+    blocks=NO_BLOCKS,
     forced=None,
     most,
     tol,
@@ -207,7 +211,7 @@ def generate(
     poll=lambda: None,
     watch=lambda name, value: None,
 ):
-    """`Generated` by Algorithm 1 for a budget, from blocks that were made before.
+    """`GeneratedBlocks` by Algorithm 1 for a budget, from blocks that were made before.
 
     offer(units, blocks, score, ids) hears of every point and the worst case there, and answers with
     the value of the best model so far, which `tol` is relative to: what is wanted of F and D is a
@@ -216,13 +220,13 @@ def generate(
     blocks; `published`: where a block lowers F by at most tol of the first F. watch: "relaxation"
     F, "bound" D, after every block.
     """
-    model, problem = pool.model, pool.problem
-    free = NONE._replace(
+    problem = pool.problem
+    free = NO_BLOCKS._replace(
         columns=problem.forced, v=np.zeros(problem.forced.size) if forced is None else forced
     )
-    tau, best, best_slopes, history, status = 0.0, -np.inf, None, [], "max_iter"
+    tau, best, best_slopes, history, status = 0.0, -np.inf, None, [], FitStatus.MAX_ITER
     for made in range(most + 1):
-        sub = Subproblem(model, pool.dual, blocks, free, ridge, 1 if published else budget, tau)
+        sub = Subproblem(pool, blocks, free, 1 if published else budget, tau)
         if blocks.count and not sub.lambda1:
             sub.alternate(best, poll)
         sub.descend(best, poll)
@@ -251,4 +255,4 @@ def generate(
         if not published:
             units = widened(units, score, ids, max(budget, blocks.count // 2))
         blocks = blocks.with_units(pool, units, not published)
-    return Generated(blocks, free.v, value, best, best_slopes, made, status)
+    return GeneratedBlocks(blocks, free.v, value, best, best_slopes, made, status)

@@ -12,14 +12,14 @@ from .. import relaxation
 from ..core.status import FitStatus, Optimality
 from ..problem.dependence import dependent, described
 
-CLOSED = 1e-6  # relative gap up to which a solution is called global
+GLOBAL_GAP = 1e-6  # relative gap up to which a solution is called global
 # batched reads of X after that of the fits; at n = 1000, p = 10000 a third one lowers the median
 # gap of sizes 0..20 from 0.194 to 0.193 and takes half the path's time
-READS = 2
-ENTRIES = 1 << 23  # of the dual points held at a time, (n + p) for each solution
-DENSE = 1 << 25  # entries of X up to which its columns are copied for a split
-QUICK = 2e10  # n p^2 up to which a split is made where a ridge gives bounds without it
-REMEDY = "fit with a ridge (lambda2=1e-3), or assume a box: path.certify(k=..., box=M)"
+FIT_READS = 2
+HELD_ENTRIES = 1 << 23  # of the dual points held at a time, (n + p) for each solution
+COPIED_ENTRIES = 1 << 25  # entries of X up to which its columns are copied for a split
+QUICK_SPLIT = 2e10  # n p^2 up to which a split is made where a ridge gives bounds without it
+UNBOUNDED_REMEDY = "fit with a ridge (lambda2=1e-3), or assume a box: path.certify(k=..., box=M)"
 
 
 def divided(problem):
@@ -28,7 +28,7 @@ def divided(problem):
     """
     return (
         relaxation.split(problem)
-        if problem.quadratic and problem.X.n * int(problem.usable.sum()) <= DENSE
+        if problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_ENTRIES
         else None
     )
 
@@ -55,13 +55,15 @@ def bounded(problem, solution, bound):
         return solution
     bound = min(max(bound, problem.floor - problem.noise), solution.objective)
     bound = float(np.fmax(bound, solution.lower_bound))
-    closed = solution.status == "converged" and relative_gap(solution.objective, bound) <= CLOSED
+    closed = (
+        solution.status == "converged" and relative_gap(solution.objective, bound) <= GLOBAL_GAP
+    )
     return solution._replace(
         lower_bound=bound, optimality=Optimality.GLOBAL if closed else solution.optimality
     )
 
 
-def bound_solutions(problem, solutions, *, steps=READS, poll=None, model=None, names=None):
+def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=None, names=None):
     """Give the solutions of a path lower bounds, in place in the list; returns notes. poll(): asked
     before every read of X, True ends it, and what is not bounded then stays as it is.
 
@@ -82,14 +84,14 @@ def bound_solutions(problem, solutions, *, steps=READS, poll=None, model=None, n
         if not rows or poll():
             continue
         lambda1, lambda2 = solutions[rows[0]].lambda1, solutions[rows[0]].lambda2
-        needed = lambda2 == 0 or problem.X.n * float(problem.usable.sum()) ** 2 <= QUICK
+        needed = lambda2 == 0 or problem.X.n * float(problem.usable.sum()) ** 2 <= QUICK_SPLIT
         dual = relaxation.dual_problem(
             problem, lambda1, lambda2, split=diagonal() if needed else None
         )
         if not dual.bounded:
             unbounded.add(number)
             continue
-        step = max(1, ENTRIES // (problem.X.n + problem.X.p))
+        step = max(1, HELD_ENTRIES // (problem.X.n + problem.X.p))
         for part in (rows[left : left + step] for left in range(0, len(rows), step)):
             if poll():
                 break
@@ -114,7 +116,7 @@ def bound_by_slopes(problem, solutions, a, model=None):
     dual = relaxation.dual_problem(problem, few[0].lambda1, few[0].lambda2)
     if not dual.bounded:
         return solutions
-    step = max(1, ENTRIES // (problem.X.n + problem.X.p))
+    step = max(1, HELD_ENTRIES // (problem.X.n + problem.X.p))
     bounds = np.full(len(few), -math.inf)
     for left in range(0, max(a.shape[1], len(few)), step):
         fits = [standardized(problem, s) for s in few[left : left + step]]
@@ -206,7 +208,7 @@ def why_unbounded(problem, names=None):
     if not problem.quadratic:
         return "with lambda2 = 0 and no finite box on every column nothing bounds the coefficients"
     rows, columns = problem.X.n, int(problem.usable.sum())
-    if rows * columns > DENSE or rows > columns > relaxation.splitting.LARGEST:
+    if rows * columns > COPIED_ENTRIES or rows > columns > relaxation.splitting.MOST_SPLIT:
         return (
             "with lambda2 = 0 bounds need the eigenvalues of the Gram matrix, and X has too many "
             "entries or columns for that"
@@ -232,4 +234,4 @@ def _notes(problem, unbounded, slices, names):
     if not unbounded:
         return []
     which = f" in slice {', '.join(map(str, sorted(unbounded)))}" if len(unbounded) < slices else ""
-    return [f"no lower bounds{which}: {why_unbounded(problem, names)}; {REMEDY}"]
+    return [f"no lower bounds{which}: {why_unbounded(problem, names)}; {UNBOUNDED_REMEDY}"]

@@ -1,7 +1,8 @@
 """The convex envelope of the L0 penalty with a ridge or a box (perspective, or reverse Huber
 penalty), and its proximal map, for a given price lambda0 or a given size k.
 
-    envelope(b, z) = sum_j lambda0 f_j z_j + lambda1 |b_j| + q_j b_j^2 / z_j,   |b_j| <= M_j z_j,   0 <= z_j <= 1;    with sizes sum z <= k in place of lambda0
+    envelope(b, z) = sum_j lambda0 f_j z_j + lambda1 |b_j| + q_j b_j^2 / z_j,
+                     |b_j| <= M_j z_j,   0 <= z_j <= 1;    with sizes sum z <= k, no lambda0
 
 Least over z it is the largest convex function below the penalty, column by column: with rho =
 min(sqrt(lambda0 f / q), M) it is linear with slope (lambda0 f + q rho^2) / rho up to |b| = rho, q

@@ -4,10 +4,12 @@ the value of any solution. Nothing is assumed about optimality of either.
 For a point with bound D (see `relaxation.bounds`), an objective U of some feasible solution, and
 D_{-j} = D without column j's share:
 
-    penalised      every solution with b_j != 0 costs at least D_{-j} + lambda0 f_j - h_j, every one with b_j = 0 at least D_{-j}
-    at most k      every solution with b_j != 0 costs at least D_k + h_(k) - h_j for j below the k largest h, every one with b_j = 0 at least D_k + h_j - h_(k+1) for j among them;
-                   where multiples of a point are dual points too, each column has its best one (see
-                   `relaxation.bounds.left`)
+    penalised   every solution with b_j != 0 costs at least D_{-j} + lambda0 f_j - h_j,
+                every one with b_j = 0 at least D_{-j}
+    at most k   every solution with b_j != 0 costs at least D_k + h_(k) - h_j for j below the k
+                largest h, every one with b_j = 0 at least D_k + h_j - h_(k+1) for j among them;
+                where multiples of a point are dual points too, each column has its best one (see
+                `relaxation.bounds.left`)
 
 A column is fixed where that exceeds U by more than rounding, so that of several optima with equal
 objective none is cut. Liu et al. (ICML 2017) have no such rules; Ren & Qian (Dynamic Incremental
@@ -99,7 +101,8 @@ def _sharpened(dual, points, m, J, price):
     and |tau*_j| <= lambda1 + (c + 2 q) s where b_j = 0, by optimality along column j. So it costs
     beyond D_{-j} at least
 
-        b_j != 0:   price + min over b >= s of  q b^2 - u b + (u - 2 q b)^2 / (2 c),  which is price - u^2 / (4 q) for u >= 2 q s and has b = s otherwise
+        b_j != 0:   price + min over b >= s of  q b^2 - u b + (u - 2 q b)^2 / (2 c),
+                    which is price - u^2 / (4 q) for u >= 2 q s and has b = s otherwise
         b_j  = 0:   max(u - (c + 2 q) s, 0)^2 / (2 c)
     """
     none = np.full(J.size, -np.inf), np.zeros(J.size)

@@ -1,7 +1,7 @@
 """Better dual points: the perspective relaxation of the best-subset problem, solved on working
 columns, and its tangents evaluated over all columns.
 
-    minimise over b0, b, z:   sum_i w_i l(y_i, o_i + b0 + z_i'b) + envelope(b, z)          (see `perspective`)
+    minimise over b0, b, z:   sum_i w_i l(y_i, o_i + b0 + z_i'b) + envelope(b, z)    (`perspective`)
 
 Its optimum is the largest lower bound that `bounds` can give. All targets, sizes k or values of
 lambda0, are solved side by side on one set of working columns by accelerated proximal gradient with
@@ -34,11 +34,11 @@ from .bounds import (
     points_of_fits,
     with_constants,
 )
-from .descent import CHECK, Descent, Gram, Rows
+from .descent import BOUND_STEPS, Descent, SmoothGram, SmoothRows
 from .perspective import terms
 
-SHARES = 7  # points tried at once between two dual points, twice
-INNER = 400  # proximal steps per read of X and target
+BLENDS = 7  # points tried at once between two dual points, twice
+STEPS_A_READ = 400  # proximal steps per read of X and target
 
 
 class Improved(NamedTuple):
@@ -115,7 +115,7 @@ def improve(
         start, reads = points_of_fits(dual, [([], [])]), 1
     pool = _Pool(dual, targets, start)
     if not dual.open.any():
-        run = _Run(dual, targets, pool, coefficients, goal, tol)
+        run = RestrictedRelaxation(dual, targets, pool, coefficients, goal, tol)
         idle, patience = 0, steps if patience is None else patience
         while reads < steps and idle < patience and not (poll is not None and poll()):
             before = pool.lower.copy()
@@ -165,18 +165,18 @@ def _blend(dual, targets, old, new):
             dual.problem.forced,
             np.argpartition(-h, count)[:count] if h.size > count else np.arange(h.size),
         )
-        few, target = terms(dual, J), targets.take(np.full(SHARES, m))
+        few, target = terms(dual, J), targets.take(np.full(BLENDS, m))
         ends = [
             (points.a[:, [m]], points.tau[J, m][:, None], points.constant[m])
             for points in (old, new)
         ]
         best, width = 0.5, 0.5
         for _ in range(2):
-            s = np.clip(np.linspace(best - width, best + width, SHARES), 0.0, 1.0)
+            s = np.clip(np.linspace(best - width, best + width, BLENDS), 0.0, 1.0)
             a, tau, constant = ((1.0 - s) * x + s * y for x, y in zip(*ends, strict=True))
             constant = constant if dual.split is not None else dual_constant(dual, a)
             best = s[(constant - target.taken(few, tau, dual, J)).argmax()]
-            width = 2.0 * width / (SHARES - 1)
+            width = 2.0 * width / (BLENDS - 1)
         share[m] = best
 
     with one_blas_thread():
@@ -188,7 +188,7 @@ def _blend(dual, targets, old, new):
     return points if dual.split is None else points._replace(constant=constant, size=size)
 
 
-class _Run:
+class RestrictedRelaxation:
     """The working columns, the iterates B (w, t) on them, and what is known of the relaxation."""
 
     def __init__(self, dual, targets, pool, coefficients, goal, tol):
@@ -245,7 +245,7 @@ class _Run:
         small = (
             self.dual.problem.quadratic and W.size <= 2 * self.dual.problem.X.n
         )  # W only grows, so a Gram matrix is made from a smaller one
-        self.model = (Gram if small else Rows)(self.dual, W, self.model)
+        self.model = (SmoothGram if small else SmoothRows)(self.dual, W, self.model)
         self.terms = terms(self.dual, W)
         smooth, steep = smoothness(self.loss), self.model.largest()
         self.top = (
@@ -303,9 +303,9 @@ class _Run:
         """
         V, best, relaxed = self.B[:, T].copy(), np.full(T.size, -np.inf), np.full(T.size, np.inf)
         live, state = np.arange(T.size), Descent(self, T)
-        for _ in range(INNER // CHECK):
+        for _ in range(STEPS_A_READ // BOUND_STEPS):
             S = T[live]
-            for _turn in range(CHECK):
+            for _turn in range(BOUND_STEPS):
                 state.advance()
             relaxed[live] = np.minimum(relaxed[live], state.value)
             better = state.bound > best[live]

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigvalsh, solve_triangular
 
 # share of the largest multiple that is taken: what is left keeps rounding out of the tangents
-SAFETY = 0.98
-LARGEST = 4000  # columns up to which the Gram matrix is factorised
+SPLIT_SHARE = 0.98
+MOST_SPLIT = 4000  # columns up to which the Gram matrix is factorised
 
 
-def split(problem, largest=LARGEST):
+def split(problem, largest=MOST_SPLIT):
     """d (p,) > 0 on usable columns with G - diag(d) positive definite, G = Z'diag(w)Z; None where
     there is none, or not safely: p >= n, a singular G, another loss, more than `largest` columns.
 
@@ -35,7 +35,7 @@ def split(problem, largest=LARGEST):
     if not spectrum[0] > 1e-9 * spectrum[-1]:
         return None
     d = np.zeros(problem.X.p)
-    d[J] = SAFETY * spectrum[0] * root**2
+    d[J] = SPLIT_SHARE * spectrum[0] * root**2
     return d
 
 

@@ -1,8 +1,12 @@
 """The convex problem that the feature generating machine solves between two looks: a loss of some
 columns, and a ridge whose scalings by blocks of columns share a budget.
 
-    F(x) = sum_i w_i loss(y_i, o_i + b0 + sum_h z_i'x_h) + lambda1 ||x||_1 + r (min over 0 <= d <= 1, sum d <= B of sum_h ||x_h||^2 / d_h + ||x_forced||^2),   x_h on the columns of block h        (S)
-    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_forced h_j - (sum of the B largest block scores),   score of a block = sum of its h_j,   h_j = (|z_j'(w a)| - lambda1)_+^2 / (4 r)
+    F(x) = sum_i w_i loss(y_i, o_i + b0 + sum_h z_i'x_h) + lambda1 ||x||_1
+           + r (min over 0 <= d <= 1, sum d <= B of sum_h ||x_h||^2 / d_h + ||x_forced||^2),
+           x_h on the columns of block h                                                      (S)
+    D(a) = sum_i w_i (o_i a_i - loss*(y_i, a_i)) - sum_forced h_j
+           - (sum of the B largest block scores),   score of a block = sum of its h_j,
+           h_j = (|z_j'(w a)| - lambda1)_+^2 / (4 r)
 
 With blocks of many units and B = 1 the ridge is r (sum_h ||x_h||)^2, the published form: a mixture
 of blocks. With a block for every unit that was generated it has all scalings of these units, of
@@ -24,71 +28,28 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..problem.conjugates import tangents
 from ..problem.losses import derivatives
+from .blocks import project, shares, support_norm
 
-CHECK = 5  # steps between looks at the gap of (S)
-INNER = 1000  # steps of one solve of (S) at most
-SHARE = 0.1  # of the gap of the relaxation that the gap of (S) may be
+GAP_STEPS = 5  # steps between looks at the gap of (S)
+PROXIMAL_STEPS = 1000  # steps of one solve of (S) at most
+OF_THE_GAP = 0.1  # of the gap of the relaxation that the gap of (S) may be
 FIRST = 1e-3  # relative gap of the first (S)
-STALL = 1e-3  # of the gap of (S) that CHECK steps must lower F by
 ALTERNATIONS = 2  # before proximal steps; 4 take 1.8 times as long for the same bounds
 FRESH = 0.25  # share of the budget that new blocks start from, at most
-LONGEST = 100  # trials of a step: beyond, what is left is rounding
-TALL = 1.5  # columns a row from which systems are solved on the rows
+STEP_TRIALS = 100  # trials of a step: beyond, what is left is rounding
 GROWTH = 2.0  # by which tau grows where a step fails, and falls once at the start of a call
 
 
-class Blocks(NamedTuple):
-    """Entries of all blocks, (E,) each: columns, the unit that has them, the number of the block 0,
-    1, ..., v coefficients.
+class SolveLimits(NamedTuple):
+    """stall: share of the gap of (S) that GAP_STEPS steps must lower F by; tall: columns a row from
+    which systems are solved on the rows.
     """
 
-    columns: np.ndarray
-    unit: np.ndarray
-    block: np.ndarray
-    v: np.ndarray
-
-    @property
-    def count(self):
-        """How many blocks there are."""
-        return int(self.block.max(initial=-1)) + 1
-
-    def only(self, kept):
-        """The blocks of a mask (count,), renumbered."""
-        left = kept[self.block]
-        return Blocks(
-            self.columns[left],
-            self.unit[left],
-            (np.cumsum(kept) - 1)[self.block[left]],
-            self.v[left],
-        )
-
-    def with_units(self, pool, units, apart):
-        """With one more block of units, unless there is one of just these; or `apart`, with a block
-        for each unit that has none. Their columns join the working ones.
-        """
-        if apart:
-            units = np.setdiff1d(units, self.unit)
-        elif any(
-            np.array_equal(np.unique(self.unit[self.block == h]), units) for h in range(self.count)
-        ):
-            return self
-        columns, unit = pool.entries(units)
-        pool.model.grow(columns)
-        block = self.count + (
-            np.searchsorted(units, unit) if apart else np.zeros(unit.size, dtype=np.int64)
-        )
-        return Blocks(
-            *(
-                np.concatenate(pair)
-                for pair in zip(self, (columns, unit, block, np.zeros(unit.size)), strict=True)
-            )
-        )
+    stall: float = 1e-3
+    tall: float = 1.5
 
 
-NONE = Blocks(*(np.empty(0, dtype=np.int64),) * 3, np.empty(0))
-
-
-class Point(NamedTuple):
+class BlockPoint(NamedTuple):
     """x (E,) coefficients of all blocks and the forced columns, w (m,) their sums by column, image
     (linear in w), smooth: the loss, slopes (n,) by rows or None, shift: intercept.
     """
@@ -101,63 +62,10 @@ class Point(NamedTuple):
     shift: float
 
 
-def level(norm, budget):
-    """(r, theta, norms descending) of norms (m,): the best shares are d = min(1, norm / theta), 1
-    for the r largest, and sum to the budget; theta = 0 where no more than `budget` are positive.
-    """
-    ranked = np.zeros(max(norm.size, budget))
-    ranked[: norm.size] = np.sort(norm)[::-1]
-    theta = np.cumsum(ranked[::-1])[::-1][:budget] / (budget - np.arange(budget))
-    r = int(np.argmax(ranked[:budget] <= theta))
-    return r, float(theta[r]), ranked
-
-
-def support_norm(norm, budget):
-    """min over 0 <= d <= 1, sum d <= budget of sum_h norm_h^2 / d_h: the r largest squared, and
-    (budget - r) theta^2; (sum_h norm_h)^2 for budget 1.
-    """
-    if budget == 1:
-        return float(norm.sum()) ** 2
-    r, theta, ranked = level(norm, budget)
-    return float(ranked[:r] @ ranked[:r]) + (budget - r) * theta * theta
-
-
-def shares(norm, budget):
-    """The d at which `support_norm` is attained."""
-    theta = level(norm, budget)[1]
-    return np.minimum(norm / theta, 1.0) if theta > 0.0 else (norm > 0.0).astype(np.float64)
-
-
-def project(u, owner, count, ratio, budget=1):
-    """argmin over x of ||x - u||^2 / (2 ratio) + support_norm(||x_h||, budget) / 2 for blocks h =
-    0..count - 1 of entries `owner` (E,): x_h = u_h d_h / (d_h + ratio).
-
-    d_h = clip(o_h t - ratio, 0, 1) for the norms o of u, with t such that their sum is the budget,
-    a root of a piecewise linear function; all 1 where there is none. For budget 1 every block is
-    shortened by the same length (Algorithm 3).
-    """
-    norm = np.sqrt(np.bincount(owner, u * u, minlength=count))
-    some = norm[norm > 0.0]
-    if some.size <= budget:
-        return u / (1.0 + ratio)
-    turns = np.concatenate([ratio / some, (1.0 + ratio) / some])
-    order = np.argsort(turns, kind="stable")
-    turns, slope = turns[order], np.cumsum(np.concatenate([some, -some])[order])
-    total = np.concatenate([[0.0], np.cumsum(slope[:-1] * np.diff(turns))])
-    e = (
-        int(np.searchsorted(total, budget * (1.0 - 1e-12))) - 1
-        # where the sum stands still at the budget, its first point: rounding would give blocks that
-        # vanish a coefficient
-    )
-    t = turns[e] + (budget - total[e]) / slope[e]
-    d = np.clip(norm * t - ratio, 0.0, 1.0)
-    return u * (d / (d + ratio))[owner]
-
-
 def allowed(value, floor):
-    """The gap at which a solve of (S) may stop: SHARE of the gap of (R), where a bound is known."""
+    """The gap at which a solve of (S) may stop: a share of that of (R), where a bound is known."""
     return max(
-        SHARE * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value)
+        OF_THE_GAP * (value - floor) if floor > -np.inf else FIRST * abs(value), 1e-12 * abs(value)
     )
 
 
@@ -185,26 +93,17 @@ class Subproblem:
     have are held once.
     """
 
-    def __init__(self, model, dual, blocks, forced, ridge, budget=1, tau=0.0):
-        self.model, self.dual, self.problem, self.ridge, self.lambda1 = (
-            model,
-            dual,
-            model.problem,
-            ridge,
-            dual.lambda1,
-        )
-        self.blocks, self.count, self.owner, self.budget = (
-            blocks,
-            blocks.count,
-            blocks.block,
-            budget,
-        )
+    def __init__(self, pool, blocks, forced, budget=1, tau=0.0, limits=SolveLimits()):
+        self.model, self.dual, self.problem = pool.model, pool.dual, pool.problem
+        self.ridge, self.lambda1, self.limits = pool.dual.lambda2, pool.dual.lambda1, limits
+        self.blocks, self.count, self.budget = blocks, blocks.count, budget
+        self.owner, model = blocks.block, pool.model
         self.used, self.slot = np.unique(
             np.concatenate([blocks.columns, forced.columns]), return_inverse=True
         )
         self.split = self.owner.size  # entries of blocks come first
         self.quadratic, at = self.problem.quadratic, model.where[self.used]
-        self.tall = self.used.size > TALL * self.problem.X.n
+        self.tall = self.used.size > limits.tall * self.problem.X.n
         self.G = model.G[np.ix_(at, at)] if self.quadratic and not self.tall else None
         self.Z = (
             None
@@ -236,17 +135,17 @@ class Subproblem:
         )
 
     def at(self, x, shift):
-        """The Point of coefficients x."""
+        """The BlockPoint of coefficients x."""
         w = self.sums(x)
         return self.valued(x, w, self.product(w), shift)
 
     def valued(self, x, w, image, shift):
-        """The Point of coefficients whose image is known: the loss at the best intercept, sought
+        """The point of coefficients whose image is known: the loss at the best intercept, sought
         from shift.
         """
         p = self.problem
         if self.quadratic:
-            return Point(
+            return BlockPoint(
                 x,
                 w,
                 image,
@@ -262,7 +161,7 @@ class Subproblem:
             p.intercept,
             np.array([shift]),
         )
-        return Point(x, w, image, float(loss[0]), a[:, 0], float(shift[0]))
+        return BlockPoint(x, w, image, float(loss[0]), a[:, 0], float(shift[0]))
 
     def gradient(self, point):
         """Gradient of the loss by column, (m,)."""
@@ -307,7 +206,7 @@ class Subproblem:
             if not self.quadratic
             else self.model.half_square + float(np.abs(self.q * v.w).sum())
         )
-        for _ in range(LONGEST):
+        for _ in range(STEP_TRIALS):
             u = v.x - g[self.slot] / self.tau
             if self.lambda1:
                 u = np.copysign(np.maximum(np.abs(u) - self.lambda1 / self.tau, 0.0), u)
@@ -349,13 +248,13 @@ class Subproblem:
         g = self.gradient(v)
         self.tau = self.tau / GROWTH if self.tau else max(self.begin(g), 1e-300)
         held = last = self.value()
-        for count in range(INNER):
-            if count % CHECK == 0:
+        for count in range(PROXIMAL_STEPS):
+            if count % GAP_STEPS == 0:
                 poll()
                 here = g if v is self.x else self.gradient(self.x)
                 best = max(best, self.bound(here))
                 if held - best <= allowed(held, floor) or (
-                    count and last - held <= STALL * (held - best)
+                    count and last - held <= self.limits.stall * (held - best)
                 ):
                     break
                 last = held
@@ -435,7 +334,7 @@ class Subproblem:
         )
 
     def newton(self, point, d):
-        """The Point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that
+        """The point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that
         falls; exact for a squared loss. x stays, and so does all where rounding hides r.
         """
         root, p = np.sqrt(d), self.problem

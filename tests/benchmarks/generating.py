@@ -2,13 +2,10 @@
 for single columns, groups and additive features; sums of nested groups against plain ones.
 """
 
-from itertools import pairwise
-
 import numpy as np
-from common import arguments, in_turn, ratio
+from common import arguments, in_turn
 
 import l0path
-from l0path.relaxation.group_tree import tree_of
 
 
 def disjoint(n, G, width, overlap=0):
@@ -67,32 +64,6 @@ CASES = {  # makes, n, columns or groups, width or bins, largest size, loss
     "additive, 20 columns, 16 bins": (additive, (300, 20, 16), 8, "squared"),
     "additive, 20 columns, all values": (additive, (300, 20, 0), 8, "squared"),
 }
-TREES = {
-    "binary, 10^5 columns": (100_000, 2, 2),
-    "tenfold, 9 x 10^4 columns": (90_000, 10, 1),
-    "100 columns less a level, 2 x 10^4": (20_000, 0, 100),
-    "one level, 10^5 columns": (100_000, 50_000, 2),
-}
-
-
-def nested(p, branches, least):
-    """(columns, start) of nested groups: intervals of a random order, cut into `branches` until
-    they have `least` columns; branches 0: each has `least` columns less than the one above.
-    """
-    order, stack, bounds = np.random.default_rng(0).permutation(p), [(0, p)], []
-    while stack:
-        left, right = stack.pop()
-        bounds.append((left, right))
-        if right - left > least:
-            cuts = (
-                np.unique(np.linspace(left, right, branches + 1).astype(int))
-                if branches
-                else np.array([left + least, right])
-            )
-            stack += pairwise(cuts)
-    return np.concatenate([np.sort(order[left:right]) for left, right in bounds]), np.concatenate(
-        [[0], np.cumsum([right - left for left, right in bounds])]
-    )
 
 
 def paths(args):
@@ -127,47 +98,9 @@ def paths(args):
         )
 
 
-def trees(args):
-    """A row per hierarchy."""
-    print(
-        f"\n| {'nested groups':34s} | groups | entries | plain sums ms | from the leaves ms | "
-        "ratio |\n|---|---|---|---|---|---|"
-    )
-    for name, (p, branches, least) in TREES.items():
-        p = p // 100 if args.smoke else p
-        columns, start = nested(p, min(branches, p // 2), least)
-        count, h, tree = (
-            start.size - 1,
-            np.random.default_rng(1).exponential(size=p),
-            tree_of(columns, start, p),
-        )
-        owner = np.repeat(np.arange(count), np.diff(start))
-        timed = in_turn(
-            {
-                "l0path": lambda tree=tree, h=h: tree.sums(h),
-                "plain": lambda h=h, columns=columns, owner=owner, count=count: np.bincount(
-                    owner, h[columns], minlength=count
-                ),
-            },
-            args,
-        )
-        np.testing.assert_allclose(timed["l0path"].result, timed["plain"].result, rtol=1e-10)
-        print(
-            f"| {name:34s} | {count} | {columns.size} | {1e3 * timed['plain'].median:.3f} | "
-            f"{1e3 * timed['l0path'].median:.3f} | {ratio(timed['l0path'], timed['plain']):.3f} |",
-            flush=True,
-        )
-
-
 def main():
-    """Both tables."""
-    args = arguments(
-        __doc__, only=("", "substrings of cases, separated by |; `trees` for the sums alone")
-    )
-    if args.only != "trees":
-        paths(args)
-    if args.only in ("", "trees"):
-        trees(args)
+    """The table."""
+    paths(arguments(__doc__, only=("", "substrings of cases, separated by |")))
 
 
 if __name__ == "__main__":

@@ -528,7 +528,7 @@ def test_long_columns_do_not_fill_the_memory_with_working_ones(tmp_path, loss):
 def test_a_certificate_reads_a_file_for_many_nodes_at_a_time(tmp_path, monkeypatch):
     X, y = problem(28, 80, 1500, "squared", "float32")
     y = y + np.random.default_rng(29).normal(size=80)
-    monkeypatch.setattr("l0path.exact.search.DENSE", 0)  # too large to be copied
+    monkeypatch.setattr("l0path.exact.contest.COPIED_WHOLE", 0)  # too large to be copied
     found, reads, read = [], [], tree.Tree._read
 
     def counted(self, nodes):

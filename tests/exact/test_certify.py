@@ -183,11 +183,11 @@ def test_bounds_begin_with_what_the_fit_has_read(loss, monkeypatch):
     read, calls = relaxation.bounds.evaluate, []
     monkeypatch.setattr(relaxation.bounds, "evaluate", lambda *args: calls.append(1) or read(*args))
     path = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=6, certify=True)
-    assert len(calls) == path_bounds.READS
+    assert len(calls) == path_bounds.FIT_READS
     plain = l0path.fit(X, y, loss=loss, lambda2=0.05, max_k=6)
     solutions = list(plain.solutions)
     path_bounds.bound_solutions(pose(fit_data(plain, X, y)), solutions)
-    assert len(calls) == 2 * path_bounds.READS + 1
+    assert len(calls) == 2 * path_bounds.FIT_READS + 1
     np.testing.assert_allclose(
         [s.lower_bound for s in solutions], path.table.lower_bound, rtol=1e-3
     )

@@ -12,9 +12,9 @@ from scipy.optimize import linprog, minimize
 import l0path
 from l0path import relaxation
 from l0path.engine.request import request
+from l0path.exact.contest import BranchAndBound
 from l0path.exact.hinge_tree import HingeTree
 from l0path.exact.integrality_generation import IntegralityGeneration, generate
-from l0path.exact.tree import BranchAndBound
 from l0path.problem.losses import Hinge, canonical_name, make_loss, name_of
 from l0path.problem.problem import pose
 from l0path.working_set.hinge import HingeModel, make_model

@@ -14,7 +14,6 @@ from oracles import scaling
 import l0path
 from l0path import relaxation
 from l0path.designs import as_design
-from l0path.exact import leaps
 from l0path.exact.leaps import Leaps, searchable
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
@@ -58,7 +57,15 @@ def posed(
 
 
 def leaps_of(
-    problem, *, lambda2=0.0, size=None, lambda0=None, gap=0.0, node_limit=None, n_best=1, split=True
+    problem,
+    *,
+    lambda2=0.0,
+    size=None,
+    lambda0=None,
+    gap=0.0,
+    node_limit=None,
+    split=True,
+    **more,
 ):
     model = make_model(problem)
 
@@ -81,7 +88,7 @@ def leaps_of(
         lambda0=lambda0,
         refit=refit,
         settings=SimpleNamespace(gap=gap, node_limit=node_limit),
-        n_best=n_best,
+        **more,
     )
 
 
@@ -307,14 +314,14 @@ def hard(n=80, p=30):
 
 
 @pytest.mark.parametrize("target", [{"size": 6}, {"lambda0": 0.01}])
-def test_stopped_searches_have_valid_bounds_and_go_on_to_the_same_end(target, monkeypatch):
+def test_stopped_searches_have_valid_bounds_and_go_on_to_the_same_end(target):
     problem = hard()
     if "lambda0" in target:
         target = {"lambda0": target["lambda0"] * problem.y.var()}
     whole = leaps_of(problem, **target)
     assert whole.run() == "closed"
     best = whole.best[0]
-    monkeypatch.setattr(leaps, "PORTION", 3e3)
+    target["portion"] = 3e3
     search, ends, last = leaps_of(problem, **target), [], -math.inf
     assert search.lower <= best[0]
     for nodes in range(20, 10**6, 20):
@@ -334,11 +341,10 @@ def test_stopped_searches_have_valid_bounds_and_go_on_to_the_same_end(target, mo
 
 def test_no_thread_count_changes_a_search(monkeypatch):
     problem = hard()
-    monkeypatch.setattr(leaps, "PORTION", 1e4)
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        search = leaps_of(problem, size=6, gap=1e-3)
+        search = leaps_of(problem, size=6, gap=1e-3, portion=1e4)
         search.run()
         found.append((search.best, search.nodes, search.lower))
     assert found[0] == found[1]

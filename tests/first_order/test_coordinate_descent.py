@@ -20,13 +20,9 @@ from l0path.designs import as_design
 from l0path.engine.lambda0.path import STEP, Lambda0Path
 from l0path.engine.protocols import Session, Slice, ignore
 from l0path.exchange.local_search import LocalSearch
-from l0path.first_order.cd_kernels import cd_gram, line
-from l0path.first_order.coordinate_descent import (
-    CoordinateDescent,
-    entry_gains,
-    make_descent,
-    solve_point,
-)
+from l0path.first_order.cd_kernels import Coordinates, RowLoss, StopRule, cd_gram, line
+from l0path.first_order.coordinate_descent import CoordinateDescent, entry_gains
+from l0path.first_order.coordinate_solvers import make_descent, solve_point
 from l0path.problem.losses import make_loss
 from l0path.problem.penalties import Interval, entry, separable, threshold
 from l0path.problem.problem import Data, pose
@@ -207,7 +203,8 @@ def test_line_finds_the_minimum_along_a_column(loss):
             + lambda1 * abs(grid)
             + lambda2 * grid**2
         )
-        t, gain, end = line(record, y, w, eta, z, old, lambda1, lambda2, *box)
+        rows, shrunk = RowLoss(record, y, w, False), separable(0.0, lambda1, lambda2)
+        t, gain, end = line(rows, shrunk, eta, z, old, *box)
         assert end <= cost.min() + 1e-12 and end >= cost.min() - 1e-5
         assert abs(cost[-1] - end - gain) < 1e-12 and box[0] <= t <= box[1]
 
@@ -232,9 +229,10 @@ def test_every_gram_sweep_lowers_the_objective():
         )
 
     b, c = np.zeros(w), q.copy()
+    columns = Coordinates(np.ones(w), -free, free, np.zeros(w, dtype=bool))
     values = [value(b)]
     for _ in range(30):
-        cd_gram(penalty, G, w, b, c, np.arange(w), np.ones(w), -free, free, 1, 1, 1e-12)
+        cd_gram(penalty, G, b, c, np.arange(w), columns, StopRule(1, 1, 1e-12))
         values.append(value(b))
         np.testing.assert_allclose(c, q - G[:w, :w] @ b, atol=1e-12)
     assert np.all(np.diff(values) <= 1e-14) and values[-1] < values[0]

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from test_coordinate_descent import problem_of, wide_instance
 from test_projected_gradient import path_of, plain
 
-from l0path.first_order.dual_iht import DualProblem, balance, project
+from l0path.first_order.dual import DualProblem, balance, project
 from l0path.first_order.one_size import solve_size
 from l0path.problem.conjugates import conjugate, conjugate_slope, convexity, interval
 from l0path.problem.losses import make_loss, slope, value

@@ -28,7 +28,7 @@ from l0path.first_order.operators import (
     working_columns,
     working_rows,
 )
-from l0path.first_order.projected_gradient import STEPS, VARIANTS
+from l0path.first_order.projected_gradient import STEP_RULES, VARIANTS
 from l0path.problem.losses import derivatives, mean_loss
 from l0path.problem.penalties import separable
 from l0path.problem.problem import Data, pose
@@ -324,7 +324,7 @@ def test_a_fit_is_a_fixed_point_of_its_map_over_all_columns(loss):
 
 @pytest.mark.parametrize(
     "settings",
-    SETTINGS + PAPERS[:5] + [ProjectedGradient(step=step) for step in STEPS],
+    SETTINGS + PAPERS[:5] + [ProjectedGradient(step=step) for step in STEP_RULES],
     ids=lambda s: f"{s.variant}{'*' if s.paper_defaults else ''}-{s.rule}",
 )
 def test_values_never_rise(settings):

@@ -4,7 +4,7 @@ input.
 """
 
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,12 +16,11 @@ from test_projected_gradient import path_of, plain
 
 import l0path
 from l0path.engine.strategies.generating import Generation, JoinLimits
-from l0path.first_order.dual_iht import DualProblem
+from l0path.first_order.dual import DualProblem
 from l0path.first_order.one_size import solve_size
-from l0path.relaxation import subproblem
+from l0path.relaxation.blocks import NO_BLOCKS, Blocks, project, shares, support_norm
 from l0path.relaxation.generation import Pool, generate, ranked_units, widened
-from l0path.relaxation.group_tree import tree_of
-from l0path.relaxation.subproblem import NONE, Blocks, Subproblem, project, shares, support_norm
+from l0path.relaxation.subproblem import SolveLimits, Subproblem
 from l0path.solvers import FeatureGenerating
 from l0path.working_set.hinge import make_model
 
@@ -99,20 +98,14 @@ def relaxation(d, budget):
     return float(found.fun)
 
 
-def posed(pool, lists, ridge, budget=1, apart=False):
+def posed(pool, lists, budget=1, apart=False, **limits):
     """A Subproblem on blocks of the listed units, or with a block for each of them."""
-    blocks = NONE
+    blocks = NO_BLOCKS
     for units in lists:
         blocks = blocks.with_units(pool, np.array(units), apart)
     forced = pool.problem.forced
-    return Subproblem(
-        pool.model,
-        pool.dual,
-        blocks,
-        NONE._replace(columns=forced, v=np.zeros(forced.size)),
-        ridge,
-        budget,
-    )
+    free = NO_BLOCKS._replace(columns=forced, v=np.zeros(forced.size))
+    return Subproblem(pool, blocks, free, budget, limits=SolveLimits(**limits))
 
 
 def driven(sub):
@@ -197,15 +190,14 @@ def test_support_norm_shares_and_projection(budget):
     [{}, {"intercept": True, "weights": np.arange(1.0, 31.0), "forced": [3]}, {"lambda1": 0.02}],
     ids=["plain", "options", "lambda1"],
 )
-def test_subproblem_is_optimal(loss, changes, tall, monkeypatch):
+def test_subproblem_is_optimal(loss, changes, tall):
     """Theorem 4: the blocks in use have the same, largest score, its root is 2 r sum ||v_h||; and F
     meets D, by proximal steps alone too; systems on the rows say the same.
     """
-    monkeypatch.setattr(subproblem, "STALL", 0.0)
-    monkeypatch.setattr(subproblem, "TALL", 0.0 if tall else 10.0)
+    limits = {"stall": 0.0, "tall": 0.0 if tall else 10.0}
     d = small(loss, 1, **changes)
     pool, lists, ridge = whole(d)[2], ([0, 1], [1, 2], [4, 5], [0, 5]), d["lambda2"]
-    sub = driven(posed(pool, lists, ridge))
+    sub = driven(posed(pool, lists, **limits))
     assert sub.tall == tall and sub.count == 4
     g = sub.gradient(sub.x)
     assert (
@@ -217,37 +209,35 @@ def test_subproblem_is_optimal(loss, changes, tall, monkeypatch):
     )
     assert 2 * ridge * norms.sum() == pytest.approx(scores.max(), rel=1e-3)
     assert scores[norms > 1e-3 * norms.sum()] == pytest.approx(scores.max(), rel=1e-3)
-    alone = posed(pool, lists, ridge)
+    alone = posed(pool, lists, **limits)
     for _ in range(30):
         alone.descend(alone.value(), lambda: None)
     assert alone.value() == pytest.approx(sub.value(), rel=1e-6)
     step = (
-        posed(pool, lists, ridge, 2, True)
+        posed(pool, lists, 2, True, **limits)
         .newton(sub.at(np.zeros(sub.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size))
         .w
     )
-    monkeypatch.setattr(subproblem, "TALL", 10.0 if tall else 0.0)
-    other = posed(pool, lists, ridge, 2, True)
+    other = posed(pool, lists, 2, True, tall=10.0 if tall else 0.0)
     assert other.tall != tall and other.newton(
         other.at(np.zeros(other.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size)
     ).w == pytest.approx(step, rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_all_blocks_at_once_are_the_relaxation(loss, monkeypatch):
+def test_all_blocks_at_once_are_the_relaxation(loss):
     """(S) over all C(6, B) blocks is (R), because every scaling is a mixture of them; and so is (S)
     with a block for each unit and the budget B.
     """
-    monkeypatch.setattr(subproblem, "STALL", 0.0)
     d = small(loss, 2, intercept=True)
     pool = whole(d)[2]
     for budget in (1, 2, 4):
         exact = relaxation(d, budget)
         assert driven(
-            posed(pool, combinations(range(6), budget), d["lambda2"])
+            posed(pool, combinations(range(6), budget), stall=0.0)
         ).value() == pytest.approx(exact, rel=2e-5)
         assert driven(
-            posed(pool, [range(4), range(2, 6)], d["lambda2"], budget, True)
+            posed(pool, [range(4), range(2, 6)], budget, True, stall=0.0)
         ).value() == pytest.approx(exact, rel=2e-5)
 
 
@@ -273,7 +263,6 @@ def test_generated_blocks_reach_the_relaxation_from_both_sides(loss, changes):
         found = generate(
             pool,
             budget,
-            ridge=d["lambda2"],
             most=200,
             tol=0.0 if published else 1e-7,
             scale=1.0,
@@ -314,7 +303,7 @@ def test_units_are_ranked_widened_and_cut():
         left.count == 1
         and left.columns.tolist() == [1, 4]
         and left.block.tolist() == [0, 0]
-        and ranked_units(NONE, score, ids, 2).tolist() == [0, 3]
+        and ranked_units(NO_BLOCKS, score, ids, 2).tolist() == [0, 3]
     )
 
 
@@ -568,86 +557,17 @@ def test_groups_are_read_once_for_all_sizes(loss, monkeypatch):
     )
 
 
-def hierarchy(rng, p):
-    """Random nested groups of p columns: intervals of a random order, each cut at random into
-    children that may leave columns to it alone; shuffled. (lists of columns, parents)
-    """
-    order, stack, found = rng.permutation(p), [(0, int(rng.integers(1, p + 1)), -1)], []
-    stack.append((stack[0][1], p, -1))
-    while stack:
-        left, right, parent = stack.pop()
-        if right > left:
-            found.append((sorted(order[left:right].tolist()), parent))
-            cuts = np.sort(rng.integers(left, right, int(rng.integers(0, 5))))
-            stack += [(a, b, len(found) - 1) for a, b in pairwise(cuts) if b - a < right - left]
-    place = rng.permutation(len(found))
-    groups, parents = [None] * len(found), np.full(len(found), -1)
-    for (columns, parent), at in zip(found, place, strict=True):
-        groups[at], parents[at] = columns, -1 if parent < 0 else place[parent]
-    return groups, parents
-
-
-def flat(groups):
-    return np.concatenate(groups).astype(np.int64), np.concatenate(
-        [[0], np.cumsum([len(g) for g in groups])]
-    )
-
-
-def test_nested_groups_are_recognised_and_summed_from_the_leaves():
-    rng, seen = np.random.default_rng(14), 0
-    for _ in range(60):
-        p = int(rng.integers(2, 60))
-        groups, parents = hierarchy(rng, p)
-        tree, h = tree_of(*flat(groups), p), rng.exponential(size=p) ** 3
-        if (parents < 0).all():
-            assert tree is None  # disjoint: plain sums are as good
-            continue
-        seen += 1
-        assert np.array_equal(tree.parent, parents)
-        assert tree.sums(h) == pytest.approx(np.array([h[g].sum() for g in groups]), rel=1e-13)
-        crossing = [
-            *groups,
-            sorted(
-                {groups[int(np.flatnonzero(parents >= 0)[0])][0], *range(p)}
-                - {groups[int(parents.max())][0]}
-            ),
-        ]
-        columns = set(crossing[-1])
-        nested = all(columns <= set(g) or set(g) <= columns or not columns & set(g) for g in groups)
-        assert (tree_of(*flat(crossing), p) is None) == (not nested)
-    assert seen > 30
-    assert tree_of(np.array([0, 1, 0, 1, 2]), np.array([0, 2, 2, 5]), 4).sums(
-        np.array([1.0, 2.0, 4.0, 8.0])
-    ).tolist() == [3.0, 0.0, 7.0]  # an empty group, a column in none
-    twins = tree_of(np.array([0, 1, 0, 1]), np.array([0, 2, 4]), 2)
-    assert twins.sums(np.array([1.0, 2.0])).tolist() == [3.0, 3.0]
-
-
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_nested_groups_give_the_path_of_plain_sums(loss, monkeypatch):
+def test_nested_groups_against_all_sets_of_them(loss):
     rng = np.random.default_rng(15)
-    X = rng.normal(size=(80, 64))
-    y = response(loss, X[:, 8:12].sum(axis=1) + X[:, 40] - X[:, 41], rng)
-    groups = [list(range(a, a + w)) for w in (16, 8, 4, 2, 1) for a in range(0, 64, w)]
-    given = {
-        "groups": groups,
-        "lambda2": 0.05,
-        "max_k": 3,
-        "loss": loss,
-        "algorithm": "feature_generating",
-        "exclude": [9],
-        "always_include": [63],
-    }
-    path = l0path.fit(X, y, **given)
-    assert tree_of(*flat(groups), 64) is not None
-    monkeypatch.setattr("l0path.relaxation.generation.tree_of", lambda *_: None)
-    plain = l0path.fit(X, y, **given)
-    assert [s.support.tolist() for s in path.solutions] == [
-        s.support.tolist() for s in plain.solutions
-    ]
-    assert path.table.lower_bound[1:].to_numpy() == pytest.approx(
-        plain.table.lower_bound[1:].to_numpy(), rel=1e-9
-    )
+    X = rng.normal(size=(80, 16))
+    y = response(loss, X[:, 8:12].sum(axis=1) + X[:, 4] - X[:, 5], rng)
+    groups = [list(range(a, a + w)) for w in (16, 8, 4, 2, 1) for a in range(0, 16, w)]
+    given = {"groups": groups, "lambda2": 0.05, "max_k": 2, "loss": loss}
+    path = l0path.fit(X, y, algorithm="feature_generating", **given)
+    best = best_groups(X, y, groups, 1, loss=loss, lambda2=0.05)
+    assert path.table.lower_bound[1] <= best * (1 + 1e-9)
+    assert path.table.objective[1] == pytest.approx(best, rel=1e-7)
     assert (path.table.gap[1:] >= 0).all()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...core import threads
 from ...exchange.ranking import Wanted
 from ...exchange.verification import violators
-from ...first_order.coordinate_descent import entry_gains
+from ...first_order.coordinate_descent import Sides, entry_gains
 from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
 
@@ -143,9 +143,9 @@ class PartialSwapCheck:
                 for r, b in zip(index, fit.b, strict=True):
                     c -= b * model.rows[r]
                 rho, square = descent.removal(fit, c[fit.support]), model.problem.square
-                sides = model.rows, index, fit.b, c, square, rho, slice(None)
+                sides = Sides(model.rows, index, fit.b, c, square, rho, slice(None))
                 penalty, ceiling = descent.penalty(points[i].lambda0), -descent.tolerance(fit)
-                found[i] = descent.table(penalty, fit, *sides, ceiling, ENTERING_POINT)
+                found[i] = descent.table(penalty, fit, sides, ceiling, ENTERING_POINT)
 
         threads.run(task, list(range(len(points) + 1)))
         return found
@@ -181,9 +181,9 @@ class PartialSwapCheck:
             for i, (point, (slopes, rho, total)) in enumerate(zip(points, parts, strict=True)):
                 k, a = len(slopes), total * p.square[block]
                 rows = pulls[at : at + k]
-                sides = rows, np.arange(k), np.ones(k), none, a, rho, block
+                sides = Sides(rows, np.arange(k), np.ones(k), none, a, rho, block)
                 penalty = descent.penalty(point.lambda0)
-                ranked[i] += descent.table(penalty, point.fit, *sides, 1e300, self.n_best)
+                ranked[i] += descent.table(penalty, point.fit, sides, 1e300, self.n_best)
                 at += k
         self.model.reads += 1
         return [sorted(pairs)[: self.n_best] for pairs in ranked]

@@ -17,7 +17,8 @@ import numpy as np
 
 from ...core import threads
 from ...core.status import FitStatus, Optimality
-from ...first_order.coordinate_descent import CoordinateDescent, make_descent
+from ...first_order.coordinate_descent import CoordinateDescent
+from ...first_order.coordinate_solvers import make_descent
 from ...first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ...problem.problem import Fit
 from ...working_set.starts import seed

@@ -97,8 +97,7 @@ class ExchangeSteps(DescentSteps):
             support = np.append(fit.support[stay], into).astype(np.int64)
             b = np.append(fit.b[stay], [0.0] * len(into))
             order = np.argsort(support)
-            descent.b0 = fit.b0
-            new = descent.refit(support[order], b[order])
+            new = descent.refit(support[order], descent.start(b[order], fit.b0))
             if descent.price(lambda0, new) < ceiling:
                 return new
         self.failed.add(key)

@@ -9,7 +9,7 @@ import numpy as np
 from ...core import threads
 from ...core.status import FitStatus, Optimality
 from ...exchange.local_search import LocalSearch
-from ...first_order.operators import Outcome
+from ...first_order.operators import SizeOutcome
 from ...relaxation.cutting_planes import FeatureGenerating, GroupGeneratingSolver
 from ..rounds import Rounds
 from ..size_path import run_phase
@@ -44,10 +44,10 @@ class Generation:
     def start(self):
         """All sizes, with the groups that lower the dual value of the null fit."""
         self.stale, solver = list(range(1, self.store.last + 1)), self.solver
-        if not solver.everywhere:
-            solver.refresh()
+        if not solver.traits.all_columns:
+            solver.renew()
             null = self.store.fits[0]
-            first = Outcome(null, 0, "", alpha=solver.partner(null))
+            first = SizeOutcome(null, 0, "", alpha=solver.partner(null))
             _, (J,) = solver.check([first], self.most)
             self.groups.grow(J)
 
@@ -68,7 +68,7 @@ class Generation:
             store.offer(outcome.fit)
             self.groups.grow(outcome.fit.groups)
             self.outcomes.append(outcome)
-        if not self.solver.everywhere:  # the published form has no such proposals
+        if not self.solver.traits.all_columns:  # the published form has no such proposals
             self.propose()
 
     def propose(self):
@@ -99,7 +99,7 @@ class Generation:
     def verify(self, sizes):
         """Bound these sizes over all groups, and let those that lower a dual value join."""
         self.stale = []
-        if not sizes or self.solver.everywhere:
+        if not sizes or self.solver.traits.all_columns:
             return
         self.sizes.clock.poll()
         outcomes, joining = self.solver.check(self.outcomes, self.most)

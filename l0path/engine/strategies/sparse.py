@@ -4,9 +4,9 @@ one batched read of all columns that says which must join.
 Solvers run on the working columns W because a read of the full matrix costs as much as hundreds of
 their steps: what a solver asserts (a fixed point of its map, a bound) is then checked over all p
 columns for every size in one product, columns that would change it enter W, and the sizes they
-touch go on from where they were. A solver that is `everywhere` works on all columns and needs no
-check; one that is `two_way` ends where its start leads it, so sizes are also entered from above;
-`taken` columns may join for one size at a time.
+touch go on from where they were. A solver that has `all_columns` works on all of them and needs no
+check; one that is `both_ways` ends where its start leads it, so sizes are also entered from above;
+`max_entering` columns may join for one size at a time.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ class SparseSizes(SizeStrategy):
     def start(self):
         """Seed the working columns, and let the supports of the session compete."""
         width = self.problem.forced.size + self.store.last
-        if not self.solver.everywhere and self.model.width <= width:
+        if not self.solver.traits.all_columns and self.model.width <= width:
             seed_at(self.model, self.store.fits[0], max(100, 4 * self.store.last))
         for support in self.session.supports:
             self.offer_support(support)
@@ -67,13 +67,13 @@ class SparseSizes(SizeStrategy):
         self.turns += 1
         self._tell_apart()
         self.solve_sizes(sorted(self.stale), -1)
-        if self.solver.everywhere:
+        if self.solver.traits.all_columns:
             return
-        if self.solver.two_way:
+        if self.solver.traits.both_ways:
             self.solve_sizes(sorted(self.stale - {self.store.last}, reverse=True), 1)
         if self.settings.polish:
             self.polish()
-        elif getattr(self.solver, "nests", False):
+        elif self.solver.traits.proposes:
             self.nest()
 
     def unverified(self):
@@ -84,7 +84,7 @@ class SparseSizes(SizeStrategy):
 
     def profile(self):
         """What `Rounds.end` is told."""
-        counts = getattr(self.solver, "profile", dict)()
+        counts = self.solver.profile()
         return self.model, self.model.members, len(self.verified), counts
 
     def _tell_apart(self):
@@ -111,7 +111,7 @@ class SparseSizes(SizeStrategy):
             starts = [self.store.fits.get(k) if side < 0 else None, self.store.fits.get(k + side)]
             if starts[0] is None and starts[1] is None:
                 starts[1] = self.store.fits[max(j for j in self.store.fits if j < k)]
-            if not self.solver.two_way and starts[0] is not None:
+            if not self.solver.traits.both_ways and starts[0] is not None:
                 starts = starts[:1]
             for start in starts:
                 if start is not None and k <= self.store.last:
@@ -196,7 +196,7 @@ class SparseSizes(SizeStrategy):
         the others are to be solved again on the larger W.
         """
         fits, self.stale = self.store.fits, set()
-        if self.solver.everywhere:
+        if self.solver.traits.all_columns:
             for k in sizes:
                 self._settle(k)
             return
@@ -219,7 +219,7 @@ class SparseSizes(SizeStrategy):
                 self._settle(k)
             else:
                 changed.add(k)
-                joining.append(J[: self.solver.taken])
+                joining.append(J[: self.solver.traits.max_entering])
         grew = bool(joining) and self.model.grow(np.unique(np.concatenate(joining)))
         self.stale = better | changed if grew else better
 
@@ -234,7 +234,7 @@ class SparseSizes(SizeStrategy):
             return set()
         fits = [store.fits[k] for k in sizes]
         wanted = [
-            Wanted(1e300, -store.tolerance(fit.value), self.solver.taken)
+            Wanted(1e300, -store.tolerance(fit.value), self.solver.traits.max_entering)
             if self.exact
             else Wanted(
                 1e300,

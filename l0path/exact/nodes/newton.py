@@ -1,6 +1,6 @@
 """The relaxation of a node of a search tree for a loss that is not quadratic, on its working
 columns: quadratics with the loss's own second derivatives, each minimised with the perspective
-penalty by `node_relaxation.relax` on the columns that are nonzero or leave zero, and a line search
+penalty by `relaxation.relax` on the columns that are nonzero or leave zero, and a line search
 on the relaxation's value. Its duality gap says when to stop: what is asked is to cut the node off,
 or else a bound good enough to choose where to split. The number of steps hardly depends on the
 loss, nor on the ridge.
@@ -13,96 +13,23 @@ import math
 
 import numpy as np
 
-from ..core.dispatch import njit
-from ..problem.conjugates import tangents
-from ..problem.losses import derivatives, mean_loss
-from ..relaxation.bounds import dual_constant
-from . import node_relaxation
-from .node_relaxation import ENTERING, relax, shape
+from ...problem.conjugates import tangents
+from ...problem.losses import derivatives, mean_loss
+from ...relaxation.bounds import dual_constant
+from .penalty import LEAVE_ZERO, Branch, Penalty, bound, least_cost
+from .relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
 
-INNER = 20  # Newton steps of a quadratic with the perspective penalty
+QUADRATIC_TURNS = 20  # Newton steps of a quadratic with the perspective penalty
 # mean curvature of the columns below which some is added: where no row is curved the quadratic has
 # no minimum to go to
-FLAT = 0.05
+FLAT_CURVATURE = 0.05
 # of the mean curvature, added to all: fewer rows are curved than columns are working where a root
 # is weak
-EXTRA = 1e-3
+ADDED = 1e-3
 BLIND = 0.05  # of the value: the same where no model is known yet
 # of what the value of a node's relaxation lacks to be cut off: width and Newton steps may leave so
 # much
-SHARE = 0.3
-
-
-@njit
-def penalty(lambda1, ridge, lower, upper, factor, state, size, price, b):
-    """The least perspective penalty of b (w,) over z: priced, or with the free z summing to `size`
-    at most; infinite where no z will do.
-    """
-    free, most, total = 0, 0.0, 0.0
-    for j in range(b.size):
-        if b[j] != 0.0:
-            total += lambda1 * abs(b[j])
-            if state[j] != 0:
-                total += ridge[j] * b[j] * b[j]
-            else:
-                free += 1
-                most = max(most, math.sqrt(ridge[j]) * abs(b[j]))
-                if ridge[j] == 0.0:
-                    most = max(most, 1.0)
-    s = 0.0
-    if size < 0:
-        for j in range(b.size):
-            if state[j] == 0 and b[j] != 0.0:
-                rho, slope = shape(
-                    price * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j]
-                )
-                total += (
-                    slope * abs(b[j])
-                    if abs(b[j]) < rho
-                    else price * factor[j] + ridge[j] * b[j] * b[j]
-                )
-            elif state[j] > 0:
-                total += price * factor[j]
-        return total
-    if free > size:
-        low, high = 0.0, most * free / max(size, 1) * 2.0 + 1e-300
-        for _ in range(60):
-            s = 0.5 * (low + high)
-            if _mass(ridge, lower, upper, state, b, s) > size:
-                low = s
-            else:
-                high = s
-            if high - low <= 1e-12 * high:
-                break
-        s = high
-        if _mass(ridge, lower, upper, state, b, s) > size * (1.0 + 1e-9):
-            return math.inf
-    for j in range(b.size):
-        if state[j] == 0 and b[j] != 0.0:
-            total += (
-                ridge[j]
-                * b[j]
-                * b[j]
-                / _part(ridge[j], upper[j] if b[j] > 0.0 else -lower[j], abs(b[j]), s)
-            )
-    return total
-
-
-@njit
-def _part(ridge, M, size, s):
-    """The z of a coefficient at the root s of the price."""
-    z = math.sqrt(ridge) * size / s if s > 0.0 else 1.0
-    return min(max(z, size / M), 1.0)
-
-
-@njit
-def _mass(ridge, lower, upper, state, b, s):
-    """Sum of the free z at the root s of the price."""
-    total = 0.0
-    for j in range(b.size):
-        if state[j] == 0 and b[j] != 0.0:
-            total += _part(ridge[j], upper[j] if b[j] > 0.0 else -lower[j], abs(b[j]), s)
-    return total
+LEFT_OPEN = 0.3
 
 
 class NodeNewton:
@@ -110,8 +37,9 @@ class NodeNewton:
 
     def __init__(self, tree, state, size, b):
         self.tree, self.work, self.state, self.size, self.b = tree, tree.work, state, size, b
+        self.branch = Branch(state, size)
         b[(state < 0) | ((state == 0) & (size == 0))] = 0.0
-        np.clip(b, self.work.lower, self.work.upper, out=b)
+        np.clip(b, self.work.penalty.lower, self.work.penalty.upper, out=b)
 
     def run(self, s, shift, turns):
         """(s, shift, whether the hinge's width is what the bound lacks) of the relaxation, ended as
@@ -126,7 +54,7 @@ class NodeNewton:
             bound, sharp, gradient = self._bounds(a, s)
             cutoff = tree.cutoff
             room = (
-                max(SHARE * (cutoff - value), 0.2 * tree.settings.gap * abs(tree.upper))
+                max(LEFT_OPEN * (cutoff - value), 0.2 * tree.settings.gap * abs(tree.upper))
                 if math.isfinite(cutoff)
                 else BLIND * abs(value)
             )
@@ -153,18 +81,10 @@ class NodeNewton:
         return self.work.Z[:, rows] @ b[rows] + self.tree.dual.problem.offset
 
     def _penalty(self, b, s):
-        work, tree = self.work, self.tree
-        return penalty(
-            tree.dual.lambda1,
-            work.ridge,
-            work.lower,
-            work.upper,
-            work.factor,
-            self.state,
-            self.size,
-            tree.lambda0 if self.size < 0 else s * s,
-            b,
-        )
+        return least_cost(self.work.penalty, self.branch, self._price(s), b)
+
+    def _price(self, s):
+        return self.tree.lambda0 if self.size < 0 else s * s
 
     def _at(self, eta, b, s, shift):
         """(slopes, intercept, value of the relaxation)."""
@@ -181,25 +101,10 @@ class NodeNewton:
         tree, work, p = self.tree, self.work, self.tree.dual.problem
         gradient = work.Z.T @ a
         constant = float(dual_constant(tree.dual, a[:, None])[0])
-        none, h, best = np.zeros(work.W.size), np.empty(work.W.size), np.empty(max(self.size, 1))
-        bound = node_relaxation.bound(
-            tree.dual.lambda1,
-            work.ridge,
-            work.lower,
-            work.upper,
-            work.factor,
-            self.state,
-            self.size,
-            tree.lambda0 if self.size < 0 else s * s,
-            constant,
-            none,
-            none,
-            -gradient,
-            0.0,
-            h,
-            best,
-        )
-        return bound, bound - 0.5 * self.tree.width * float((a * a / p.weights).sum()), gradient
+        h, best = np.empty(work.W.size), np.empty(max(self.size, 1))
+        price, branch = self._price(s), self.branch
+        value = bound(constant, work.penalty, branch, price, -gradient, 0.0, h, best)
+        return value, value - 0.5 * self.tree.width * float((a * a / p.weights).sum()), gradient
 
     def _columns(self, gradient, s):
         """Positions of the columns a step may move: nonzero, in, or leaving zero at the price, the
@@ -207,19 +112,19 @@ class NodeNewton:
         """
         tree, work = self.tree, self.work
         free = (self.state == 0) & (self.b == 0) & (self.size != 0)
-        box = np.where(gradient < 0, work.upper, -work.lower)
-        price = (tree.lambda0 if self.size < 0 else s * s) * work.factor
+        box = np.where(gradient < 0, work.penalty.upper, -work.penalty.lower)
+        price = self._price(s) * work.penalty.factor
         with np.errstate(divide="ignore", invalid="ignore"):
-            rho = np.minimum(np.sqrt(price / work.ridge), box)
-            edge = np.where(rho > 0, price / rho + work.ridge * rho, 0.0)
+            rho = np.minimum(np.sqrt(price / work.penalty.ridge), box)
+            edge = np.where(rho > 0, price / rho + work.penalty.ridge * rho, 0.0)
         excess = np.where(free & (box > 0), np.abs(gradient) - tree.dual.lambda1 - edge, 0.0)
         if self.size > 0:  # the price may fall: the largest pulls are near
             excess = np.where(free & (box > 0), np.abs(gradient) - tree.dual.lambda1, 0.0)
         fresh = np.flatnonzero(excess > 0)
-        if fresh.size > ENTERING + max(self.size, 0):
+        if fresh.size > LEAVE_ZERO + max(self.size, 0):
             fresh = fresh[
-                np.argpartition(-excess[fresh], ENTERING + max(self.size, 0))[
-                    : ENTERING + max(self.size, 0)
+                np.argpartition(-excess[fresh], LEAVE_ZERO + max(self.size, 0))[
+                    : LEAVE_ZERO + max(self.size, 0)
                 ]
             ]
         return np.union1d(np.flatnonzero((self.b != 0) | (self.state > 0)), fresh)
@@ -239,43 +144,16 @@ class NodeNewton:
             Z = Z - v[rows] @ Z / total
         G = (Z.T * v[rows]) @ Z
         mean = np.trace(G) / max(J.size, 1)
-        G[np.diag_indices_from(G)] += max(damping * mean, EXTRA * mean, FLAT - mean)
+        G[np.diag_indices_from(G)] += max(damping * mean, ADDED * mean, FLAT_CURVATURE - mean)
         b = self.b[J]
         q = G @ b - gradient[J]
-        w = J.size
-        new, c, h, part, space = (
-            b.copy(),
-            np.empty(w),
-            np.empty(w),
-            np.empty(w, dtype=np.int64),
-            np.empty((w, w)),
-        )
-        ridge, lower, upper, factor = (
-            np.ascontiguousarray(x[J]) for x in (work.ridge, work.lower, work.upper, work.factor)
-        )
-        root = relax(
-            G,
-            q,
-            1.0,
-            ridge,
-            tree.dual.lambda1,
-            lower,
-            upper,
-            factor,
-            self.state[J],
-            self.size,
-            s,
-            math.inf,
-            INNER,
-            0.0,
-            new,
-            c,
-            h,
-            part,
-            space,
-        )[1]
+        part = Penalty(tree.dual.lambda1, *(np.ascontiguousarray(x[J]) for x in work.penalty[1:]))
+        new = Relaxed(b.copy(), *np.empty((2, J.size)), np.empty(J.size, dtype=np.int64))
+        loss, limits = QuadraticLoss(G, q, 1.0), NodeLimits(math.inf, QUADRATIC_TURNS, 0.0)
+        branch = Branch(self.state[J], self.size)
+        root = relax(loss, part, branch, s, limits, new, np.empty((J.size, J.size)))[1]
         step = np.zeros(self.b.size)
-        step[J] = new - b
+        step[J] = new.b - b
         return damping, root, step if step.any() else None
 
     def _search(self, eta, step, s, shift, value, damping):

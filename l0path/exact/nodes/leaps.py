@@ -1,5 +1,5 @@
 """Depth-first search of subsets by sums of squares of sets and by what a column, or two, cost when
-they leave: the kernels of `leaps`.
+they leave: the kernels of leaps and bounds.
 
 At a node some columns are in and m are candidates, of which at most t may join. Kept are the Schur
 complement S of the Gram matrix given the columns that are in, c = what is left of their products
@@ -7,7 +7,8 @@ with y (scaled so that c_j^2 / S_jj is what j alone takes off the value), and th
 inv(S), b = B c, F = the value with all candidates in. A column j that
 
     joins     S, c: one pivot on j;  B, b: row and column j are struck out;  F stays
-    leaves    B, b: one pivot on j, which adds b_j^2 / B_jj to F;  S, c: row and column j are struck out
+    leaves    B, b: one pivot on j, which adds b_j^2 / B_jj to F;  S, c: row and column j are struck
+              out
 
 Matrices are lower triangles; striking out moves the last row to the place of j.
 """
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import njit
+from ...core.dispatch import njit
 
 PAIRS = 8  # candidates at most among which two are looked for that must leave together
 
@@ -58,6 +59,16 @@ class Space(NamedTuple):
     delta: np.ndarray
     found: np.ndarray
     value: np.ndarray
+
+
+class Cut(NamedTuple):
+    """Sets of values below the threshold are noted; once one of value v is known the threshold is
+    shrink * v + slack at most. An infinite shrink keeps it.
+    """
+
+    threshold: float
+    shrink: float
+    slack: float
 
 
 @njit
@@ -125,22 +136,23 @@ def record(space, number, value, into, f, first, second):
 
 
 @njit
-def lowered(threshold, value, shrink, slack):
-    """The threshold once a set of this value is known: shrink * value + slack at most; an infinite
-    shrink keeps it.
-    """
-    return threshold if shrink == np.inf else min(threshold, shrink * value + slack)
+def lowered(cut, value):
+    """The cut once a set of this value is known."""
+    if cut.shrink == np.inf:
+        return cut
+    return Cut(min(cut.threshold, cut.shrink * value + cut.slack), cut.shrink, cut.slack)
 
 
 @njit
-def leaf(S, c, price, ident, m, j, value, t, threshold, shrink, slack, into, f, space, number):
-    """Visit the set that is in, with j where j >= 0, and all that have one or (t > 1) two
-    candidates more; value: that of the set, prices included. Sets of values below the threshold are
-    noted.
+def leaf(stack, space, f, j, value, t, cut, number):
+    """Visit the set that is in at level f, with candidate j where j >= 0, and all that have one or
+    (t > 1) two candidates more; value: that of the set, prices included.
 
-    Returns (threshold, number of sets noted). The pair loop has no division: v < threshold <=> u^2
-    > (value - g_i - threshold) d.
+    Returns (cut, number of sets noted). The pair loop has no division: v < threshold <=> u^2 >
+    (value - g_i - threshold) d.
     """
+    S, c, price, ident = stack.S[f], stack.c[f], stack.price[f], stack.ident[f]
+    m, into = stack.m[f], stack.into
     w, d, e = space.w, space.d, space.e
     if j >= 0:
         row_of(S, j, m, w)
@@ -152,26 +164,26 @@ def leaf(S, c, price, ident, m, j, value, t, threshold, shrink, slack, into, f, 
         d[j], e[j] = 1.0, 0.0
         into[f] = ident[j]
         f += 1
-    if value < threshold:
+    if value < cut.threshold:
         number = record(space, number, value, into, f, -1, -1)
-        threshold = lowered(threshold, value, shrink, slack)
+        cut = lowered(cut, value)
     for i in range(m):
         if i == j or not d[i] > 0.0:
             continue
         one = value + price[i] - e[i] * e[i] / d[i]
-        if one < threshold:
+        if one < cut.threshold:
             number = record(space, number, one, into, f, ident[i], -1)
-            threshold = lowered(threshold, one, shrink, slack)
-        if t > 1 and _pairs(S, w, d, e, price, i, j, one - threshold):
+            cut = lowered(cut, one)
+        if t > 1 and _pairs(S, w, d, e, price, i, j, one - cut.threshold):
             for l in range(i):
                 s = S[i, l] - w[i] * w[l] / w[j] if j >= 0 else S[i, l]
                 left, u = d[l] - s * s / d[i], e[l] - s * e[i] / d[i]
                 if l != j and left > 0.0:
                     two = one + price[l] - u * u / left
-                    if two < threshold:
+                    if two < cut.threshold:
                         number = record(space, number, two, into, f, ident[i], ident[l])
-                        threshold = lowered(threshold, two, shrink, slack)
-    return threshold, number
+                        cut = lowered(cut, two)
+    return cut, number
 
 
 @njit
@@ -272,24 +284,30 @@ def _joint(B, b, cost, top, last, least):
 
 
 @njit
-def search(stack, space, base, f, size, threshold, shrink, slack, work, limit):
+def leave(stack, f, j, w):
+    """Candidate j of level f, whose subtree was visited, leaves."""
+    S, B, c, b, price, ident, F, _R, _paid, _least, m, took, _into = stack
+    F[f] += b[f, j] * b[f, j] / B[f, j, j]
+    pivot(B[f], b[f], j, m[f], w, B[f], b[f])
+    strike(S[f], j, m[f])
+    m[f] -= 1
+    c[f, j], price[f, j], ident[f, j] = c[f, m[f]], price[f, m[f]], ident[f, m[f]]
+    took[f] = -1
+
+
+@njit
+def search(stack, space, base, f, size, cut, work, limit):
     """Go on from level f until nothing is left above level `base`, `work` entries of matrices were
     visited, `limit` nodes were solved, or the notes are full.
 
-    size: columns of a set at most. Returns (f, threshold, sets noted, nodes).
+    size: columns of a set at most. Returns (f, sets noted, nodes).
     """
     S, B, c, b, price, ident, F, R, paid, least, m, took, into = stack
     number, nodes, room = 0, 0, space.value.size - S.shape[1] * (S.shape[1] + 1) // 2 - 1
     while f >= base and work > 0 and nodes < limit and number <= room:
         work -= 1 + m[f] * m[f]
-        j = took[f]
-        if j >= 0:  # its subtree was visited: it leaves
-            F[f] += b[f, j] * b[f, j] / B[f, j, j]
-            pivot(B[f], b[f], j, m[f], space.w, B[f], b[f])
-            strike(S[f], j, m[f])
-            m[f] -= 1
-            c[f, j], price[f, j], ident[f, j] = c[f, m[f]], price[f, m[f]], ident[f, m[f]]
-            took[f] = -1
+        if took[f] >= 0:
+            leave(stack, f, took[f], space.w)
         nodes += 1
         left, cheapest = size - f, np.inf
         for a in range(m[f]):
@@ -298,51 +316,33 @@ def search(stack, space, base, f, size, threshold, shrink, slack, work, limit):
             B[f], b[f], price[f], ident[f], cheapest if m[f] else 0.0, m[f], left, space
         )
         least[f] = max(least[f], F[f] + paid[f] + more)
-        over = threshold - F[f] - paid[f]
-        if m[f] == 0 or left == 0 or not least[f] < threshold:
+        over = cut.threshold - F[f] - paid[f]
+        if m[f] == 0 or left == 0 or not least[f] < cut.threshold:
             f -= 1
             continue
-        whole = (
-            left <= 2 or over < 3.0 * cheapest
-        )  # sets with three candidates more are not wanted: a scan ends the node
+        # where sets with three candidates more are not wanted, a scan ends the node
+        whole = left <= 2 or over < 3.0 * cheapest
         value, gone = R[f] + paid[f], np.inf
         if not whole:
             value += price[f, best] - c[f, best] * c[f, best] / S[f, best, best]
             gone = b[f, best] * b[f, best] / B[f, best, best]
-        more = (
-            F[f] + paid[f] + gone
-        )  # the bound of what is open at this level beside the subtree of `best`
+        # the bound of what is open at this level beside the subtree of `best`
+        more = F[f] + paid[f] + gone
+        took[f] = best
         if whole or left == 3 or over - price[f, best] < 3.0 * cheapest:
-            threshold, number = leaf(
-                S[f],
-                c[f],
-                price[f],
-                ident[f],
-                m[f],
-                -1 if whole else best,
-                value,
-                left if whole else left - 1,
-                threshold,
-                shrink,
-                slack,
-                into,
-                f,
-                space,
-                number,
-            )
+            j, t = (-1, left) if whole else (best, left - 1)
+            cut, number = leaf(stack, space, f, j, value, t, cut, number)
             work -= m[f] * m[f]
-            took[f] = best
             least[f] = max(least[f], more)
             f -= whole
         else:
-            took[f] = best
             f = descend(stack, space, f, best, value)
-            if value < threshold:
+            if value < cut.threshold:
                 number = record(space, number, value, into, f, -1, -1)
-                threshold = lowered(threshold, value, shrink, slack)
+                cut = lowered(cut, value)
             least[f], least[f - 1] = least[f - 1], max(least[f - 1], more)
             work -= m[f] * m[f]
-    return f, threshold, number, nodes
+    return f, number, nodes
 
 
 @njit

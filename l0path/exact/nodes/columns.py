@@ -1,0 +1,79 @@
+"""Nodes of a search tree, and its working columns: those that were ever nonzero in a relaxation."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .penalty import Penalty
+
+
+class Node(NamedTuple):
+    """into, out: positions of columns in W that are in or out; at, b: the nonzero relaxed
+    coefficients; s: root of the price; shift: intercept; split: position to branch on, -1 for none.
+    """
+
+    bound: float
+    into: np.ndarray
+    out: np.ndarray
+    at: np.ndarray
+    b: np.ndarray
+    s: float
+    shift: float
+    split: int = -1
+
+
+class NodeColumns:
+    """The working columns W (w,), positions in them are for ever: Z (n, w), q = Z'diag(w)y, the
+    penalty's terms, and for the squared loss G (w, w) = Z'diag(w)Z less the split.
+    """
+
+    def __init__(self, dual):
+        self.dual, self.W = dual, np.empty(0, dtype=np.int64)
+        self.position = np.full(dual.problem.X.p, -1)
+        self.Z, self.G, self.q, self.space = (
+            np.empty((dual.problem.X.n, 0), order="F"),
+            np.empty((0, 0)),
+            np.empty(0),
+            np.empty((0, 0)),
+        )
+        self.take()
+
+    def take(self):
+        dual, W = self.dual, self.W
+        box = (np.ascontiguousarray(v[W]) for v in (dual.ridge, dual.lower, dual.upper))
+        # forced columns cost nothing
+        factor = np.where(dual.counted[W], dual.problem.factor[W], 0.0)
+        self.penalty = Penalty(dual.lambda1, *box, factor)
+        self.counted = dual.counted[W]
+
+    def grow(self, J):
+        """Let columns J, in this order, become working ones."""
+        J = np.asarray(J, dtype=np.int64)
+        J = J[self.position[J] < 0]
+        if not J.size:
+            return
+        old, problem = self.W.size, self.dual.problem
+        self.W = np.concatenate([self.W, J])
+        self.position[J] = np.arange(old, self.W.size)
+        Z = np.empty((self.Z.shape[0], self.W.size), order="F")
+        Z[:, :old], Z[:, old:] = self.Z, problem.X.columns(J)
+        weighted = problem.weights[:, None] * Z[:, old:]
+        self.Z, self.q = Z, np.concatenate([self.q, weighted.T @ problem.y])
+        self.take()
+        if problem.quadratic:
+            self._gram(old, weighted)
+
+    def _gram(self, old, weighted):
+        """G with the working columns from position `old` on, which times the weights are
+        `weighted`.
+        """
+        w = self.W.size
+        G = np.empty((w, w))
+        G[:old, :old] = self.G
+        G[old:] = weighted.T @ self.Z
+        G[:, old:] = G[old:].T
+        if self.dual.split is not None:
+            G[np.arange(old, w), np.arange(old, w)] -= self.dual.split[self.W[old:]]
+        self.G = G
+        if self.space.shape[0] < w:
+            self.space = np.empty((2 * w, 2 * w))

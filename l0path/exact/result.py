@@ -1,0 +1,156 @@
+"""What a certificate is made of: the result of a search, what it rests on, and why there is no
+proof, in words.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.status import Optimality, SearchEnd
+from ..problem.dependence import HIDDEN, dependent, described
+from ..problem.problem import Fit
+from ..problem.solution import in_user_units
+from ..relaxation.path_bounds import bounded
+from .bounding import IN_BOX, TWICE
+
+NO_BOUNDS = "columns without ridge and without a box leave a search no bounds"
+
+
+class CertificateResult(NamedTuple):
+    """What a search has found, in units of the problem.
+
+    fit: a better model than the given one, None for none; lower: of the objective of every model;
+        loss: no best model has a smaller mean loss; best: the n_best best models, where several
+        are wanted; into, out: masks of the units that every best model has, and that none has.
+    status: "optimal", or what ended the search: "time_limit", "node_limit", "interrupted",
+        "gap_not_closed". conditional: it holds for models within an assumed box; unique: there is
+        one best model; searched: what was searched, "" where the bound alone decided.
+    """
+
+    fit: Fit | None
+    lower: float
+    loss: float
+    best: list
+    nodes: int
+    status: str
+    unique: bool
+    conditional: bool
+    assumptions: list
+    into: np.ndarray
+    out: np.ndarray
+    searched: str
+
+
+def hidden(problem, lambda2):
+    """[(column, [columns])] that rounding hides beside others, where no ridge sets them apart: see
+    `problem.dependence`.
+    """
+    if 2.0 * lambda2 > HIDDEN**2 * problem.square.max(initial=0.0):
+        return []
+    J = np.flatnonzero(problem.usable)
+    return dependent(problem, (max(2e-14, problem.rounding(J)), HIDDEN))
+
+
+def why_hidden(found, names):
+    """Why what `hidden` has found keeps searches from a proof."""
+    return (
+        "almost linear combinations, which searches do not tell from true ones; leave some out "
+        f"with exclude=, or fit with a ridge, lambda2=1e-3: {described(found, names)}"
+    )
+
+
+def too_dependent(problem, names):
+    """Why leaps and bounds does not end: dependent columns of a problem."""
+    found = dependent(problem)
+    return (
+        f"{len(found)} columns are linear combinations of earlier ones (or nearly so), too many "
+        "for leaps and bounds; leave some out with exclude=, or fit with a ridge, lambda2=1e-3: "
+        f"{described(found, names)}"
+    )
+
+
+def why_not_compared(search, ended, names, labels):
+    """What kept a search that computes every model from a proof, "" for nothing; names of columns,
+    labels of groups.
+    """
+    if ended == SearchEnd.TOO_CLOSE:
+        return (
+            f"{', '.join(names[j] for j in search.close)} are so close to each other that their "
+            "fit is not accurate enough; nothing is called proven"
+        )
+    if ended == SearchEnd.NO_OPTIMUM:
+        return (
+            f"the model of {', '.join(str(labels[g]) for g in search.open_groups)} has no finite "
+            "optimum, or none that was reached, so the others cannot be compared with it; add a "
+            "little shrinkage, lambda2=1e-3"
+        )
+    return ""
+
+
+def assumptions(search):
+    """What the result of a `CertificateSearch` rests on, as texts; an assumed box first."""
+    out, bounds, data = [], search.bounds, search.data
+    if bounds.conditional:
+        how = "as given"
+        if isinstance(search.given, str):
+            how = f"{TWICE:g} times the largest |b_j| of this model"
+        out.append(
+            f"assumes |b_j| <= {bounds.box:.6g} in standardised units ({how}): bound and fixed "
+            "columns hold only for models within it"
+        )
+    copies = 0 if data.copies is None else len(data.copies)
+    if (out_of_it := int((~bounds.whole.usable).sum()) - copies) > 0:
+        out.append(f"{out_of_it} columns that are excluded or constant stay out")
+    if copies:
+        out.append(
+            f"{copies} columns equal to another one are left out, which changes no optimum; each "
+            "can stand in for the one it equals"
+        )
+    if search.unsearched and not bounds.reason and not search.obstacle:
+        out.append(f"nothing was branched on: {search.unsearched}")
+    if bounds.reason and not math.isfinite(bounds.lower):
+        out.append(f"no lower bound: {bounds.reason}")
+    if search.obstacle and not bounds.reason and search.status() != "optimal":
+        out.append(f"no proof: {search.obstacle}")
+    return out
+
+
+def in_place_of(solution, fit, problem, data, weights):
+    """A fit of a search as a `Solution` in the place of the one that was searched; weights (n,) of
+    all rows.
+    """
+    if problem.groups is None:
+        k = fit.support.size - problem.forced.size
+    else:
+        k = int((problem.groups.factor[fit.groups] > 0).sum())
+    return in_user_units(
+        problem,
+        data,
+        weights,
+        fit,
+        number=solution.slice,
+        k=solution.k if math.isnan(solution.lambda0) else k,
+        lambda0=solution.lambda0,
+        lambda1=solution.lambda1,
+        lambda2=solution.lambda2,
+        optimality=Optimality.STATIONARY,
+    )
+
+
+def certified(solution, result, problem, data, weights):
+    """The solution, or the better model that the search has found, with its bound; one that rests
+    on an assumed box is flagged, and closes nothing, and one from an earlier box is forgotten.
+    """
+    s = solution
+    if result.fit is not None:
+        found = in_place_of(s, result.fit, problem, data, weights)
+        if found.objective < s.objective:
+            s = found._replace(lambda0_low=math.nan, lambda0_high=math.nan)
+    if result.conditional or IN_BOX in s.flags:
+        s = s._replace(lower_bound=math.nan, flags=tuple(f for f in s.flags if f != IN_BOX))
+    s = bounded(problem, s, result.lower)
+    if not result.conditional:
+        return s
+    weaker = Optimality.STATIONARY if s.optimality == Optimality.GLOBAL else s.optimality
+    return s._replace(optimality=weaker, flags=(*s.flags, IN_BOX))
