@@ -11,10 +11,6 @@ import scipy.sparse as sp
 from lazy import lazy
 
 import l0path
-<<<<<<< HEAD
-from l0path import estimators
-=======
->>>>>>> main
 from l0path.core.status import End
 from l0path.errors import ConvergenceWarning
 

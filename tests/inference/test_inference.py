@@ -713,17 +713,8 @@ def test_ctrl_c_before_anything_is_done_is_passed_on(name, where, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return plain(*arguments, **more)
 
-<<<<<<< HEAD
     module = knockoffs if (name, where) == ("knockoff_filter", "fit_request") else paths_on_rows
     monkeypatch.setattr(module, where, press)
-=======
-    module = {
-        "stability_selection": "rows",
-        "split_inference": "rows",
-        "knockoff_filter": "knockoffs",
-    }[name]
-    monkeypatch.setattr(f"l0path.inference.{module}.fit_request", press)
->>>>>>> main
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
