@@ -104,7 +104,9 @@ def row_numbers(frame, say, kept=()):
 
 
 def complete_rows(frame, say):
-    """The rows without missing values; how many rows are dropped, and which columns cost them, is printed."""
+    """The rows without missing values. It is printed how many rows are dropped, and which columns
+    cost them.
+    """
     out = frame.dropna()
     if len(out) == len(frame):
         return out

@@ -115,7 +115,7 @@ def repeats_of(splits):
 def spread(scores, repeats):
     """Standard deviation of fold scores (..., folds) and standard error of their mean.
 
-    With s_r the standard deviation over the m_r folds of repeat r (the sample standard deviation, with m_r - 1), these
+    With s_r the standard deviation over the m_r folds of repeat r (with m_r - 1), these
     are sqrt(mean of s_r^2) and sqrt(mean of s_r^2 / m_r) over the repeats. Repeats cut the same
     rows anew, so they do not make the standard error smaller. Both are NaN where no repeat has two
     folds.

@@ -57,7 +57,7 @@ def columns_of(matrix, output, index):
 
 
 def check_levels(levels, rows):
-    """Refuse levels that the fit has not seen, and text where it had numbers; the column is named."""
+    """Refuse levels that the fit has not seen, and text where it had numbers."""
     for expr, (kind, state) in levels.items():
         if (
             kind == "numerical"

@@ -135,8 +135,8 @@ def split_inference(
     column with an effect, columns correlated with it are tested for what they stand in for.
 
     Choosing on half of the rows costs power, and with n_splits = 1 the result depends on the split.
-    By contrast, `path.refit(k=...)` tests on the rows that were used for the choice, and is labelled
-    so; `path.refit(X=, y=)` on other rows is one split by hand.
+    By contrast, `path.refit(k=...)` tests on the rows that were used for the choice, and says so.
+    `path.refit(X=, y=)` on other rows is one split by hand.
 
     References
     ----------
