@@ -16,10 +16,10 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 1,
+    "lines over 100 columns": 0,
     "functions over 60 lines": 5,
-    "files over 450 lines": 2,
-    "kernels over 8 positional arguments": 9,
+    "files over 450 lines": 1,
+    "kernels over 8 positional arguments": 6,
     "functions over 6 positional arguments": 4,
     "files in the fullest folder": 12,
     "modules at the top": 9,

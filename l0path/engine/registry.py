@@ -41,9 +41,7 @@ def _uneven(problem):
     if problem.groups is not None:
         factor = problem.groups.factor
         return np.unique(factor[np.isfinite(factor) & (factor > 0)]).size > 1
-    selectable = problem.usable.copy()
-    selectable[problem.forced] = False
-    return np.unique(problem.factor[selectable]).size > 1
+    return np.unique(problem.factor[problem.selectable]).size > 1
 
 
 def _even_costs(plan, problem):

@@ -106,9 +106,7 @@ class OneUnit:
         self.model, self.problem, self.store, self.groups = model, model.problem, store, groups
         self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, store.fits[0]
         self.forced, self.root = self.null.support, np.sqrt(self.problem.weights)
-        free = self.problem.usable.copy()
-        free[self.problem.forced] = False
-        self.units = np.flatnonzero(free if groups is None else groups.free)
+        self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.free)
         self.inside = np.zeros(self.problem.X.p, dtype=bool)
         self.inside[self.forced] = True
         self._factorise()

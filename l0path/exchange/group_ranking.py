@@ -21,20 +21,14 @@ class GroupTable(NamedTuple):
     drops: dict
 
 
-class Removals(NamedTuple):
-    """The removal of each member of a fit: Cholesky factors `roots` (K, widest member) of B_AA, row
-    by row, beta (K,) = root^-1 b_A, and the increase `loss` (members,) of F.
-    """
-
-    roots: np.ndarray
-    beta: np.ndarray
-    loss: np.ndarray
-
-
 def _removals(quadratic):
-    K, widest = quadratic.at.size, int(np.diff(quadratic.members).max(initial=1))
-    out = Removals(np.empty((K, max(widest, 1))), np.empty(K), np.empty(quadratic.ids.size))
-    group_table.drops(quadratic.B, quadratic.b, quadratic.members, *out)
+    """The Removals of all members of a fit."""
+    members, K = quadratic.members, quadratic.at.size
+    widest = max(int(np.diff(members).max(initial=1)), 1)
+    out = group_table.Removals(
+        members, np.empty((K, widest)), np.empty(K), np.empty(quadratic.ids.size)
+    )
+    group_table.drops(quadratic.B, quadratic.b, out)
     return out
 
 
@@ -79,35 +73,30 @@ def _best(model, fit, at_fit, keep, which):
         part = part._replace(c=c)
     W = model.W[which]
     skip = ~model.free[W] | np.isin(W, fit.groups, assume_unique=True)
-    gain, added = np.empty(keep), np.empty(keep, np.int64)
-    change, group, member = np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64)
+    best = group_table.BestOfGroups(
+        np.empty(keep),
+        np.empty(keep, np.int64),
+        np.empty(keep),
+        np.empty(keep, np.int64),
+        np.empty(keep, np.int64),
+    )
     count, number = group_table.exchanges(
-        part.rows,
+        removals,
+        part,
         np.ascontiguousarray(quadratic.B @ part.rows),
-        quadratic.members,
-        removals.roots,
-        removals.beta,
-        removals.loss,
-        part.c,
-        part.blocks.values,
-        part.blocks.at,
-        part.blocks.starts,
         skip,
         2.0 * model.lambda2,
-        0,
-        W.size,
         model.widest,
         0.0 if model.exact else 1e300,
-        added,
-        gain,
-        change,
-        group,
-        member,
+        best,
     )
     ids = quadratic.ids
     return (
-        [(float(gain[e]), int(W[added[e]])) for e in range(count)],
-        [(float(change[e]), int(ids[member[e]]), int(W[group[e]])) for e in range(number)],
+        [(float(best.gain[e]), int(W[best.added[e]])) for e in range(count)],
+        [
+            (float(best.change[e]), int(ids[best.member[e]]), int(W[best.group[e]]))
+            for e in range(number)
+        ],
     )
 
 

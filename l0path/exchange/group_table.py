@@ -13,6 +13,7 @@ the block form of the exchange of single columns in `exchange` (Schur complement
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,11 +74,50 @@ def _largest(L, M, d, x, T):
     return mean + math.sqrt(max(square / d - mean * mean, 0.0) * (d - 1.0))
 
 
-@njit
-def drops(B, b, members, roots, beta, loss):
-    """For members i, columns members[i]..members[i + 1] of the support: L with L L' = B_AA in roots
-    (K, largest member), row by row, beta = L^-1 b_A, loss_i = |beta|^2 / 2.
+class Removals(NamedTuple):
+    """The removal of each member of a fit, member i with the columns members[i]..members[i + 1] of
+    the support: Cholesky factors `roots` (K, widest member) of B_AA, row by row, beta (K,) =
+    root^-1 b_A, and the increase `loss` of F.
     """
+
+    members: np.ndarray
+    roots: np.ndarray
+    beta: np.ndarray
+    loss: np.ndarray
+
+
+class BestOfGroups(NamedTuple):
+    """Room for the best exchanges, ascending: gain and added group of additions; change, group and
+    number of the member that goes of swaps.
+    """
+
+    gain: np.ndarray
+    added: np.ndarray
+    change: np.ndarray
+    group: np.ndarray
+    member: np.ndarray
+
+
+class Work(NamedTuple):
+    """A group at a time: A = G_gg + 2 lambda2 I, M = G_gS B G_Sg, s = A - M and their factors and
+    copies, all (widest group)^2; E (widest group, widest of all), x and scale = diag A.
+    """
+
+    A: np.ndarray
+    M: np.ndarray
+    s: np.ndarray
+    L: np.ndarray
+    LA: np.ndarray
+    T: np.ndarray
+    E: np.ndarray
+    x: np.ndarray
+    scale: np.ndarray
+
+
+@njit
+def drops(B, b, removals):
+    """Fill the roots, beta and loss of the Removals of a fit with inverse B and coefficients b."""
+    members, roots, beta, loss = removals
     for i in range(members.size - 1):
         left, d = members[i], members[i + 1] - members[i]
         for r in range(d):
@@ -102,114 +142,106 @@ def drops(B, b, members, roots, beta, loss):
 
 
 @njit
-def _swap(roots, beta, left, e, D, first, d, c, s, scale, E, t, L, x):
-    """Gain c*' s*^-1 c* / 2 of a group against the member at left..left + e."""
+def _work(size, widest):
+    return Work(
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, widest)),
+        np.empty(size),
+        np.empty(size),
+    )
+
+
+@njit
+def _load(part, D, g, twice, work):
+    """Fill A, M, s and scale for group g of a Crossing; D = B rows."""
+    starts, at, values = part.blocks
+    A, M, s, scale = work.A, work.M, work.s, work.scale
+    begin, d = starts[g], starts[g + 1] - starts[g]
+    for i in range(d):
+        for j in range(d):
+            A[i, j] = values[at[g] + i * d + j] + (twice if i == j else 0.0)
+        scale[i] = A[i, i]
+        for j in range(i + 1):
+            M[i, j] = 0.0
+    for l in range(part.rows.shape[0]):
+        for i in range(d):
+            u = part.rows[l, begin + i]
+            for j in range(i + 1):
+                M[i, j] += u * D[l, begin + j]
+    for i in range(d):
+        for j in range(i + 1):
+            s[i, j] = A[i, j] - M[i, j]
+            s[j, i], M[j, i] = s[i, j], M[i, j]
+
+
+@njit
+def _swap(removals, i, c, D, first, d, work):
+    """Gain c*' s*^-1 c* / 2 of a group, the columns first..first + d, against member i."""
+    roots, beta, E, x, t = removals.roots, removals.beta, work.E, work.x, work.T
+    left, e = removals.members[i], removals.members[i + 1] - removals.members[i]
     for j in range(d):  # E[j] = L_A^-1 D_A for column j of the group
         for r in range(e):
             u = D[left + r, first + j]
             for l in range(r):
                 u -= roots[left + r, l] * E[j, l]
             E[j, r] = u / roots[left + r, r]
-    for i in range(d):
-        u = c[first + i]
+    for k in range(d):
+        u = c[first + k]
         for r in range(e):
-            u += E[i, r] * beta[left + r]
-        x[i] = u
-        for j in range(i + 1):
-            u = s[i, j]
+            u += E[k, r] * beta[left + r]
+        x[k] = u
+        for j in range(k + 1):
+            u = work.s[k, j]
             for r in range(e):
-                u += E[i, r] * E[j, r]
-            t[i, j] = u
-    _factor(t, d, scale, L)
-    return 0.5 * _forward(L, d, x)
+                u += E[k, r] * E[j, r]
+            t[k, j] = u
+    _factor(t, d, work.scale, work.L)
+    return 0.5 * _forward(work.L, d, x)
 
 
 @njit
-def exchanges(
-    rows,
-    D,
-    members,
-    roots,
-    beta,
-    loss,
-    c,
-    blocks,
-    at,
-    starts,
-    skip,
-    twice,
-    first,
-    last,
-    widest,
-    ceiling,
-    added,
-    gain,
-    change,
-    group,
-    member,
-):
-    """The best exchanges with the groups first..last. rows, D (K, w) = G_S,W and B G_S,W;
-    blocks[at[g]:] row by row G_gg; starts (m + 1,) columns of the groups; twice = 2 lambda2.
+def exchanges(removals, part, D, skip, twice, widest, ceiling, best):
+    """The best exchanges of a fit with the groups of a Crossing `part` (D = B part.rows) that are
+    not to be skipped; twice = 2 lambda2.
 
-    gain, added (r,): changes and groups of the best additions, ascending; change, group, member
-    (r,): those of the swaps below `ceiling`. Returns how many of both. A swap is refuted without
-    its block where t s - 2 |c| sqrt(h t) - |c|^2 >= twice the worst kept, t = b_A' B_AA^-1 b_A, h
-    >= largest eigenvalue of A^-1 G_gS D, s = 1 - h, A = G_gg + 2 lambda2 I, norms in the metric of
-    A (the block form of the bound in `outside`).
+    Fills the BestOfGroups with additions, and with swaps below `ceiling`; returns how many of
+    both. A swap is refuted without its block where t s - 2 |c| sqrt(h t) - |c|^2 >= twice the worst
+    kept, t = b_A' B_AA^-1 b_A, h >= largest eigenvalue of A^-1 G_gS D, s = 1 - h, A = G_gg + 2
+    lambda2 I, norms in the metric of A (the block form of the bound in `screening`).
     """
-    size = max(widest, 1)
-    A, M, s, L = (
-        np.empty((size, size)),
-        np.empty((size, size)),
-        np.empty((size, size)),
-        np.empty((size, size)),
-    )
-    LA, T, E, t = (
-        np.empty((size, size)),
-        np.empty((size, size)),
-        np.empty((size, max(size, roots.shape[1]))),
-        np.empty((size, size)),
-    )
-    x, scale, plus, swaps, room = np.empty(size), np.empty(size), 0, 0, change.size
-    for g in range(first, last):
+    gain, added, change, group, member = best
+    work = _work(max(widest, 1), max(widest, 1, removals.roots.shape[1]))
+    x, plus, swaps, room = work.x, 0, 0, change.size
+    for g in range(skip.size):
         if skip[g]:
             continue
-        begin, d = starts[g], starts[g + 1] - starts[g]
+        begin, d = part.blocks.starts[g], part.blocks.starts[g + 1] - part.blocks.starts[g]
+        _load(part, D, g, twice, work)
         for i in range(d):
-            for j in range(d):
-                A[i, j] = blocks[at[g] + i * d + j] + (twice if i == j else 0.0)
-            scale[i] = A[i, i]
-            for j in range(i + 1):
-                M[i, j] = 0.0
-        for l in range(rows.shape[0]):
-            for i in range(d):
-                u = rows[l, begin + i]
-                for j in range(i + 1):
-                    M[i, j] += u * D[l, begin + j]
+            x[i] = part.c[begin + i]
+        _factor(work.A, d, work.scale, work.LA)
+        size2 = _forward(work.LA, d, x)  # |c|^2 in the metric of A
+        h = max(_largest(work.LA, work.M, d, x, work.T), 0.0)
         for i in range(d):
-            for j in range(i + 1):
-                s[i, j] = A[i, j] - M[i, j]
-                s[j, i], M[j, i] = s[i, j], M[i, j]
-            x[i] = c[begin + i]
-        _factor(A, d, scale, LA)
-        size2 = _forward(LA, d, x)  # |c|^2 in the metric of A
-        h = max(_largest(LA, M, d, x, T), 0.0)
-        for i in range(d):
-            x[i] = c[begin + i]
-        _factor(s, d, scale, L)
-        plus = _insert(-0.5 * _forward(L, d, x), g, -1, gain, added, member, plus, False)
+            x[i] = part.c[begin + i]
+        _factor(work.s, d, work.scale, work.L)
+        plus = _insert(-0.5 * _forward(work.L, d, x), g, -1, gain, added, member, plus, False)
         norm, rest = math.sqrt(size2), 1.0 - h
-        for i in range(members.size - 1):
+        for i in range(removals.loss.size):
             worst = change[room - 1] if swaps == room else ceiling
-            tau = math.sqrt(2.0 * loss[i])
+            tau = math.sqrt(2.0 * removals.loss[i])
             if (
                 rest > 0.0
                 and tau * rest >= norm * math.sqrt(h)
                 and tau * tau * rest - 2.0 * norm * math.sqrt(h) * tau - size2 >= 2.0 * worst
             ):
                 continue
-            e = members[i + 1] - members[i]
-            d_f = loss[i] - _swap(roots, beta, members[i], e, D, begin, d, c, s, scale, E, t, L, x)
+            d_f = removals.loss[i] - _swap(removals, i, part.c, D, begin, d, work)
             if d_f < worst:
                 swaps = _insert(d_f, g, i, change, group, member, swaps, True)
     return plus, swaps

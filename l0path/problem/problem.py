@@ -122,6 +122,13 @@ class Problem:
             np.isfinite(self.lower[self.usable]).any() or np.isfinite(self.upper[self.usable]).any()
         )
 
+    @property
+    def selectable(self):
+        """Usable columns that are not forced (p,)."""
+        out = self.usable.copy()
+        out[self.forced] = False
+        return out
+
 
 def row_weights(data, keep=None):
     """Weights of all rows (n,), sum one, class weights included; `keep` (n,) bool or multiplicities

@@ -108,7 +108,9 @@ def _closest(shares, share):
 
 
 class Derivatives(NamedTuple):
-    """Linear predictor of a fit, -dF and curvatures times the weights, by rows, (n,) each."""
+    """Linear predictor of a fit, and slopes and curvatures of the loss in it times the weights, by
+    rows: (n,) each.
+    """
 
     eta: np.ndarray
     slopes: np.ndarray

@@ -18,6 +18,7 @@ from l0path.core.control import Stop
 from l0path.core.status import End
 from l0path.errors import SeparationWarning
 from l0path.inference import aggregate_p_values, knockoffs
+from l0path.inference import rows as paths_on_rows
 from l0path.inference.error_bounds import largest_tail, r_concave, unimodal, worst_case
 from l0path.inference.gaussian_knockoffs import distances, fixed_knockoffs, model_knockoffs
 from l0path.inference.rows import draw, resolve
@@ -673,11 +674,9 @@ def test_hinge_has_no_p_values():
 
 @pytest.mark.parametrize("name", ["stability_selection", "split_inference"])
 def test_time_limit_and_interrupts_keep_what_has_finished(name, monkeypatch):
-    from l0path.inference import rows
-
     X, y = sample()
     whole, calls = outcome(name, X, y, random_state=0), []
-    original = rows.path_on_rows
+    original = paths_on_rows.path_on_rows
 
     def interrupted(*arguments, error=KeyboardInterrupt):
         calls.append(1)
@@ -704,19 +703,18 @@ def test_time_limit_and_interrupts_keep_what_has_finished(name, monkeypatch):
         getattr(l0path, name)(X, y, **CALLS[name], random_state=0, time_limit=1e-9)
 
 
+@pytest.mark.parametrize("where", ["settled", "fit_request"])
 @pytest.mark.parametrize("name", CALLS)
-def test_ctrl_c_before_anything_is_done_is_passed_on(name, monkeypatch):
+def test_ctrl_c_before_anything_is_done_is_passed_on(name, where, monkeypatch):
     X, y = sample()
+    plain = paths_on_rows.settled
 
     def press(*arguments, **more):
         signal.raise_signal(signal.SIGINT)
+        return plain(*arguments, **more)
 
-    module = {
-        "stability_selection": "rows",
-        "split_inference": "rows",
-        "knockoff_filter": "knockoffs",
-    }[name]
-    monkeypatch.setattr(f"l0path.inference.{module}.fit_request", press)
+    module = knockoffs if (name, where) == ("knockoff_filter", "fit_request") else paths_on_rows
+    monkeypatch.setattr(module, where, press)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):

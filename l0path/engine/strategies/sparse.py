@@ -258,9 +258,9 @@ class SparseSizes(SizeStrategy):
         """Mark a size verified and tell the listener, where the solver came to an end of its
         own.
         """
-        if self.outcomes[k].status == "max_iter" and self.outcomes[k].alpha is None:
-            return
-        self.mark_verified(k)
+        outcome = self.outcomes[k]
+        if outcome.status != FitStatus.MAX_ITER or outcome.alpha is not None:
+            self.mark_verified(k)
 
     def closed(self, k):
         """Whether the gap of size k is closed."""

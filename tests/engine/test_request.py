@@ -1,0 +1,89 @@
+"""Arguments become one `Request`, from which further fits start."""
+
+import inspect
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import l0path
+from l0path.core.control import Clock
+from l0path.engine.posing import settled
+from l0path.engine.request import Arguments, request
+from l0path.engine.run import run
+
+
+def sample(n=60, p=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    return X, X[:, 1] - X[:, 3] + rng.standard_normal(n)
+
+
+def test_the_arguments_of_a_request_are_those_of_fit():
+    signature = inspect.signature(l0path.fit).parameters
+    stated = {name: p.default for name, p in signature.items() if name not in ("X", "y", "data")}
+    assert stated == {field.name: field.default for field in fields(Arguments)}
+    assert all(signature[name].kind is inspect.Parameter.KEYWORD_ONLY for name in stated)
+
+
+@pytest.mark.parametrize("function", [request, l0path.cv_fit, l0path.stability_selection])
+def test_an_argument_that_fit_does_not_have_is_refused(function):
+    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'maxk'"):
+        function(*sample(), maxk=3)
+
+
+def test_a_formula_takes_its_data_by_position_or_name():
+    X, y = sample()
+    table = pd.DataFrame(X, columns=list("abcdef")).assign(y=y)
+    one, two = l0path.fit("y ~ a + b + d", table), l0path.fit("y ~ a + b + d", data=table)
+    pd.testing.assert_frame_equal(one.table, two.table)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'data'"):
+        l0path.fit(X, y, data=table)
+
+
+def test_a_part_of_a_request_fits_rows_as_a_copy_of_them_does():
+    X, y = sample()
+    X[:, 5] = X[:, 0]  # a copy, which is left out in all rows and in parts
+    whole = run(request(X, y, max_k=3, lambda2=0.01))
+    counts = np.ones(60)
+    counts[:15] = 0.0
+    part = run(whole.request.part(row_counts=counts)).path
+    own = l0path.fit(X[15:], y[15:], max_k=3, lambda2=0.01)
+    assert [s.support.tolist() for s in part.solutions] == [
+        s.support.tolist() for s in own.solutions
+    ]
+    np.testing.assert_allclose(part.table.objective, own.table.objective, rtol=1e-10)
+    assert part.notes == []
+
+
+def test_what_x_decides_is_decided_once():
+    X, y = sample()
+    X[:, 5] = X[:, 0]
+    asked = request(X, y, loss="huber", max_k=2)
+    assert asked.pilot and not asked.settled
+    found, problem = settled(asked, Clock())
+    assert found.settled and found.data.copies.tolist() == [[5, 0]]
+    assert found.data.loss == problem.loss and not problem.usable[5]
+    again, same = settled(found, Clock())
+    assert again is found and same.loss == problem.loss
+    assert np.array_equal(same.usable, problem.usable)
+    assert l0path.fit(X, y, loss="huber", max_k=2).delta == found.data.loss.delta
+
+
+def test_a_request_travels_to_other_processes():
+    X, y = sample()
+    part = run(request(X, y, max_k=2)).request.part()
+    there = pickle.loads(pickle.dumps(part))
+    pd.testing.assert_frame_equal(run(there).path.table, run(part).path.table)
+    assert replace(there, progress=False).settled
+
+
+def test_columns_are_taken_by_name_where_no_name_was_repeated():
+    X, y = sample()
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    assert request(table, y).by_name and not request(X, y).by_name
+    repeated = table.set_axis(list("abcdea"), axis=1)
+    assert not request(repeated, y).by_name
+    assert not request(X, y, feature_names=list("abcdef")).by_name
