@@ -17,15 +17,15 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 # what is counted: its ceiling today
 CEILINGS = {
     "lines over 100 columns": 0,
-    "functions over 60 lines": 5,
+    "functions over 60 lines": 4,
     "files over 450 lines": 1,
-    "kernels over 8 positional arguments": 6,
+    "kernels over 8 positional arguments": 4,
     "functions over 6 positional arguments": 4,
     "files in the fullest folder": 12,
     "modules at the top": 9,
     "calls of hasattr": 21,
     "attributes set from outside": 0,
-    "states as string literals": 5,
+    "states as string literals": 4,
     "texts read as data": 0,
     "outer loops over sizes": 1,
     "functions that perturb": 4,
