@@ -16,16 +16,16 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 
 # what is counted: its ceiling today
 CEILINGS = {
-    "lines over 100 columns": 1,
-    "functions over 60 lines": 5,
-    "files over 450 lines": 2,
-    "kernels over 8 positional arguments": 9,
+    "lines over 100 columns": 0,
+    "functions over 60 lines": 4,
+    "files over 450 lines": 1,
+    "kernels over 8 positional arguments": 4,
     "functions over 6 positional arguments": 4,
     "files in the fullest folder": 12,
     "modules at the top": 9,
-    "calls of hasattr": 21,
+    "calls of hasattr": 20,
     "attributes set from outside": 0,
-    "states as string literals": 5,
+    "states as string literals": 3,
     "texts read as data": 0,
     "outer loops over sizes": 1,
     "functions that perturb": 4,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .table import scan
+from .table import ExchangeList, ExchangeRule, scan
 
 NEVER = 1e300  # the cost of a column that may not enter
 
@@ -91,24 +91,15 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
     part = roles(model.problem, fit, columns, penalty.lambda0)
     model.tables += 1
     found = new_list(wanted.count)
-    count = scan(
-        quadratic.rows,
-        quadratic.B,
-        fit.b,
-        quadratic.c,
-        quadratic.a,
-        part.skip,
-        part.locked,
-        part.cost,
-        part.paid,
+    rule = ExchangeRule(
         penalty.lambda1,
         penalty.lambda2,
         combinations_count(model, penalty),
         wanted.target,
         wanted.ceiling,
-        *found,
     )
-    return tuple(part[:count] for part in found)
+    count = scan(quadratic, fit.b, part, rule, ExchangeList(*found))
+    return tuple(kept[:count] for kept in found)
 
 
 def ranked(model, fit, quadratic, columns, penalty, wanted):

@@ -60,6 +60,26 @@ class Columns(NamedTuple):
     price: np.ndarray
 
 
+class ExchangeRule(NamedTuple):
+    """How exchanges are judged: lambda1, lambda2, whether combinations of a support count; what an
+    addition must lower F by beside the cost of its column, what the change by a swap must be below.
+    """
+
+    lambda1: float
+    lambda2: float
+    dependent: bool
+    target: float
+    ceiling: float
+
+
+class ExchangeList(NamedTuple):
+    """The best exchanges, ascending by change: arrays of one length; position -1 is an addition."""
+
+    change: np.ndarray
+    column: np.ndarray
+    position: np.ndarray
+
+
 def new_state(width, capacity):
     """An empty state for `width` working columns and supports up to `capacity`."""
     capacity = max(capacity, 1)
@@ -315,59 +335,51 @@ def swap_change(pivot, b, v, c, s, A, lambda1, dependent):
 
 
 @njit
-def scan(
-    rows,
-    B,
-    b,
-    c,
-    a,
-    skip,
-    locked,
-    price,
-    paid,
-    lambda1,
-    lambda2,
-    dependent,
-    target,
-    ceiling,
-    change,
-    column,
-    position,
-):
+def scan(quadratic, b, part, rule, found):
     """The best exchanges and additions of one support among m columns, by the exact change on the
     quadratic; returns how many were kept.
 
-    rows (k, m) = G_{S, columns}; B (k, k), b (k,) of the support; c (m,) residual products; a,
-    price, skip (m,); locked, paid (k,): positions that stay, prices of the members. Kept are the
-    len(change) lowest of: swaps with change < ceiling, and additions (position -1) that lower F by
-    more than target + price_j, entered as change = target + price_j - gain. With lambda1 the gain
-    is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
+    quadratic: rows (k, m) = G_{S, columns}, B (k, k), c, a (m,); b (k,) coefficients; part: the
+    `ranking.Roles` of columns and members; rule: an `ExchangeRule`. Kept in `found` are the lowest
+    of: swaps with change < ceiling, and additions (position -1) that lower F by more than target +
+    cost_j, entered as change = target + cost_j - gain. With lambda1 the gain is (|c| - lambda1)_+^2
+    / (2 s), exact while no sign changes.
     """
+    B, c, change = quadratic.B, quadratic.c, found.change
     k, kept, room = b.size, START, change.size
     g, u = np.empty(k), np.empty(k)
     for j in range(c.size):
-        if skip[j]:
+        if part.skip[j]:
             continue
-        A = a[j] + 2.0 * lambda2
+        A = quadratic.a[j] + 2.0 * rule.lambda2
         for i in range(k):
-            g[i] = rows[i, j]
+            g[i] = quadratic.rows[i, j]
         s = share_left(B, g, A, u)
-        worst = change[room - 1] if kept == room else ceiling
-        left = s if s > COLLINEAR * A else A if dependent else 0.0
-        if left > 0.0:
-            size = max(abs(c[j]) - lambda1, 0.0)
-            d = target + price[j] - 0.5 * size * size / left
-            if d < min(0.0, worst):
-                kept = _keep(d, j, NONE, change, column, position, kept)
+        worst = change[room - 1] if kept == room else rule.ceiling
+        d = addition_change(c[j], s, A, rule, part.cost[j])
+        if d < min(0.0, worst):
+            kept = _keep(d, j, NONE, change, found.column, found.position, kept)
         for i in range(k):
-            if locked[i]:
+            if part.locked[i]:
                 continue
-            d = swap_change(B[i, i], b[i], u[i], c[j], s, A, lambda1, dependent)
-            d += price[j] - paid[i]
+            d = swap_change(B[i, i], b[i], u[i], c[j], s, A, rule.lambda1, rule.dependent)
+            d += part.cost[j] - part.paid[i]
             if d < worst:
-                kept = _keep(d, j, i, change, column, position, kept)
-                worst = change[room - 1] if kept == room else ceiling
+                kept = _keep(d, j, i, change, found.column, found.position, kept)
+                worst = change[room - 1] if kept == room else rule.ceiling
     return kept
+
+
+@njit
+def addition_change(c, s, A, rule, cost):
+    """target + cost - gain of adding a column with c, s (see `share_left`) and curvature A; inf
+    where it is a combination of the support and those do not count.
+    """
+    left = s if s > COLLINEAR * A else A if rule.dependent else 0.0
+    if not left > 0.0:
+        return np.inf
+    size = max(abs(c) - rule.lambda1, 0.0)
+    return rule.target + cost - 0.5 * size * size / left
 
 
 @njit

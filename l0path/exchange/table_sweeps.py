@@ -1,8 +1,8 @@
 """Whole sweeps over the sizes, overshoots and kicks on the exact table, in kernels: Python is
 entered once for some 10 ms of work, to see whether it shall stop.
 
-`BestSupports` keeps the best support of each size (unforced columns); `exchange.State` walks from one to
-the next by rank-one changes.
+`BestSupports` keeps the best support of each size (unforced columns); `exchange.State` walks from
+one to the next by rank-one changes.
 """
 
 from typing import NamedTuple

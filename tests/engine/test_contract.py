@@ -9,8 +9,13 @@ import oracles
 import pytest
 
 import l0path
+from l0path.core.control import Clock, Stop
 from l0path.core.status import FitStatus, Optimality
-from l0path.engine.registry import ALGORITHMS, algorithm_of, names
+from l0path.engine.lambda0.path import Lambda0Path
+from l0path.engine.posing import columns_of, settled
+from l0path.engine.protocols import Session, Slice
+from l0path.engine.registry import ALGORITHMS, algorithm_of, make_engine, names
+from l0path.engine.request import request
 from l0path.problem.losses import EXACT, NAMES
 from l0path.solvers import IntegralityGeneration, LocalSearch
 
@@ -142,3 +147,45 @@ def test_what_is_declared_to_prove_proves_and_nothing_else():
         proven = path.table.optimality[2] == Optimality.GLOBAL
         brings_bounds = row_of(name).ridge or name == "feature_generating"
         assert proven if row_of(name).proves else brings_bounds or not proven
+
+
+class Impatient(Clock):
+    """Stops at the poll of a given number."""
+
+    def __init__(self, polls):
+        super().__init__()
+        self.remaining = polls
+
+    def poll(self):
+        self.remaining -= 1
+        if self.remaining < 0:
+            raise Stop("enough")
+
+
+@pytest.mark.parametrize("grid", ["support", "lambda0"])
+@pytest.mark.parametrize("name", [row.name for row in ALGORITHMS if row.name and row.engine])
+def test_a_result_is_valid_wherever_a_clock_stops(name, grid):
+    X, y, arguments = data("squared", "columns")
+    asked = request(X, y, **arguments | {"algorithm": name, "grid": grid, "n_lambda0": 3})
+    problem = settled(asked, Clock())[1]
+    for polls in (0, 1, 2, 3, 5, 8, 13, 21, 34):
+        heard = []
+        session = Session(Impatient(polls), heard.append)
+        working_set = columns_of(problem, asked.plan)
+        engine = make_engine(working_set, asked.plan, Slice(0.0, RIDGE, LARGEST), session)
+        assert engine.result.null.support.size == 0
+        try:
+            engine.run()
+        except Stop:
+            pass
+        result = engine.result
+        if isinstance(engine, Lambda0Path):
+            values = [point.lambda0 for point in result.points]
+            assert values == sorted(set(values), reverse=True)
+        else:
+            sizes = [point.k for point in result.points]
+            assert sizes == sorted(set(sizes)) and sizes[0] == 0
+        assert {point.k for point in heard} <= {point.k for point in result.points}
+        for point in result.points:
+            assert point.fit.support.size == point.k <= LARGEST
+            assert np.isfinite(point.fit.value) and point.optimality in set(Optimality)

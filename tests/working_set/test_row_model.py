@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import l0path
-from l0path.exchange import screening
+from l0path.exchange import screening, table
 from l0path.exchange.neighbourhoods.chord import Exchanges, Goal, attempt
-from l0path.exchange.ranking import Wanted, ranked
+from l0path.exchange.ranking import Roles, Wanted, ranked
 from l0path.exchange.verification import violators
+from l0path.exchange.verification.ranges import Block
 from l0path.problem import losses
 from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
@@ -196,27 +197,11 @@ def test_the_screen_keeps_the_columns_with_the_best_exchanges(lambda1, price):
     for bound in (np.inf, np.linalg.eigvalsh(B)[-1]):
         change, column, position = np.empty(12), np.empty(12, np.int64), np.empty(12, np.int64)
         count = screening.foretold(
-            G,
-            S,
-            B,
-            b,
-            c,
-            a,
-            skip,
-            locked,
-            prices,
-            paid,
-            lambda1,
-            lambda2,
-            False,
-            bound,
-            target,
-            1e300,
-            0,
-            200,
-            change,
-            column,
-            position,
+            Block(G, c, a, 0),
+            screening.Screen(S, B, b, bound),
+            Roles(skip, locked, prices, paid),
+            table.ExchangeRule(lambda1, lambda2, False, target, 1e300),
+            table.ExchangeList(change, column, position),
         )
         assert count == 12
         np.testing.assert_array_equal(column, wanted)

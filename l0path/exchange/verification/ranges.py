@@ -9,7 +9,8 @@ import numpy as np
 from ...problem.penalties import Separable
 from .. import updates
 from ..ranking import Wanted, new_list
-from ..screening import foretold
+from ..screening import Screen, foretold
+from ..table import ExchangeList, ExchangeRule
 
 
 def best_exchanges(columns, walk, room, start, stop):
@@ -94,28 +95,20 @@ def proposed(fit, block, part, question, found=()):
     total, (target, ceiling, most) = fit.total, fit.wanted
     ceiling = found[-1][0] if len(found) == most else ceiling / total
     change, column, position = new_list(most)
-    count = foretold(
-        block.rows,
-        fit.rows,
-        fit.B,
-        fit.b,
-        block.c / total,
-        block.square,
-        part.skip,
-        part.locked,
-        part.cost,
-        part.paid,
-        question.penalty.lambda1 / total,
-        question.penalty.lambda2 / total,
+    penalty = question.penalty
+    rule = ExchangeRule(
+        penalty.lambda1 / total,
+        penalty.lambda2 / total,
         question.dependent,
-        fit.bound,
         target / total,
         ceiling,
-        0,
-        block.c.size,
-        change,
-        column,
-        position,
+    )
+    count = foretold(
+        block._replace(c=block.c / total),
+        Screen(fit.rows, fit.B, fit.b, fit.bound),
+        part,
+        rule,
+        ExchangeList(change, column, position),
     )
     pairs = zip(change[:count].tolist(), (block.first + column[:count]).tolist(), strict=True)
     return sorted([*found, *pairs])[:most]
