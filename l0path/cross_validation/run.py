@@ -308,7 +308,7 @@ def _run_folds(folds, deadline, progress):
     """(finished FoldOutcomes by fold number, the `End` that cut the run short or None)."""
     outcomes, end, control = [], None, Control(Clock())
     splits, all_rows, solved = folds.splits, folds.tasks[0].request.all_rows, fit_group
-    if hasattr(folds.data.design, "memory_limit"):
+    if getattr(folds.data.design, "memory_limit", None) is not None:  # X is read from disk
         gc.collect()
         solved = partial(in_worker, fit_group)  # Gram rows of a fold would outlive it in cycles
     groups = groups_of(

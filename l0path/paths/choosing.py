@@ -253,9 +253,9 @@ class Choosing:
     ) -> int:
         """The index of the solution with the smallest criterion.
 
-        Rows whose likelihood has no finite maximum, or says nothing, take no part: rows flagged
-        "separated" (unless separated=True), rows of zero loss (up to rounding, squared loss), and
-        rows with df >= n.
+        Rows whose likelihood has no finite maximum, or says nothing, take no part: rows whose
+        columns separate the classes (unless separated=True), rows of zero loss (up to rounding,
+        squared loss), and rows with df >= n.
 
         Parameters
         ----------
