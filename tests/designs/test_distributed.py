@@ -133,6 +133,18 @@ def test_options_work_on_a_cluster(tmp_path, two, options):
 
 
 @slow
+def test_bounds_do_not_come_from_memory_that_was_never_written(tmp_path, two, monkeypatch):
+    """Zeros in it once closed every gap of a loss other than the squared one."""
+    X, y = problem(8, 100, 40, "squared")
+    options = {"loss": "huber", "certify": True, "lambda2": 0.01, "max_k": 3}
+    here = l0path.fit(X, y, **options).table
+    monkeypatch.setattr(np, "empty", np.zeros)
+    far = l0path.fit(blocks(saved(tmp_path, X), client=two), y, **options).table
+    np.testing.assert_allclose(far.lower_bound, here.lower_bound, rtol=1e-6)
+    assert (far.lower_bound[1:] < 0.99 * far.objective[1:]).all()
+
+
+@slow
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_what_follows_a_fit_works_on_a_cluster(tmp_path, two, loss):
     X, y = problem(11, 150, 30, loss)
