@@ -100,7 +100,7 @@ def prepare(frame, options, say):
 
 
 def from_formula(frame, options, say):
-    """(X, y, arguments of `fit`, {}) by the formula. Incomplete rows are dropped; this is printed."""
+    """(X, y, arguments of `fit`, {}) by the formula. Incomplete rows are dropped and printed."""
     frame = frame.drop(columns=columns(frame, options.drop, "--drop"))
     X, y, encoded = opened(
         options.formula,
