@@ -59,7 +59,7 @@ class Choice(NamedTuple):
     why: str
 
 
-NONE = Choice(None, None, "")
+NOTHING_SHIPPED = Choice(None, None, "")
 
 
 def versions():
@@ -84,7 +84,7 @@ def chosen():
     """The level that this process uses: Choice. The companion is found without importing it."""
     folder = _installed()
     if folder is None:
-        return NONE
+        return NOTHING_SHIPPED
     # who names a processor wants its kernels; the process that builds the companion does
     if config.CPU_NAME is not None or config.CPU_FEATURES is not None:
         return Choice(None, None, "NUMBA_CPU_NAME or NUMBA_CPU_FEATURES is set")

@@ -17,9 +17,9 @@ TILE = (
     # MB allowed
 )
 CACHED = 1 << 16  # entries of a tile that two passes read from cache
-SMALL = 1 << 14  # entries up to which a matrix is read on the calling thread
+SMALL_MATRIX = 1 << 14  # entries up to which a matrix is read on the calling thread
 COMPILED = 1 << 21  # entries from which on kernels are worth their compilation
-OWN = 1 << 18  # entries that a kernel is given at a time at least
+OWN_ENTRIES = 1 << 18  # entries that a kernel is given at a time at least
 TASKS = 32  # of a pass for each thread at most: a task has its price
 SIDE = 1024  # entries of a tile along the direction in which memory is contiguous
 
@@ -149,7 +149,7 @@ class Dense:
         """part(left, right) for column ranges that cover start:stop, on our own threads, BLAS using
         one: same tiles, same sums for any number of threads.
         """
-        if (stop - start) * self.n <= SMALL:
+        if (stop - start) * self.n <= SMALL_MATRIX:
             return part(start, stop)
         width = min(max(TILE // self.n, 128), SIDE)
         with pool.one_blas_thread():
@@ -167,7 +167,7 @@ class Dense:
         """Columns of a task of a kernel, a multiple of `unit`: how they are shared out never shows
         in a result.
         """
-        return max(OWN // self.n, width // (TASKS * pool.count()), unit) // unit * unit
+        return max(OWN_ENTRIES // self.n, width // (TASKS * pool.count()), unit) // unit * unit
 
     @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
@@ -195,7 +195,7 @@ class Dense:
             # ranges of columns on our own threads, not one threaded product: a busy neighbour then
             # delays one range, not every thread at every barrier
             width = max(256, -(-(stop - start) // (4 * pool.count())))
-            if (stop - start) * self.n <= SMALL or stop - start <= width:
+            if (stop - start) * self.n <= SMALL_MATRIX or stop - start <= width:
                 return _product(self.X[:, start:stop].T, R)
             out = np.empty((stop - start, R.shape[1]))
 
@@ -240,7 +240,7 @@ class Dense:
                     A[rows], self.X[:, left:right], out=out[rows, left - start : right - start]
                 )
 
-        if (stop - start) * self.n <= SMALL:
+        if (stop - start) * self.n <= SMALL_MATRIX:
             direct(start, stop)
             return
         with pool.one_blas_thread():

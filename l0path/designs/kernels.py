@@ -13,7 +13,7 @@ from l0path.core.dispatch import njit
 # cache
 ROWS = 2048
 SIDE_BY_SIDE = 256  # columns whose moments are taken together where rows lie one after another
-TILE = 256  # rows of them that are read twice before the next
+ROW_TILE = 256  # rows of them that are read twice before the next
 # second moments up to this share of the squared mean may be rounding: are all entries equal?
 LEVEL = 1e-24
 
@@ -161,8 +161,8 @@ def moments_of_rows(X, weights, center, start, stop, mean, second):
         m, mass = min(SIDE_BY_SIDE, stop - left), 0.0
         whole, square = mean[left : left + m], second[left : left + m]
         whole[:], square[:] = 0.0, 0.0
-        for top in range(0, weights.size, TILE):
-            end, total = min(top + TILE, weights.size), 0.0
+        for top in range(0, weights.size, ROW_TILE):
+            end, total = min(top + ROW_TILE, weights.size), 0.0
             middle[:], shift[:], spread[:] = 0.0, 0.0, 0.0
             for i in range(top, end):
                 row, w = X[i, left : left + m], weights[i]

@@ -13,9 +13,9 @@ from ..core.types import Design
 
 # columns with |center| beyond this many scales are centred before a product: the short formula
 # would lose 4 digits or more
-FAR = 1e4
-BLOCK = 1 << 20  # entries of a block of centred columns: 8 MB
-LEVEL = 1e-12  # share of the sum of |r_i| up to which the sum of r_i is rounding
+FAR_FROM_ORIGIN = 1e4
+BLOCK_ENTRIES = 1 << 20  # entries of a block of centred columns: 8 MB
+SUM_ROUNDING = 1e-12  # share of the sum of |r_i| up to which the sum of r_i is rounding
 READ = 1 << 22  # entries of X'R made at a time where they cannot be made in place: 32 MB
 
 
@@ -56,7 +56,7 @@ class Standardized:
         )
         self.rows = None if rows is None else np.asarray(rows, dtype=np.intp)
         self.n, self.p = design.n if rows is None else self.rows.size, design.p
-        self._far = np.abs(self.center) > FAR * self.scale
+        self._far = np.abs(self.center) > FAR_FROM_ORIGIN * self.scale
         self._any_far = bool(self._far.any())
 
     def __repr__(self):
@@ -90,7 +90,7 @@ class Standardized:
         """
         total, size = np.abs(R.sum(axis=0)), np.abs(R).sum(axis=0)
         if not hasattr(self.design, "correlate_above") or (
-            self.center[start:stop].any() and (total > LEVEL * size).any()
+            self.center[start:stop].any() and (total > SUM_ROUNDING * size).any()
         ):
             return self.correlate(R, start, stop)
         return self._correlate(
@@ -107,7 +107,7 @@ class Standardized:
             out = np.empty((stop - start, R.shape[1]))
         else:
             out = products(self._scatter(R), start, stop)
-            total, step = R.sum(axis=0), max(1, BLOCK // (8 * max(R.shape[1], 1)))
+            total, step = R.sum(axis=0), max(1, BLOCK_ENTRIES // (8 * max(R.shape[1], 1)))
 
             def finish(left, right):
                 block = out[left:right]
@@ -115,7 +115,7 @@ class Standardized:
                 block /= self.scale[start + left : start + right, None]
 
             pool.run(finish, [*range(0, stop - start, step), stop - start])
-        width = max(1, BLOCK // max(self.design.n, 1))
+        width = max(1, BLOCK_ENTRIES // max(self.design.n, 1))
         for left in range(0, far.size, width):
             block = far[left : left + width]
             out[block] = self.columns(start + block).T @ R
@@ -141,7 +141,7 @@ class Standardized:
             out[i] -= center * total[i]
             out[i] /= scale
 
-        pool.run(finish, range(A.shape[0] + 1), None if out.size > BLOCK else 1)
+        pool.run(finish, range(A.shape[0] + 1), None if out.size > BLOCK_ENTRIES else 1)
 
     def stored(self) -> tuple:
         """(X' (p, n), center, scale) for kernels that read whole columns where they lie, of all
@@ -171,7 +171,7 @@ class Standardized:
         """
         J = np.asarray(J, dtype=np.intp)
         if out is not None and self.rows is None and isinstance(self.design, Dense):
-            width = max(1, BLOCK // (8 * max(self.n, 1)))
+            width = max(1, BLOCK_ENTRIES // (8 * max(self.n, 1)))
 
             def part(left, right):
                 block, j = out[:, left:right], J[left:right]
@@ -182,7 +182,7 @@ class Standardized:
             pool.run(part, [*range(0, J.size, width), J.size])
             return out
         if out is not None:
-            width = max(1, BLOCK // max(self.n, 1))
+            width = max(1, BLOCK_ENTRIES // max(self.n, 1))
             for left in range(0, J.size, width):
                 out[:, left : left + width] = self.columns(J[left : left + width])
             return out
@@ -202,7 +202,10 @@ class Standardized:
         if self.rows is not None:
             out = out[self.rows]
         if self._any_far:
-            far, width = np.flatnonzero(self._far[J]), max(1, BLOCK // max(self.design.n, 1))
+            far, width = (
+                np.flatnonzero(self._far[J]),
+                max(1, BLOCK_ENTRIES // max(self.design.n, 1)),
+            )
             for left in range(0, far.size, width):
                 block = far[left : left + width]
                 out += self.columns(J[block]) @ b[block]

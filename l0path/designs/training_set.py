@@ -32,12 +32,12 @@ import numpy as np
 
 from l0path.core import threads as pool
 from l0path.designs.dense import Dense
-from l0path.designs.standardized import BLOCK, Standardized
+from l0path.designs.standardized import BLOCK_ENTRIES, Standardized
 
 from ..core.types import Design
 
 # share of a column's variance that must be left without the held-out rows, else it is read directly
-LEAST = 0.1
+LEAST_VARIANCE = 0.1
 # scales from the origin beyond which held-out columns are centred before their mean is taken
 OFF = 30.0
 ROOM = 1 << 28  # bytes of Gram rows and held-out rows kept, at least; half of X where that is more
@@ -223,7 +223,7 @@ class HeldOut:
             self.away = (known.mean - out * middle) / V
             left -= V * out * (self.away - middle) ** 2  # Chan, Golub and LeVeque (1983), eq. 2.1
         constant = known.square <= 0
-        self.awkward = np.flatnonzero(~(left > LEAST * V * known.square) & ~constant)
+        self.awkward = np.flatnonzero(~(left > LEAST_VARIANCE * V * known.square) & ~constant)
         self.away[constant], left[constant] = 0.0, 0.0
         self.mean, self.second = X.center + X.scale * self.away, X.scale**2 * left / V
         if 0 < self.awkward.size <= X.p // 10:
@@ -245,14 +245,17 @@ class HeldOut:
         """
         X, intercept = self.known.X, self.known.intercept
         middle, second = self.block.moments(share, intercept)
-        off, width = np.flatnonzero(np.abs(X.center) > OFF * X.scale), max(1, BLOCK // share.size)
+        off, width = (
+            np.flatnonzero(np.abs(X.center) > OFF * X.scale),
+            max(1, BLOCK_ENTRIES // share.size),
+        )
         for left in range(0, off.size, width):
             J = off[left : left + width]
             middle[J], second[J] = Dense(self.block.columns(J)).moments(share, intercept)
         return middle, second
 
     def _read_awkward(self, weights):
-        X, width = self.known.X, max(1, BLOCK // self.known.X.design.n)
+        X, width = self.known.X, max(1, BLOCK_ENTRIES // self.known.X.design.n)
         for left in range(0, self.awkward.size, width):
             J = self.awkward[left : left + width]
             self.mean[J], self.second[J] = Dense(X.design.columns(J)).moments(
@@ -283,7 +286,7 @@ class TrainingSet(Standardized):
             np.array_equal(weights, self.weights) and np.array_equal(y, self.y)
         ):
             return super().products(weights, y)
-        if weights @ (y * y) < LEAST * (known.weights @ (known.y * known.y)):
+        if weights @ (y * y) < LEAST_VARIANCE * (known.weights @ (known.y * known.y)):
             return super().products(weights, y)
         at = held.rows if known.X.rows is None else np.searchsorted(known.X.rows, held.rows)
         taken = held.d * known.y[at]
@@ -343,7 +346,7 @@ class TrainingSet(Standardized):
 
     def _among_awkward(self, R):
         """Z_J'R for the awkward columns J, (len(J), m)."""
-        out, width = np.empty((self._awkward.size, R.shape[1])), max(1, BLOCK // self.n)
+        out, width = np.empty((self._awkward.size, R.shape[1])), max(1, BLOCK_ENTRIES // self.n)
         for left in range(0, out.shape[0], width):
             out[left : left + width] = self.columns(self._awkward[left : left + width]).T @ R
         return out

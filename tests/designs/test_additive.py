@@ -72,7 +72,7 @@ def test_every_verb_is_that_of_the_explicit_features(bins, form):
         FORMS[form](np.tile(X, 20)), bins=bins
     )  # features by names of their own, in several tasks
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[Additive.__module__], "TILE", 100)
+        patch.setattr(sys.modules[Additive.__module__], "STEP_TILE", 100)
         assert_verbs(many, explicit(np.tile(X, 20), many.names), rng)
     again = pickle.loads(pickle.dumps(design))
     assert again.names == design.names and np.array_equal(

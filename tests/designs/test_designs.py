@@ -367,7 +367,7 @@ def test_float64_is_read_in_place():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_large_matrices_are_read_by_kernels(monkeypatch, dtype, order):
-    monkeypatch.setattr("l0path.designs.dense.OWN", 600)
+    monkeypatch.setattr("l0path.designs.dense.OWN_ENTRIES", 600)
     rng = np.random.default_rng(31)
     X = np.asarray(numbers(rng, 61, 300, dtype), order=order)
     assert (

@@ -27,7 +27,7 @@ BYTES = (
     np.nan_to_num(COPIES, nan=-1).astype(np.int8)[CODES].view(np.uint32)[:, 0].copy()
 )  # (256,): the four genotypes of a byte as signed bytes, -1 where missing
 FEW = 16  # right-hand sides up to which the kernel is faster than decoding and BLAS
-TILE = 1 << 16  # genotypes decoded before a product: 512 KB
+DECODED_TILE = 1 << 16  # genotypes decoded before a product: 512 KB
 
 
 @njit
@@ -142,7 +142,7 @@ class Packed:
                 out,
             )
             return out.T
-        step = max(1, TILE // self.n)
+        step = max(1, DECODED_TILE // self.n)
         scratch = np.empty(step * self.n)
         for left in range(0, self.p, step):
             out[:, left : left + step] = (
@@ -152,7 +152,7 @@ class Packed:
 
     def moments(self, weights, center):
         """See `Dense.moments`."""
-        width = max(1, TILE // self.n)
+        width = max(1, DECODED_TILE // self.n)
         mean, second, scratch = np.empty(self.p), np.empty(self.p), np.empty(width * self.n)
         for left in range(0, self.p, width):
             mean[left : left + width], second[left : left + width] = Dense(

@@ -28,7 +28,9 @@ OWN = 1 << 20  # bytes of a block that one thread reads and uses while it is in 
 BROAD = 64  # columns of a block of long ones, so that products are worth their overhead
 AHEAD = 32  # blocks ahead of which the system is told
 RUN = 32  # blocks that a thread takes at a time at most
-GAP = 1 << 16  # bytes that are rather read than skipped between two columns that are asked for
+LARGEST_GAP = (
+    1 << 16
+)  # bytes that are rather read than skipped between two columns that are asked for
 GRAM = 0.6  # share of the budget for Gram rows over all columns
 
 
@@ -346,7 +348,7 @@ class ColumnBlocks:
         chunk, or with little between them.
         """
         across = self.source.chunk[1]
-        near = max(GAP * self.p // max(self.source.nbytes, 1), 1)
+        near = max(LARGEST_GAP * self.p // max(self.source.nbytes, 1), 1)
         most = max(self.memory_limit // 16 // (8 * self.n), 1)
         run = []
         for k in order:

@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 
-MOST = 1 << 30  # bytes asked for at once; Linux gives at most 2 GB
+MOST_AT_ONCE = 1 << 30  # bytes asked for at once; Linux gives at most 2 GB
 
 
 class RawFile:
@@ -27,7 +27,7 @@ class RawFile:
         """Fill a flat uint8 array with the bytes from `place` on; OSError if there are fewer."""
         done = 0
         while done < view.size:
-            part = memoryview(view[done : done + MOST])
+            part = memoryview(view[done : done + MOST_AT_ONCE])
             if hasattr(os, "preadv"):
                 got = os.preadv(self._descriptor, [part], place + done)
             else:

@@ -35,7 +35,7 @@ from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
 from l0path.designs.features.derived import MOST, Derived, DerivedDesign
 
-TILE = 1 << 17  # entries of X read at a time: 1 MB
+STEP_TILE = 1 << 17  # entries of X read at a time: 1 MB
 STEPS = 1 << 16  # of a column at most
 
 
@@ -243,12 +243,13 @@ class Additive(DerivedDesign):
         }
 
     def _cuts(self, first, last):
-        """Ranges of the columns first:last with about TILE entries each."""
+        """Ranges of the columns first:last with about STEP_TILE entries each."""
         if not self.sparse:
-            return [*range(first, last, max(1, TILE // max(self.n, 1))), last]
+            return [*range(first, last, max(1, STEP_TILE // max(self.n, 1))), last]
         ends = self.base.indptr
         inner = np.searchsorted(
-            ends, np.arange(ends[first] + TILE, max(ends[last], ends[first] + TILE), TILE)
+            ends,
+            np.arange(ends[first] + STEP_TILE, max(ends[last], ends[first] + STEP_TILE), STEP_TILE),
         )
         return [first, *np.unique(inner[(inner > first) & (inner < last)]).tolist(), last]
 
@@ -331,7 +332,7 @@ class Additive(DerivedDesign):
         out = np.empty((self.n, J.size), order="F")
         parents, at = np.unique(self.names.parents(J), return_inverse=True)
         order = np.argsort(at, kind="stable")
-        width = max(1, TILE // max(self.n, 1))
+        width = max(1, STEP_TILE // max(self.n, 1))
         for left in range(0, parents.size, width):
             X = self.base.columns(parents[left : left + width])
             for i in order[
@@ -346,7 +347,7 @@ class Additive(DerivedDesign):
     def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
         J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
-        out, width = np.zeros((self.n, *b.shape[1:])), max(1, 8 * TILE // max(self.n, 1))
+        out, width = np.zeros((self.n, *b.shape[1:])), max(1, 8 * STEP_TILE // max(self.n, 1))
         for left in range(0, J.size, width):
             out += self.columns(J[left : left + width]) @ b[left : left + width]
         return out
@@ -393,7 +394,7 @@ def distinct(base):
             values = base.data[start:stop]
             yield np.unique(values if values.size == base.n else np.append(values, 0.0))
         return
-    width = max(1, TILE // max(base.n, 1))
+    width = max(1, STEP_TILE // max(base.n, 1))
     for left in range(0, base.p, width):
         for column in base.columns(np.arange(left, min(left + width, base.p))).T:
             yield np.unique(column)

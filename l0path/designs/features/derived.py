@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-GRAM = 2 * 10**9  # bytes of Gram rows kept by a support path
+GRAM_BYTES = 2 * 10**9  # bytes of Gram rows kept by a support path
 MOST = 2 * 10**8  # features beyond which the vectors of length p alone would take tens of gigabytes
 
 
@@ -84,7 +84,7 @@ class DerivedDesign:
     @property
     def gram_rows(self) -> int:
         """How many rows of p float64 products are kept."""
-        return max(1, GRAM // (8 * max(self.p, 1)))
+        return max(1, GRAM_BYTES // (8 * max(self.p, 1)))
 
     def take_rows(self, rows: np.ndarray) -> DerivedDesign:
         """Design of some rows: the same features, with the same centres or knots."""

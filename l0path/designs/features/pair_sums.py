@@ -14,12 +14,12 @@ ACROSS = 64  # columns j of one block of Z'diag(r)Z
 # share of a block that must be listed for a matrix product to be worth it; below, the products are
 # formed in tiles
 DENSE = 0.25
-ROWS = 16  # columns of a block whose products a bound is asked about together
+BOUNDED_TOGETHER = 16  # columns of a block whose products a bound is asked about together
 # share of rows and columns of a block that must be reached for the bound not to be asked further
 FULL = 0.8
 COPIED = 0.5  # share of columns up to which copying them is cheaper than multiplying all
 SLACK = 1e-10  # relative, for the rounding of bounds on sums
-TILE = 1 << 17  # entries of such a tile: 1 MB
+PAIR_TILE = 1 << 17  # entries of such a tile: 1 MB
 
 
 class DenseTable:
@@ -59,7 +59,7 @@ class DenseTable:
         out, A, step = (
             np.empty((R.shape[1], self.base.p)),
             np.abs(R).T,
-            max(1, TILE // max(R.shape[0], 1)),
+            max(1, PAIR_TILE // max(R.shape[0], 1)),
         )
         for left in range(0, self.base.p, step):
             out[:, left : left + step] = A @ self.Z[:, left : left + step] ** 2
@@ -106,7 +106,7 @@ class DenseTable:
     @staticmethod
     def _above(Z, r, nu, least, a, b, left, right):
         """Z[:, a:b]'diag(r)Z[:, left:right], zeros where the bound refutes: columns a:b by falling
-        nu, ROWS at a time, with those columns that any of them reaches.
+        nu, BOUNDED_TOGETHER at a time, with those columns that any of them reaches.
         """
         own, other = nu[a:b], nu[left:right]
         if np.mean(own * np.quantile(other, 1 - FULL) > least) > FULL:  # hardly anything is refuted
@@ -116,8 +116,8 @@ class DenseTable:
             np.argsort(-own, kind="stable"),
             other.max(),
         )
-        for top in range(0, b - a, ROWS):
-            rows = order[top : top + ROWS]
+        for top in range(0, b - a, BOUNDED_TOGETHER):
+            rows = order[top : top + BOUNDED_TOGETHER]
             rows = rows[own[rows] * most > least[rows]]
             if not rows.size:
                 continue
@@ -131,7 +131,7 @@ class DenseTable:
 
     @staticmethod
     def _tiles(Z, R, j, k, out):
-        width = max(1, TILE // max(Z.shape[0], 1))
+        width = max(1, PAIR_TILE // max(Z.shape[0], 1))
         for left in range(0, j.size, width):
             here = slice(left, left + width)
             tile = Z[:, j[here]]
