@@ -19,9 +19,7 @@ from ...core.status import FitStatus, Optimality
 from ...exact.exact_swaps import exact_swaps
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch, Store, pairs_tried
-from ...exchange.neighbourhoods.chord import ChordNeighbourhood
-from ...exchange.neighbourhoods.gram import GramNeighbourhood
-from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.neighbourhoods.choice import neighbourhood_of
 from ...exchange.ranking import Wanted
 from ...exchange.verification import leading, violators
 from ...problem.penalties import separable
@@ -41,18 +39,6 @@ SCREENING_PASSES = 2
 LOOKED = 6  # sizes whose residuals are looked at
 
 
-def make_mover(model, lambda1, lambda2, max_k, scale, settings):
-    """What takes steps over the supports of a model: the exact table, chord steps, or refits where
-    signs, bounds or jumps of the curvature are in the way.
-    """
-    free = not lambda1 and not model.problem.boxed
-    if free and model.problem.quadratic:
-        return GramNeighbourhood(model, lambda2, max_k, scale, settings)
-    return (ChordNeighbourhood if free and model.smooth else RefitNeighbourhood)(
-        model, lambda1, lambda2, scale, settings
-    )
-
-
 def entering(found):
     """The columns that enter by candidates, ascending."""
     return np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
@@ -70,9 +56,7 @@ class ColumnExchanges(ExchangeStrategy):
             null, model.problem.forced.size, part.max_k, scale, settings.tol, model.problem.perfect
         )
         super().__init__(model, store, part, session)
-        self.neighbourhood = make_mover(
-            model, self.lambda1, self.lambda2, part.max_k, scale, settings
-        )
+        self.neighbourhood = neighbourhood_of(model, part, scale, settings)
 
     def start(self):
         """Seed the working columns, and let the supports of the session compete."""
@@ -115,8 +99,8 @@ class ColumnExchanges(ExchangeStrategy):
         """Let refits decide every exchange."""
         gram = self.gram()
         self.model.near, self.model.unclear, self.exact = gram.near, gram.unclear, False
-        self.neighbourhood = RefitNeighbourhood(
-            self.model, self.lambda1, self.lambda2, self.scale, self.settings
+        self.neighbourhood = neighbourhood_of(
+            self.model, self.part, self.scale, self.settings, refits=True
         )
 
     def take_correlated(self):
@@ -299,7 +283,7 @@ class ColumnExchanges(ExchangeStrategy):
         for c in candidates:
             if c.out < 0 and k + 1 in self.store.fits:
                 held = self.store.fits[k + 1]
-                new = self.neighbourhood._refit(
+                new = self.neighbourhood.refit(
                     np.sort(np.append(fit.support, c.into)),
                     fit,
                     held.value - self.store.tolerance(held.value),

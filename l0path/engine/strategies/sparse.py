@@ -14,8 +14,7 @@ import numpy as np
 from ...core.status import FitStatus
 from ...exchange import local_search
 from ...exchange.local_search import LocalSearch, Store
-from ...exchange.neighbourhoods.gram import GramNeighbourhood
-from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.neighbourhoods.choice import neighbourhood_of
 from ...exchange.ranking import Wanted
 from ...exchange.verification import violators
 from ...first_order.one_size import ROUNDS, outside
@@ -43,11 +42,7 @@ class SparseSizes(SizeStrategy):
         search = LocalSearch(effort="fast")
         self.exact = closed_form(problem, self.lambda1)
         self._near = 0  # how many columns of near combinations are known
-        self.neighbourhood = (
-            GramNeighbourhood(model, self.lambda2, part.max_k, self.scale, search)
-            if self.exact
-            else RefitNeighbourhood(model, self.lambda1, self.lambda2, self.scale, search)
-        )
+        self.neighbourhood = neighbourhood_of(model, part, self.scale, search, trials=False)
 
     def start(self):
         """Seed the working columns, and let the supports of the session compete."""
@@ -96,8 +91,8 @@ class SparseSizes(SizeStrategy):
         if not found or model.near.size == known:
             return
         self.exact, self._near = False, model.near.size
-        self.neighbourhood = RefitNeighbourhood(
-            model, self.lambda1, self.lambda2, self.scale, self.neighbourhood.settings
+        self.neighbourhood = neighbourhood_of(
+            model, self.part, self.scale, self.neighbourhood.settings, refits=True
         )
         self.refit_all(lambda new, old: new.value < old.value)
 
