@@ -24,6 +24,7 @@ from l0path.designs.features.derived import Derived
 from l0path.designs.features.pairs import Pairs
 from l0path.designs.features.polynomial import Polynomial, expand
 from l0path.designs.names import INTERCEPT, Numbered, column_names, unique
+from l0path.designs.protocol import is_design
 from l0path.designs.standardized import Reordered, Standardized
 from l0path.designs.training_set import AllRows, TrainingSet
 
@@ -54,13 +55,6 @@ __all__ = [
     "duplicates",
     "polynomial",
 ]
-
-VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
-
-
-def is_design(X: object) -> bool:
-    """Whether X is a design, one of the package or a user's: it has every verb of the protocol."""
-    return all(hasattr(X, verb) for verb in VERBS)
 
 
 def as_design(
