@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from .errors import refuse_masked
 from .paths import Path
+from .simulate import Simulation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,7 +169,7 @@ def _truth(truth, p):
     """The true support (p,) as booleans and the true coefficients (p,), None if only the support is
     known.
     """
-    if hasattr(truth, "beta") and not isinstance(truth, (np.ndarray, pd.Series)):
+    if isinstance(truth, Simulation):
         truth = np.asarray(truth.beta, dtype=np.float64)
     refuse_masked(truth, "truth")
     values = np.asarray(truth)

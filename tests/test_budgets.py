@@ -17,13 +17,13 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 # what is counted: its ceiling today
 CEILINGS = {
     "lines over 100 columns": 0,
-    "functions over 60 lines": 2,
-    "files over 450 lines": 1,
-    "kernels over 8 positional arguments": 4,
-    "functions over 6 positional arguments": 4,
+    "functions over 60 lines": 1,
+    "files over 450 lines": 0,
+    "kernels over 8 positional arguments": 0,
+    "functions over 6 positional arguments": 0,
     "files in the fullest folder": 12,
     "modules at the top": 9,
-    "calls of hasattr": 20,
+    "calls of hasattr": 12,
     "attributes set from outside": 0,
     "states as string literals": 2,
     "texts read as data": 0,

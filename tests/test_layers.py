@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
     {"compiled"},
     {"core", "errors"},
+    {"simulate"},
     {"designs"},
     {"formula"},
     {"problem"},
@@ -31,7 +32,7 @@ LAYERS = [
     {"inference"},
     {"plots"},
     {"report"},
-    {"simulate", "datasets", "estimators", "warm", "command_line"},
+    {"datasets", "estimators", "warm", "command_line"},
     {"__main__"},
 ]
 # where the methods of results stand whose code is in a package above: there an import may point up

@@ -18,7 +18,7 @@ from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
-from ..designs import is_design
+from ..designs.protocol import is_design
 from ..engine.request import request
 from ..errors import refuse_masked
 from ..paths import Model

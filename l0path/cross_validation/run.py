@@ -23,6 +23,7 @@ from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
+from ..designs.protocol import traits_of
 from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
@@ -308,7 +309,7 @@ def _run_folds(folds, deadline, progress):
     """(finished FoldOutcomes by fold number, the `End` that cut the run short or None)."""
     outcomes, end, control = [], None, Control(Clock())
     splits, all_rows, solved = folds.splits, folds.tasks[0].request.all_rows, fit_group
-    if getattr(folds.data.design, "memory_limit", None) is not None:  # X is read from disk
+    if traits_of(folds.data.design).memory_limit:  # X is read from disk
         gc.collect()
         solved = partial(in_worker, fit_group)  # Gram rows of a fold would outlive it in cycles
     groups = groups_of(

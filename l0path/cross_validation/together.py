@@ -70,10 +70,15 @@ def groups_of(number, known, jobs, share):
     processes busy; share: of the rows, that a fold leaves out.
     """
     alone = [[i] for i in range(number)]
-    if known is None or known.y is None or known.X.n * known.X.p < WORTH:
+    if (
+        known is None
+        or known.y is None
+        or known.X.n * known.X.p < WORTH
+        or not known.X.traits.row_subsets
+    ):
         return alone
     rows = 2 * max(len(known.store.at), 50)  # Gram rows a fold keeps, with room to grow
-    each = 8 * (rows * known.X.p + share * getattr(known.X.design, "entries", np.inf))
+    each = 8 * (rows * known.X.p + share * known.X.design.entries)
     size = min(0.5 * known.budget // each, -(-number // jobs)) if np.isfinite(each) else 1
     return (
         alone

@@ -1,8 +1,8 @@
 """Designs: batched access to a matrix X (n, p), whatever holds it. Solvers see the verbs of a
 design and nothing else.
 
-Only this file knows NumPy, SciPy and pandas inputs. A design has `n`, `p` and correlate, columns,
-dot, moments, nonfinite: see `Dense` for their shapes.
+A design has `n`, `p` and correlate, columns, dot, moments, nonfinite: see `Dense` for their shapes;
+`protocol.DesignTraits` is what it may offer beyond them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
-from l0path.designs.checks import DATES, ENCODE, check_dtype, check_shape, check_table
+from l0path.designs.build import as_design
 from l0path.designs.copies import directions, duplicates
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
@@ -23,12 +22,11 @@ from l0path.designs.features.additive import Additive, Levels, step_design
 from l0path.designs.features.derived import Derived
 from l0path.designs.features.pairs import Pairs
 from l0path.designs.features.polynomial import Polynomial, expand
-from l0path.designs.names import INTERCEPT, Numbered, column_names, unique
+from l0path.designs.names import Numbered
 from l0path.designs.standardized import Reordered, Standardized
 from l0path.designs.training_set import AllRows, TrainingSet
 
 from ..core.types import Columns, Design, Matrix
-from ..errors import refuse_masked
 
 __all__ = [
     "Additive",
@@ -54,65 +52,6 @@ __all__ = [
     "duplicates",
     "polynomial",
 ]
-
-VERBS = ("n", "p", "correlate", "columns", "dot", "moments", "nonfinite")
-
-
-def is_design(X: object) -> bool:
-    """Whether X is a design, one of the package or a user's: it has every verb of the protocol."""
-    return all(hasattr(X, verb) for verb in VERBS)
-
-
-def as_design(
-    X: Matrix, feature_names: Sequence[str] | None = None
-) -> tuple[Design, Sequence[str], pd.Index | None, list[str]]:
-    """The design of X, with its names and index.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, p), DataFrame, sparse matrix or design
-        It is not copied where it can be read in place.
-    feature_names : sequence of str, optional
-        Names of the columns of an array or sparse X. None means x0, x1, ...
-
-    Returns
-    -------
-    (design, names, index, notes)
-        The design, p names, the index of a DataFrame (else None), and what the user should be told.
-    """
-    check_table(X)
-    notes, index = [], None
-    if is_design(X):
-        design, names = X, getattr(X, "names", None) if feature_names is None else feature_names
-    elif isinstance(X, pd.DataFrame):
-        design, index = _from_frame(X), X.index
-        names = column_names(X.columns)
-        if feature_names is not None and [str(name) for name in feature_names] != [
-            str(name) for name in names
-        ]:
-            notes.append(
-                "feature_names was not used: X is a DataFrame and its columns name the features"
-            )
-    else:
-        design, names = _from_sparse(X) if sp.issparse(X) else _from_array(X), feature_names
-    if names is None:
-        return design, Numbered(design.p), index, notes
-    if isinstance(names, Derived) or (isinstance(names, Numbered) and len(names) == design.p):
-        return design, names, index, notes  # made when asked for, and without repeats
-    names = [str(name) for name in names]
-    if len(names) != design.p:
-        raise ValueError(
-            f"feature_names has {len(names)} names but X has {design.p} columns; pass one name per "
-            "column"
-        )
-    names, repeats = unique(names)
-    if repeats:
-        shown = ", ".join(repeats[:5]) + (", ..." if len(repeats) > 5 else "")
-        what = "names, and that of the intercept," if f"{INTERCEPT}.1" in repeats else "names"
-        notes.append(
-            f"repeated column {what} were numbered ({shown}); predict takes columns by position"
-        )
-    return design, names, index, notes
 
 
 def polynomial(
@@ -346,85 +285,6 @@ def _positions(parents, names):
                 f"{len(names) - 1} or a mask of length {len(names)}"
             )
     return np.unique(np.array(out, dtype=np.intp))
-
-
-def _from_array(X):
-    """Dense design of an array or of nested lists."""
-    refuse_masked(X, "X")
-    try:
-        X = np.asarray(X)
-    except ValueError as error:
-        raise ValueError(
-            f"X is not a table of numbers: {error}; pass rows of equal length"
-        ) from error
-    check_dtype(X.dtype)
-    check_shape(X.shape)
-    return Dense(X)
-
-
-def _from_sparse(X):
-    """Sparse design of a SciPy sparse matrix or array of any format; X is left as it is."""
-    check_dtype(X.dtype)
-    check_shape(X.shape)
-    columns = X.tocsc()
-    columns = sp.csc_array(
-        (columns.data, columns.indices, columns.indptr), shape=X.shape
-    )  # a new object on the same arrays: flags set below are its own
-    columns.check_format(full_check=True)  # kernels trust the indices
-    if not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
-    return Csc(columns)
-
-
-def _from_frame(X):
-    """Design of a DataFrame whose columns are all numeric or bool; one that is stored as one block
-    is read in place.
-    """
-    dtypes = list(X.dtypes)
-    numeric = {dtype: _is_real(dtype) for dtype in set(dtypes)}
-    refused = [
-        f"{name} ({dtype})"
-        for name, dtype in zip(X.columns, dtypes, strict=True)
-        if not numeric[dtype]
-    ]
-    if refused:
-        shown = ", ".join(refused[:5]) + (
-            f" and {len(refused) - 5} more" if len(refused) > 5 else ""
-        )
-        remedy = (
-            "convert object columns of numbers with astype(float); "
-            if any(pd.api.types.is_object_dtype(dtype) for dtype in dtypes)
-            else ""
-        )
-        how = DATES if all(_is_date(dtype) for dtype in dtypes if not numeric[dtype]) else ENCODE
-        raise TypeError(f"X has columns that are not real numbers: {shown}; {remedy}{how}")
-    check_shape(X.shape)
-    kinds = set(dtypes)
-    if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in kinds):
-        return _from_sparse(X.sparse.to_coo())
-    if all(isinstance(dtype, np.dtype) for dtype in kinds):
-        return Dense(X.to_numpy(dtype=np.result_type(*kinds), copy=False))
-    out = np.empty(X.shape, order="F")
-    for j in range(X.shape[1]):
-        out[:, j] = X.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan)
-    return Dense(out)
-
-
-def _is_date(dtype):
-    """Whether a dtype of pandas holds dates or spans of time."""
-    types = pd.api.types
-    return types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype)
-
-
-def _is_real(dtype):
-    """Whether a pandas or NumPy dtype holds real numbers or bools."""
-    types = pd.api.types
-    return (
-        (types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype))
-        and not types.is_complex_dtype(dtype)
-        and not isinstance(dtype, pd.CategoricalDtype)
-    )
 
 
 def check_finite(design: Design, names: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from hashlib import blake2b
 import numpy as np
 
 from ..core.types import Design
+from .protocol import traits_of
 
 PART = 1 << 16  # columns that `duplicates` compares at a time
 SEED = 8128  # of the two random directions that `duplicates` looks along
@@ -127,7 +128,7 @@ def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[i
             # along both directions
         ]
     first, pairs = {}, []
-    contents = design.contents(J) if hasattr(design, "contents") else _contents(design, J)
+    contents = design.contents(J) if traits_of(design).contents else _contents(design, J)
     for j, content in zip(J.tolist(), contents, strict=True):
         if content is None:
             continue

@@ -12,6 +12,7 @@ from scipy.sparse import csc_array
 from l0path.core import threads as pool
 from l0path.core.dispatch import njit
 from l0path.designs.checks import right_hand_sides
+from l0path.designs.protocol import DesignTraits
 
 WORTH_THREADS = 200_000  # multiplications below which a product runs on the calling thread
 
@@ -105,6 +106,8 @@ class Csc:
     """Design over a SciPy sparse matrix (n, p) in compressed column form, without repeated entries;
     arrays are shared, data that are not float64 cast.
     """
+
+    traits = DesignTraits(contents=True, row_subsets=True)
 
     def __init__(self, X: csc_array, threads: int | None = None) -> None:
         """`threads`: how many to use; None leaves it to `l0path.core.threads.count`. Results do

@@ -9,6 +9,7 @@ import numpy as np
 from l0path.core import threads as pool
 from l0path.designs import kernels
 from l0path.designs.checks import right_hand_sides
+from l0path.designs.protocol import DesignTraits
 
 TILE = (
     1 << 18
@@ -97,7 +98,11 @@ class Dense:
         self.in_place = _readable_by_blas(X)  # else tiles are cast before a product
         self.compiled = X.size >= compiled and _readable_by_kernels(X)
         self.by_column = self.compiled and X.flags.f_contiguous
-        self.direct = self.in_place or self.by_column  # correlate_into writes where it is told
+        self.traits = DesignTraits(
+            in_place=self.in_place or self.by_column,
+            stored_columns=self.by_column,
+            row_subsets=True,
+        )
 
     def __repr__(self):
         return f"Dense(n={self.n}, p={self.p}, dtype={self.X.dtype})"

@@ -10,6 +10,7 @@ from l0path.core import threads as pool
 from l0path.designs.dense import Dense
 
 from ..core.types import Design
+from .protocol import traits_of
 
 # columns with |center| beyond this many scales are centred before a product: the short formula
 # would lose 4 digits or more
@@ -49,7 +50,7 @@ class Standardized:
     def __init__(
         self, design: Design, center: np.ndarray, scale: np.ndarray, rows: np.ndarray | None = None
     ) -> None:
-        self.design = design
+        self.design, self.traits = design, traits_of(design)
         self.center, self.scale = (
             np.asarray(center, dtype=np.float64),
             np.asarray(scale, dtype=np.float64),
@@ -89,7 +90,7 @@ class Standardized:
         columns are not centred.
         """
         total, size = np.abs(R.sum(axis=0)), np.abs(R).sum(axis=0)
-        if not hasattr(self.design, "correlate_above") or (
+        if not self.traits.bounded_products or (
             self.center[start:stop].any() and (total > SUM_ROUNDING * size).any()
         ):
             return self.correlate(R, start, stop)
@@ -126,7 +127,7 @@ class Standardized:
         straight into rows of a larger array.
         """
         here = slice(start, start + out.shape[1])
-        if not getattr(self.design, "direct", False) or self._far[here].any():
+        if not self.traits.in_place or self._far[here].any():
             step = max(256, READ // max(A.shape[0], 1))
             for left in range(0, out.shape[1], step):
                 right = min(left + step, out.shape[1])
@@ -149,7 +150,7 @@ class Standardized:
         """
         return (
             (self.design.X.T, self.center, self.scale)
-            if self.rows is None and getattr(self.design, "by_column", False)
+            if self.rows is None and self.traits.stored_columns
             else ()
         )
 

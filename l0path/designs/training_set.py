@@ -139,11 +139,12 @@ class AllRows:
             if X.rows is None
             else np.bincount(X.rows, weights=weights, minlength=X.design.n)
         )
-        self.budget = (
-            getattr(X.design, "memory_limit", max(ROOM, getattr(X.design, "nbytes", 0) / 2)) / jobs
-        )
+        if X.traits.memory_limit:
+            self.budget = X.design.memory_limit / jobs
+        else:
+            self.budget = max(ROOM, X.design.nbytes / 2 if X.traits.row_subsets else 0) / jobs
         capacity = int(0.25 * self.budget / (8 * X.p))
-        if hasattr(X.design, "memory_limit") and rows is not None and rows.shape[0] > capacity:
+        if X.traits.memory_limit and rows is not None and rows.shape[0] > capacity:
             rows = rows[: min(len(members), capacity)].copy()  # the others are let go
         self.store = GramRows(X.p, capacity, members, rows)
         self.gather = None  # where folds that advance together meet before a read
@@ -172,7 +173,7 @@ class AllRows:
         rows = np.flatnonzero(d)
         design = self.X.design
         if (
-            not hasattr(design, "take_rows")
+            not self.X.traits.row_subsets
             or not 0 < 2 * rows.size <= self.X.n
             or V < 0.5
             or d.min() < 0

@@ -20,7 +20,7 @@ from ..core.arguments import nonnegative, number
 from ..core.status import End
 from ..core.types import Matrix
 from ..cross_validation import cv_fit
-from ..designs import is_design
+from ..designs.protocol import is_design
 from ..engine.arguments import refuse_shares, sample_weights
 from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked

@@ -239,9 +239,8 @@ class RowView(View):
         than all.
         """
         X = self.problem.X
-        if J.size * X.n >= getattr(
-            X.design, "entries", X.n * X.p
-        ):  # a sparse X: a gather of dense columns would touch more
+        held = X.design.entries if X.traits.row_subsets else X.n * X.p
+        if J.size * X.n >= held:  # a sparse X: a gather of dense columns would touch more
             return self.gradient(x)[0][J]
         return self._derive(x.image)[0] @ X.columns(self.index[J]) + 2.0 * self.lambda2 * x.w[J]
 

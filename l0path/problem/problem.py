@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
+from ..designs.protocol import traits_of
 from .losses import Huber, Poisson, Squared
 
 EPS = float(np.finfo(float).eps)
@@ -181,7 +182,7 @@ def pose(data, keep=None, known=None):
     y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if known is None or keep is None else known.less(keep, full)
-        if held is None and hasattr(data.design, "foresee"):
+        if held is None and traits_of(data.design).prefetch:
             _foresee(data, rows, weights, y, keep is None)
         mean, second = (
             data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)

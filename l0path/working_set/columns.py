@@ -53,7 +53,8 @@ class WorkingColumns:
         """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does
         not begin with more (it may grow beyond).
         """
-        return getattr(self.problem.X.design, "memory_limit", 1 << 62) // (8 * self.problem.X.n)
+        X = self.problem.X
+        return (X.design.memory_limit if X.traits.memory_limit else 1 << 62) // (8 * X.n)
 
     def grow(self, J):
         """Add columns J (indices, new ones only are taken) to W; True if any was new."""

@@ -35,7 +35,7 @@ class GramModel(WorkingColumns):
         self.row_of = {}  # index -> its row in self.rows
         self._rows = np.empty((0, p.X.p))
         self._spare = {}  # lambda2 -> see `_forced_spare`
-        self.capacity = getattr(p.X.design, "gram_rows", p.X.p)  # rows kept at a time
+        self.capacity = p.X.design.gram_rows if p.X.traits.gram_rows else p.X.p
         self._cluster = None
 
     def flat(self):

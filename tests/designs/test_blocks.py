@@ -652,7 +652,7 @@ def test_convert_keeps_to_its_memory(tmp_path, monkeypatch):
     file, used, write = (
         saved(tmp_path, np.ones((500, 20_000), dtype=np.float32)),
         [],
-        conversion._write,
+        conversion.ColumnFile.write,
     )  # 40 MB, row after row
 
     def resident():
@@ -666,7 +666,7 @@ def test_convert_keeps_to_its_memory(tmp_path, monkeypatch):
         write(*arguments)
         used.append(resident() - before)
 
-    monkeypatch.setattr(conversion, "_write", watched)
+    monkeypatch.setattr(conversion.ColumnFile, "write", watched)
     before = resident()
     convert(file, tmp_path / "Y.npy", progress=False, memory_limit="10MB")
     assert len(used) > 20 and max(used) < 12e6

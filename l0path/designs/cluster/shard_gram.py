@@ -10,7 +10,7 @@ from ..standardized import Standardized
 
 def on_cluster(X):
     """Whether the columns of a standardised design live in shards on workers."""
-    return type(X) is Standardized and hasattr(X.design, "shards")
+    return type(X) is Standardized and X.traits.shards
 
 
 class ShardGram:

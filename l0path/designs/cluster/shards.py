@@ -40,7 +40,8 @@ class Sharded(ColumnBlocks):
     the shards and came back, each counted for every shard that it went to.
     """
 
-    direct = False  # products come over the network: nothing is written in place
+    # products come over the network: nothing is written in place
+    traits = ColumnBlocks.traits._replace(in_place=False, shards=True)
 
     def __init__(self, source, client, memory_limit=1 << 30, shards=None):
         super().__init__(source, memory_limit)

@@ -23,6 +23,7 @@ from l0path.designs.checks import right_hand_sides
 from l0path.designs.dense import Dense
 from l0path.designs.disk.memory_limit import bytes_of
 from l0path.designs.disk.sources import open_source, optional, shape_of
+from l0path.designs.protocol import DesignTraits
 
 OWN = 1 << 20  # bytes of a block that one thread reads and uses while it is in its cache
 BROAD = 64  # columns of a block of long ones, so that products are worth their overhead
@@ -114,7 +115,9 @@ class ColumnBlocks:
         How often all of X was read so far (a part of its columns counts as that part).
     """
 
-    direct = True  # correlate_into writes where it is told
+    traits = DesignTraits(
+        memory_limit=True, gram_rows=True, prefetch=True, in_place=True, row_subsets=True
+    )
 
     def __init__(self, source: Any, memory_limit: int = 1 << 30) -> None:
         self.source, self.memory_limit = source, int(memory_limit)

@@ -6,7 +6,7 @@ import os
 import warnings
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -16,6 +16,46 @@ from l0path.designs.disk.sources import FileSource, open_source, shape_of
 
 LINES = 1 << 22  # entries of a CSV file parsed at a time
 PAGE = 1 << 12  # bytes below which a piece of a line of a file costs as much as a page
+
+
+class ColumnFile(NamedTuple):
+    """A column-major matrix of n rows in an open file, from byte `start` on."""
+
+    file: BinaryIO
+    start: int
+    n: int
+    dtype: np.dtype
+
+    def write(self, rows, cols, values):
+        """Write values as the entries [rows, cols], refused where the dtype cannot hold them.
+
+        Not through a map: its pages would count as memory of this process, all of the file's where
+        values are whole rows.
+        """
+        if self.dtype.kind in "iub" and self.dtype != values.dtype:
+            with np.errstate(invalid="ignore"):
+                cast = values.astype(self.dtype)
+            if not (cast == values).all():
+                raise ValueError(
+                    f"dtype={self.dtype} cannot hold every value of the columns {cols.start} to "
+                    f"{cols.stop - 1}; use dtype='float32'"
+                )
+            values = cast
+        try:
+            with np.errstate(over="raise"):
+                columns = np.ascontiguousarray(values.T, dtype=self.dtype)
+        except FloatingPointError as error:
+            raise ValueError(
+                f"dtype={self.dtype} cannot hold every value of the columns {cols.start} to "
+                f"{cols.stop - 1}; use dtype='float64'"
+            ) from error
+        for j, column in (
+            [(cols.start, columns.reshape(-1))]
+            if columns.shape[1] == self.n
+            else enumerate(columns, cols.start)
+        ):
+            self.file.seek(self.start + (j * self.n + rows.start) * self.dtype.itemsize)
+            self.file.write(column)
 
 
 def convert(
@@ -90,8 +130,9 @@ def convert(
             open(part, "r+b") as out,
             Bar(progress, "l0path convert", n * p, "entries", unit_scale=True) as bar,
         ):
+            matrix = ColumnFile(out, start, n, dtype)
             for rows, cols, values in pieces:
-                _write(out, start, n, rows, cols, values, dtype)
+                matrix.write(rows, cols, values)
                 bar.update(values.size)
         os.replace(part, file)
     finally:
@@ -107,39 +148,6 @@ def convert(
     else:
         beside.unlink(missing_ok=True)
     return file
-
-
-def _write(out, start, n, rows, cols, values, dtype):
-    """Write values as the entries [rows, cols] of a column-major matrix of n rows from byte `start`
-    on, refused where the dtype cannot hold them.
-
-    Not through a map: its pages would count as memory of this process, all of the file's where
-    values are whole rows.
-    """
-    if dtype.kind in "iub" and dtype != values.dtype:
-        with np.errstate(invalid="ignore"):
-            cast = values.astype(dtype)
-        if not (cast == values).all():
-            raise ValueError(
-                f"dtype={dtype} cannot hold every value of the columns {cols.start} to "
-                f"{cols.stop - 1}; use dtype='float32'"
-            )
-        values = cast
-    try:
-        with np.errstate(over="raise"):
-            columns = np.ascontiguousarray(values.T, dtype=dtype)
-    except FloatingPointError as error:
-        raise ValueError(
-            f"dtype={dtype} cannot hold every value of the columns {cols.start} to "
-            f"{cols.stop - 1}; use dtype='float64'"
-        ) from error
-    for j, column in (
-        [(cols.start, columns.reshape(-1))]
-        if columns.shape[1] == n
-        else enumerate(columns, cols.start)
-    ):
-        out.seek(start + (j * n + rows.start) * dtype.itemsize)
-        out.write(column)
 
 
 def _source(source, room):

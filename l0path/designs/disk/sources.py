@@ -302,7 +302,9 @@ def open_source(source):
 
 def dask_array(source):
     """Refuse Dask arrays whose shape is not known, and Dask data frames."""
-    if not hasattr(source, "chunksize") or any(
+    from dask.array import Array
+
+    if not isinstance(source, Array) or any(
         not isinstance(size, (int, np.integer)) for size in source.shape
     ):
         raise ValueError(

@@ -29,11 +29,11 @@ from itertools import pairwise
 import numpy as np
 
 from l0path.core import threads as pool
-from l0path.core.dispatch import njit
 from l0path.designs.checks import right_hand_sides
 from l0path.designs.csc import Csc
 from l0path.designs.dense import Dense
 from l0path.designs.features.derived import MOST, Derived, DerivedDesign
+from l0path.designs.features.step_sums import Entries, Steps, moments, sums
 
 STEP_TILE = 1 << 17  # entries of X read at a time: 1 MB
 STEPS = 1 << 16  # of a column at most
@@ -102,122 +102,6 @@ class Levels(Derived):
         return np.searchsorted(self.offsets, L, side="right") - 1
 
 
-@njit
-def _share(x, low, high):
-    """How much of the step from low to high lies below x, 0 to 1."""
-    return 0.0 if x <= low else 1.0 if x >= high else (x - low) / (high - low)
-
-
-@njit
-def _sums(values, rows, ends, bins, offsets, low, high, R, out):
-    """out[l - offsets[0], :] = sum_i phi_l(x_i) R[i, :] for some columns: entries ends[j] to ends[j
-    + 1] of values and bins are column j's, in rows `rows`, or if there are none in rows 0, 1, ...
-    """
-    m, first = R.shape[1], offsets[0]
-    above, total, inside = np.empty(m), np.empty(m), np.zeros((out.shape[0], m))
-    for l in range(out.shape[0]):
-        for k in range(m):
-            out[l, k] = 0.0  # at first: sums of the rows within a step
-    for j in range(ends.size - 1):
-        start, stop = offsets[j] - first, offsets[j + 1] - first
-        if start == stop:
-            continue
-        for t in range(ends[j], ends[j + 1]):
-            l = start + bins[t]
-            i = np.int64(rows[t]) if rows.size > 0 else t - ends[j]
-            share = _share(values[t], low[first + l], high[first + l])
-            for k in range(m):
-                out[l, k] += R[i, k]
-                inside[l, k] += share * R[i, k]
-        for k in range(m):
-            above[k], total[k] = 0.0, 0.0
-        for l in range(start, stop):
-            for k in range(m):
-                total[k] += out[l, k]
-        for l in range(stop - 1, start - 1, -1):
-            zero, root = (
-                _share(0.0, low[first + l], high[first + l]),
-                np.sqrt(high[first + l] - low[first + l]),
-            )
-            for k in range(m):
-                here = out[l, k]
-                out[l, k] = root * (above[k] + inside[l, k] - zero * total[k])
-                above[k] += here
-
-
-@njit
-def _moments(values, rows, ends, bins, offsets, low, high, weights, center, mean, second):
-    """Weighted mean (0 unless center) and second moment about it of the features of some columns,
-    by sums of positive terms; arrays as in `_sums`. Zeros of X that are not stored count too.
-    """
-    first, size = offsets[0], mean.size
-    mass, least, most, below, above = (
-        np.zeros(size),
-        np.ones(size),
-        np.zeros(size),
-        np.zeros(size),
-        np.zeros(size),
-    )
-    positive, total = 0, 0.0
-    for i in range(weights.size):
-        total += weights[i]
-        positive += weights[i] > 0.0
-    for l in range(size):
-        mean[l], second[l] = 0.0, 0.0
-    for j in range(ends.size - 1):
-        start, stop = offsets[j] - first, offsets[j + 1] - first
-        if start == stop:
-            continue
-        seen, stored, zero = 0, 0.0, start
-        while zero < stop - 1 and high[first + zero] < 0.0:
-            zero += 1
-        for twice in range(2):  # means, then squares about them
-            for t in range(ends[j], ends[j + 1] + 1):
-                if t < ends[j + 1]:
-                    w, l, x = (
-                        weights[np.int64(rows[t]) if rows.size > 0 else t - ends[j]],
-                        start + bins[t],
-                        values[t],
-                    )
-                    if twice == 0 and w > 0.0:
-                        seen += 1
-                        stored += w
-                else:
-                    w, l, x = max(total - stored, 0.0) if seen < positive else 0.0, zero, 0.0
-                if w > 0.0:
-                    share = _share(x, low[first + l], high[first + l])
-                    if twice == 0:
-                        mass[l] += w
-                        mean[l] += w * share
-                        least[l], most[l] = min(least[l], share), max(most[l], share)
-                    else:
-                        second[l] += w * (share - mean[l]) ** 2
-            if twice == 0:
-                for l in range(start + 1, stop):
-                    below[l] = below[l - 1] + mass[l - 1]
-                for l in range(stop - 2, start - 1, -1):
-                    above[l] = above[l + 1] + mass[l + 1]
-                for l in range(start, stop):
-                    origin = _share(0.0, low[first + l], high[first + l])
-                    mean[l] = (mean[l] + above[l]) / total if center else origin
-        for l in range(start, stop):
-            root, origin = (
-                np.sqrt(high[first + l] - low[first + l]),
-                _share(0.0, low[first + l], high[first + l]),
-            )
-            second[l] = (
-                root
-                * root
-                * (second[l] + below[l] * mean[l] ** 2 + above[l] * (1.0 - mean[l]) ** 2)
-            )
-            bottom, top = 0.0 if below[l] > 0.0 else least[l], 1.0 if above[l] > 0.0 else most[l]
-            if (
-                center and bottom >= top
-            ):  # a constant; with no row within the step `least` is 1 and `most` 0
-                mean[l], second[l] = bottom, 0.0
-            mean[l] = root * (mean[l] - origin)
-
-
 class Additive(DerivedDesign):
     """Design of the piecewise-linear features of a Dense or Csc base design (n, p0) that `Levels`
     describe: the verbs of `Dense`. Beside X, two bytes are kept for each of its entries.
@@ -254,7 +138,7 @@ class Additive(DerivedDesign):
         return [first, *np.unique(inner[(inner > first) & (inner < last)]).tolist(), last]
 
     def _entries(self, a, b):
-        """(values, rows, ends) of the columns a:b as `_sums` takes them."""
+        """(values, rows, ends) of the columns a:b, see `Entries`."""
         if self.sparse:
             return self.base.data, self.base.indices, self.base.indptr[a : b + 1].astype(np.int64)
         return (
@@ -285,22 +169,19 @@ class Additive(DerivedDesign):
         return bins
 
     def _columnwise(self, kernel, first, last, more, outs):
-        """kernel(entries of a range of columns, the features' steps, *more, the ranges' part of
-        every array in `outs`), for ranges that cover the columns first:last.
+        """kernel(entries of a range of columns, their steps, *more, the range's part of every
+        array in `outs`), for ranges that cover the columns first:last.
         """
-        offsets, bins = self.names.offsets, self._bins
+        names, bins = self.names, self._bins
+        offsets = names.offsets
 
         def part(a, b):
-            values, rows, ends = self._entries(a, b)
             here = slice(offsets[a] - offsets[first], offsets[b] - offsets[first])
             kernel(
-                values,
-                rows,
-                ends,
-                bins if self.sparse else bins[a * self.n : b * self.n],
-                offsets[a : b + 1],
-                self.names.low,
-                self.names.high,
+                Entries(
+                    *self._entries(a, b), bins if self.sparse else bins[a * self.n : b * self.n]
+                ),
+                Steps(offsets[a : b + 1], names.low, names.high),
                 *more,
                 *(out[here] for out in outs),
             )
@@ -317,7 +198,7 @@ class Additive(DerivedDesign):
         first, last = int(self.names.parents(start)), int(self.names.parents(stop - 1)) + 1
         origin = self.names.offsets[first]
         out = np.empty((self.names.offsets[last] - origin, R.shape[1]))
-        self._columnwise(_sums, first, last, (np.ascontiguousarray(R),), (out,))
+        self._columnwise(sums, first, last, (np.ascontiguousarray(R),), (out,))
         return out[start - origin : stop - origin]
 
     def columns(self, J: np.ndarray) -> np.ndarray:
@@ -358,7 +239,7 @@ class Additive(DerivedDesign):
         """
         mean, second = np.empty(self.p), np.empty(self.p)
         self._columnwise(
-            _moments,
+            moments,
             0,
             self.base.p,
             (np.ascontiguousarray(weights, dtype=np.float64), bool(center)),

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from l0path.designs.protocol import DesignTraits
+
 GRAM_BYTES = 2 * 10**9  # bytes of Gram rows kept by a support path
 MOST = 2 * 10**8  # features beyond which the vectors of length p alone would take tens of gigabytes
 
@@ -63,6 +65,7 @@ class DerivedDesign:
     """
 
     row_index: Any = None
+    traits = DesignTraits(gram_rows=True, row_subsets=True)
 
     def __init__(self, base: Any, names: Derived) -> None:
         self.base, self.names = base, names

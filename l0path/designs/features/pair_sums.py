@@ -3,6 +3,7 @@ symmetric product Z'diag(r)Z cut into blocks, of which only the listed entries a
 """
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,39 @@ FULL = 0.8
 COPIED = 0.5  # share of columns up to which copying them is cheaper than multiplying all
 SLACK = 1e-10  # relative, for the rounding of bounds on sums
 PAIR_TILE = 1 << 17  # entries of such a tile: 1 MB
+
+
+class PairRange(NamedTuple):
+    """The pairs number start to stop - 1 of a list: column j makes the pairs number offsets[j] to
+    offsets[j + 1] - 1, with the columns `partner`.
+    """
+
+    offsets: np.ndarray
+    partner: np.ndarray
+    start: int
+    stop: int
+
+
+class Pattern(NamedTuple):
+    """Where a sparse matrix has its entries, by columns and by rows.
+
+    Entries number indptr[j] to indptr[j + 1] - 1 are column j's, in rows `indices`, and stand at
+    `places` by rows; those of row i end before ends[i] there, in columns `across`.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    places: np.ndarray
+    ends: np.ndarray
+    across: np.ndarray
+
+
+class Factors(NamedTuple):
+    """The three factors of sum_i r_i u_ij v_ik: u as stored by columns, v by rows, r (n,)."""
+
+    u: np.ndarray
+    v: np.ndarray
+    r: np.ndarray
 
 
 class DenseTable:
@@ -50,7 +84,8 @@ class DenseTable:
 
         least (m, p0): sums that `weights_of` proves to be at most least[m, j] may be 0.
         """
-        self._sums(self.Z, R, pairs, out, start, stop, least)
+        here = PairRange(pairs.offsets, pairs.partner, start, stop)
+        self._sums(self.Z, R, here, out, least)
 
     def weights_of(self, R):
         """nu (m, p0), nu_mj^2 = sum_i |R_im| z_ij^2, so that |sum_i R_im z_ij z_ik| <= nu_mj
@@ -68,12 +103,14 @@ class DenseTable:
     def moments(self, weights, pairs):
         """(sum_i w_i z_ij z_ik, sum_i w_i (z_ij z_ik)^2) of all pairs."""
         total = pairs.partner.size
+        every = PairRange(pairs.offsets, pairs.partner, 0, total)
         mean, second = np.empty((total, 1)), np.empty((total, 1))
-        self._sums(self.Z, weights[:, None], pairs, mean, 0, total)
-        self._sums(self.Z * self.Z, weights[:, None], pairs, second, 0, total)
+        self._sums(self.Z, weights[:, None], every, mean)
+        self._sums(self.Z * self.Z, weights[:, None], every, second)
         return mean[:, 0], second[:, 0]
 
-    def _sums(self, Z, R, pairs, out, start, stop, least=None):
+    def _sums(self, Z, R, pairs, out, least=None):
+        start, stop = pairs.start, pairs.stop
         if stop <= start:
             return
         nu = None if least is None else self.weights_of(R) * (1 + SLACK)
@@ -97,36 +134,39 @@ class DenseTable:
                 if nu is None:
                     product = (Z[:, a:b] * R[:, m : m + 1]).T @ Z[:, left:right]
                 else:
-                    product = self._above(Z, R[:, m], nu[m], least[m, a:b], a, b, left, right)
+                    sides = Z[:, a:b], Z[:, left:right]
+                    product = self._above(
+                        *sides, R[:, m], nu[m, a:b], nu[m, left:right], least[m, a:b]
+                    )
                 out[low - start : high - start, m] = product.reshape(-1)[entries]
 
         with pool.one_blas_thread():
             pool.run(block, [*range(first, last + 1, ACROSS), last + 1])
 
     @staticmethod
-    def _above(Z, r, nu, least, a, b, left, right):
-        """Z[:, a:b]'diag(r)Z[:, left:right], zeros where the bound refutes: columns a:b by falling
-        nu, BOUNDED_TOGETHER at a time, with those columns that any of them reaches.
+    def _above(A, B, r, own, other, least):
+        """A'diag(r)B, zeros where the bound refutes, with own and other the `weights_of` of the
+        columns of A and B: columns of A by falling weight, BOUNDED_TOGETHER at a time, with those
+        columns of B that any of them reaches.
         """
-        own, other = nu[a:b], nu[left:right]
         if np.mean(own * np.quantile(other, 1 - FULL) > least) > FULL:  # hardly anything is refuted
-            return (Z[:, a:b] * r[:, None]).T @ Z[:, left:right]
+            return (A * r[:, None]).T @ B
         out, order, most = (
-            np.zeros((b - a, right - left)),
+            np.zeros((A.shape[1], B.shape[1])),
             np.argsort(-own, kind="stable"),
             other.max(),
         )
-        for top in range(0, b - a, BOUNDED_TOGETHER):
+        for top in range(0, order.size, BOUNDED_TOGETHER):
             rows = order[top : top + BOUNDED_TOGETHER]
             rows = rows[own[rows] * most > least[rows]]
             if not rows.size:
                 continue
             reached = np.flatnonzero(other * own[rows].max() > least[rows].min())
-            A = (Z[:, a + rows] * r[:, None]).T
+            weighted = (A[:, rows] * r[:, None]).T
             if reached.size > COPIED * other.size:
-                out[rows] = A @ Z[:, left:right]
+                out[rows] = weighted @ B
             else:
-                out[np.ix_(rows, reached)] = A @ Z[:, left + reached]
+                out[np.ix_(rows, reached)] = weighted @ B[:, reached]
         return out
 
     @staticmethod
@@ -140,31 +180,16 @@ class DenseTable:
 
 
 @njit
-def _pair_sums(
-    u,
-    v,
-    r,
-    indptr,
-    indices,
-    places,
-    ends,
-    across,
-    offsets,
-    partner,
-    first,
-    last,
-    start,
-    stop,
-    wanted,
-    slot,
-    out,
-):
+def _pair_sums(factors, pattern, pairs, first, last, wanted, out):
     """out[t - start] = sum_i r_i u_ij v_ik for the pairs t of the columns first..last - 1 that lie
-    in start:stop; 0 for columns not wanted (p0,). u by columns, v by rows; slot (p0,) is full of
-    -1.
+    in the range `pairs`; 0 for columns not wanted (p0,).
     """
+    u, v, r = factors.u, factors.v, factors.r
+    indptr, indices, places = pattern.indptr, pattern.indices, pattern.places
+    ends, across, partner, start = pattern.ends, pattern.across, pairs.partner, pairs.start
+    slot = np.full(wanted.size, -1, np.int64)  # where the sum with each partner stands in out
     for j in range(first, last):
-        low, high = max(offsets[j], start), min(offsets[j + 1], stop)
+        low, high = max(pairs.offsets[j], start), min(pairs.offsets[j + 1], pairs.stop)
         if low >= high:
             continue
         out[low - start : high - start] = 0.0
@@ -194,11 +219,12 @@ class SparseTable:
         rows = base.indices.astype(np.int64)
         of = np.repeat(np.arange(base.p), np.diff(base.indptr))
         order = np.argsort(rows, kind="stable")  # by rows, in a row by columns
-        self.across, self.values = of[order].astype(np.uint32), base.data[order]
-        self.ends = np.cumsum(np.bincount(rows, minlength=base.n))
-        self.places = np.empty(rows.size, dtype=np.int64)
-        self.places[order] = np.arange(rows.size)
-        self.work = np.concatenate([[0], np.cumsum(self.ends[rows] - self.places)])[base.indptr]
+        across, self.values = of[order].astype(np.uint32), base.data[order]
+        ends = np.cumsum(np.bincount(rows, minlength=base.n))
+        places = np.empty(rows.size, dtype=np.int64)
+        places[order] = np.arange(rows.size)
+        self.pattern = Pattern(base.indptr, base.indices, places, ends, across)
+        self.work = np.concatenate([[0], np.cumsum(ends[rows] - places)])[base.indptr]
 
     @property
     def largest(self):
@@ -239,32 +265,26 @@ class SparseTable:
             )  # partners come after the first factor
         if c.any():
             single, total = self.base.correlate(R), R.sum(axis=0)
+        here = PairRange(pairs.offsets, pairs.partner, int(start), int(stop))
         for m in range(R.shape[1]):
-            raw = self._raw(
-                self.base.data,
-                self.values,
-                np.ascontiguousarray(R[:, m]),
-                pairs,
-                start,
-                stop,
-                wanted[m],
-            )
+            factors = Factors(self.base.data, self.values, np.ascontiguousarray(R[:, m]))
+            raw = self._raw(factors, here, wanted[m])
             if single is not None:
-                j, k = self._parents(pairs, start, stop)
+                j, k = self._parents(here)
                 raw -= c[k] * single[j, m]
                 raw -= c[j] * (single[k, m] - c[k] * total[m])
                 raw[~wanted[m][j]] = 0.0
             out[:, m] = raw
 
-    def _parents(self, pairs, start, stop):
-        counts = np.diff(np.clip(pairs.offsets, start, stop))
-        return np.repeat(np.arange(counts.size), counts), pairs.partner[start:stop]
+    def _parents(self, pairs):
+        counts = np.diff(np.clip(pairs.offsets, pairs.start, pairs.stop))
+        return np.repeat(np.arange(counts.size), counts), pairs.partner[pairs.start : pairs.stop]
 
-    def _raw(self, u, v, r, pairs, start, stop, wanted=None):
-        """sum_i r_i u_ij v_ik for the pairs start:stop, with the pattern of X; 0 where the first
+    def _raw(self, factors, pairs, wanted=None):
+        """sum_i r_i u_ij v_ik for a range of pairs, with the pattern of X; 0 where the first
         factor is not wanted (p0,).
         """
-        out, base = np.empty(stop - start), self.base
+        out, base = np.empty(pairs.stop - pairs.start), self.base
         wanted = np.ones(base.p, dtype=bool) if wanted is None else wanted
         marks = np.linspace(0, self.work[-1], 8 * pool.count() + 1)[1:-1]
         cuts = (
@@ -278,26 +298,7 @@ class SparseTable:
         )
 
         def part(first, last):
-            slot = np.full(base.p, -1, dtype=np.int64)
-            _pair_sums(
-                u,
-                v,
-                r,
-                base.indptr,
-                base.indices,
-                self.places,
-                self.ends,
-                self.across,
-                pairs.offsets,
-                pairs.partner,
-                first,
-                last,
-                start,
-                stop,
-                wanted,
-                slot,
-                out,
-            )
+            _pair_sums(factors, self.pattern, pairs, first, last, wanted, out)
 
         pool.run(part, cuts)
         return out
@@ -306,23 +307,21 @@ class SparseTable:
         """As in `DenseTable`; the squares of centred columns are expanded into sums over X and
         X^2.
         """
-        total, c, w = (
-            pairs.partner.size,
-            self.center,
-            np.ascontiguousarray(weights, dtype=np.float64),
-        )
+        total, c = pairs.partner.size, self.center
+        every = PairRange(pairs.offsets, pairs.partner, 0, total)
+        w = np.ascontiguousarray(weights, dtype=np.float64)
         x, y = self.base.data, self.values
         mean = np.empty((total, 1))
         self.sums(w[:, None], pairs, mean, 0, total)
-        second = self._raw(x * x, y * y, w, pairs, 0, total)
+        second = self._raw(Factors(x * x, y * y, w), every)
         if c.any():
-            j, k = self._parents(pairs, 0, total)
+            j, k = self._parents(every)
             base = self.base
             one, two, mass = base.correlate(w), self._squared().correlate(w), w.sum()
             a, b = c[j], c[k]
-            second -= 2 * b * self._raw(x * x, y, w, pairs, 0, total)
-            second -= 2 * a * self._raw(x, y * y, w, pairs, 0, total)
-            second += 4 * a * b * self._raw(x, y, w, pairs, 0, total)
+            second -= 2 * b * self._raw(Factors(x * x, y, w), every)
+            second -= 2 * a * self._raw(Factors(x, y * y, w), every)
+            second += 4 * a * b * self._raw(Factors(x, y, w), every)
             second += b * b * (two[j] - 2 * a * one[j] + a * a * mass) + a * a * (
                 two[k] - 2 * b * one[k]
             )

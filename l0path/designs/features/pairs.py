@@ -156,11 +156,12 @@ def dense_pairs(p, squares, keep=None):
 
 
 @njit
-def _count_pairs(indptr, indices, places, ends, across, least, offsets, partner, fill):
+def _count_pairs(pattern, least, offsets, partner, fill):
     """offsets[j + 1] = number of k >= j that share at least `least` rows with j; with `fill` these
     k go to partner[offsets[j]:], in no order.
     """
-    p = indptr.size - 1
+    indptr, indices, places = pattern.indptr, pattern.indices, pattern.places
+    ends, across, p = pattern.ends, pattern.across, indptr.size - 1
     shared, touched = np.zeros(p, np.int64), np.empty(p, np.int64)
     for j in range(p):
         met, count = 0, 0
@@ -188,18 +189,11 @@ def sparse_pairs(table, least, squares, keep=None):
     """
     p, none = table.base.p, np.empty(0, np.int32)
     offsets = np.zeros(p + 1, dtype=np.int64)
-    pattern = (
-        table.base.indptr,
-        table.base.indices,
-        table.places,
-        table.ends,
-        table.across,
-        int(least),
-    )
-    _count_pairs(*pattern, offsets, none, False)
+    least = int(least)
+    _count_pairs(table.pattern, least, offsets, none, False)
     offsets = np.cumsum(offsets)
     partner = np.empty(offsets[-1], dtype=np.int32)
-    _count_pairs(*pattern, offsets, partner, True)
+    _count_pairs(table.pattern, least, offsets, partner, True)
     kept = np.ones(partner.size, dtype=bool)
     for j in range(p):
         here = slice(offsets[j], offsets[j + 1])

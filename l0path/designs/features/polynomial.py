@@ -30,7 +30,7 @@ class Polynomial(DerivedDesign):
     design (n, p0): the verbs of `Dense`.
     """
 
-    direct = True  # correlate_into writes where it is told
+    traits = DerivedDesign.traits._replace(in_place=True, bounded_products=True)
 
     def __init__(self, base: Dense | Csc, names: Pairs, table: Any = None) -> None:
         super().__init__(base, names)
