@@ -96,8 +96,8 @@ class Bounding:
         )
 
     def round(self, worst=None):
-        """One round; whether it fixed a column. worst: the value (less the members' cost) of the worst
-        model that is wanted, None where the best one alone is.
+        """One round; whether it fixed a column. worst: the value (less the members' cost) of the
+        worst model that is wanted, None where the best one alone is.
         """
         s, dual = self.solution, self.dual()
         self.conditional |= dual.conditional

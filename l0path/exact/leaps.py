@@ -68,7 +68,8 @@ def _used(dual):
 
 class Subtree:
     """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur
-    complement, B, c, b, price, value of the columns that are in, prices member_cost, and least, a bound.
+    complement, B, c, b, price, value of the columns that are in, their cost member_cost, and
+    least, a bound.
     """
 
     def __init__(self, into, ident, S, c, value, price):

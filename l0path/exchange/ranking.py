@@ -42,7 +42,8 @@ class Wanted(NamedTuple):
 
 class Roles(NamedTuple):
     """The part that m columns and the k members of a support may take in exchanges: skip (m,) may
-    not enter, cost (m,) lambda0 f of entering; locked (k,) stays, member_cost (k,) lambda0 f of members.
+    not enter, cost (m,) lambda0 f of entering; locked (k,) stays, member_cost (k,)
+    lambda0 f of members.
     """
 
     skip: np.ndarray

@@ -25,8 +25,8 @@ class Supports(NamedTuple):
     S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| /
     sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap
     must reach (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be
-    pruned; index, row, locked, member_cost (r,): columns of the members, where their Gram rows stand, who
-    stays, prices; dependent: combinations of a support count too.
+    pruned; index, row, locked, member_cost (r,): columns of the members, where their Gram rows
+    stand, who stays, what each costs; dependent: combinations of a support count too.
     """
 
     S: np.ndarray

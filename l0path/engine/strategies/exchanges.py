@@ -10,8 +10,8 @@ from ..sizes import SizeStrategy
 
 
 class ExchangeStrategy(SizeStrategy):
-    """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), `neighbourhood` (its
-    neighbourhood), `exact` (whether tables of exchanges are exact), and verifies.
+    """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), a `neighbourhood`,
+    `exact` (whether tables of exchanges are exact), and verifies.
     """
 
     def __init__(self, model, store, part, session):
