@@ -25,8 +25,8 @@ PAIRS = 8  # candidates at most among which two are looked for that must leave t
 class Stack(NamedTuple):
     """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, price, ident (levels, p);
     (levels,) values F with all candidates and R with none, the cost of the columns that are in,
-    least of what is open; m, took (levels,): candidates, and the position of the one whose subtree was
-    visited last, -1 for a new node; into (size,): columns that are in.
+    least of what is open; m, took (levels,): candidates, and the position of the one whose
+    subtree was visited last, -1 for a new node; into (size,): columns that are in.
     """
 
     S: np.ndarray
