@@ -17,9 +17,11 @@ HTML = ROOT / "vignettes" / "html"
 sys.path.insert(0, str(ROOT))  # the package of the checkout, installed or not
 import l0path  # noqa: E402
 
-TYPES = """In signatures, `Matrix` is an array, DataFrame, SciPy sparse matrix or design (n, p); `ArrayLike` what NumPy makes an array of; `Columns` names, indices or a mask of columns;
-`Bound` a number, (p,) numbers or {name: number}; `Settings` a record of `l0path.solvers`; `Seed` a whole number, a NumPy Generator or None; `Selector` the keywords k, lambda0, index, slice,
-lambda1, lambda2 ([selectors](../paths.md))."""
+TYPES = """In signatures, `Matrix` is an array, DataFrame, SciPy sparse matrix or design (n, p);
+`ArrayLike` what NumPy makes an array of; `Columns` names, indices or a mask of columns; `Bound` a
+number, (p,) numbers or {name: number}; `Settings` a record of `l0path.solvers`; `Seed` a whole
+number, a NumPy Generator or None; `Selector` the keywords k, lambda0, index, slice, lambda1,
+lambda2 ([selectors](../paths.md))."""
 
 
 class Values(griffe.Extension):

@@ -33,7 +33,8 @@ def set_environment():
         "MKL_NUM_THREADS",
     ):  # these overrule OMP_NUM_THREADS, so they must agree with it
         os.environ.setdefault(name, threads)
-    # pytest rewrites the asserts of all files, which takes longer than to collect them: it stores them
+    # pytest rewrites the asserts of all files, which takes longer than to collect them: it stores
+    # them
     sys.dont_write_bytecode = False
     # a shell that starts a command in the background lets it ignore Ctrl-C, which tests send
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

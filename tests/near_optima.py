@@ -22,8 +22,8 @@ def value(Z, y, b, b0, loss, lambda1, lambda2, parameters):
 
 
 def fitted(Z, y, fixed, tilt, lambda2, loss, intercept, parameters):
-    """(b, b0) of least mean loss(y, fixed + b0 + Z b) + tilt'b + lambda2 ||b||^2, by Newton's method
-    on an orthonormal basis of the columns of Z (n, k).
+    """(b, b0) of least mean loss(y, fixed + b0 + Z b) + tilt'b + lambda2 ||b||^2, by Newton's
+    method on an orthonormal basis of the columns of Z (n, k).
     """
     n, k = Z.shape
     Q, R = np.linalg.qr(Z)

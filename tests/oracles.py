@@ -1,8 +1,9 @@
 """Slow, obviously right definitions, independent of the package: what the fast code is compared
 with.
 
-    minimise over (beta0, beta):   sum_i w_i loss(y_i, o_i + beta0 + x_i'beta) / sum_i w_i                          (P)
-                                   + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2,   lower <= beta <= upper
+    minimise over (beta0, beta), lower <= beta <= upper,
+        sum_i w_i loss(y_i, o_i + beta0 + x_i'beta) / sum_i w_i                            (P)
+        + lambda0 sum_j f_j [b_j != 0] + lambda1 ||b||_1 + lambda2 ||b||_2^2
     b_j = s_j beta_j;  s_j = weighted standard deviation around c_j if standardize, else 1;  c_j =
     weighted mean with an intercept, else 0
 
@@ -104,8 +105,9 @@ def scaling(X, *, weights=None, standardize=True, intercept=True):
 
 
 def objective(
-    X, y, beta, beta0=0.0, *, loss="squared", weights=None, offset=None, lambda0=0.0, lambda1=0.0, lambda2=0.0,
-    standardize=True, intercept=True, penalty_factor=None, gamma=0.25, delta=1.345,
+    X, y, beta, beta0=0.0, *, loss="squared", weights=None, offset=None, lambda0=0.0,
+    lambda1=0.0, lambda2=0.0, standardize=True, intercept=True, penalty_factor=None, gamma=0.25,
+    delta=1.345,
 ):  # fmt: skip
     """(P) at (beta, beta0), in the user's units; bounds are not looked at."""
     X, y, beta = (np.asarray(a, float) for a in (X, y, beta))
@@ -364,8 +366,9 @@ def _convex(
 
 
 def restricted(
-    X, y, support, *, loss="squared", weights=None, offset=None, lambda1=0.0, lambda2=0.0, lower=-np.inf, upper=np.inf,
-    standardize=True, intercept=True, gamma=0.25, delta=1.345,
+    X, y, support, *, loss="squared", weights=None, offset=None, lambda1=0.0,
+    lambda2=0.0, lower=-np.inf, upper=np.inf, standardize=True, intercept=True, gamma=0.25,
+    delta=1.345,
 ):  # fmt: skip
     """(value, beta (p,), beta0): the minimum of loss + shrinkage over coefficients on `support`
     (any order); (P) without lambda0.

@@ -1,5 +1,5 @@
-"""Equal, opposite and proportional columns: left out only where no optimum changes, and columns like
-any others elsewhere. Everything is compared with all subsets (`oracles`).
+"""Equal, opposite and proportional columns: left out only where no optimum changes, and columns
+like any others elsewhere. Everything is compared with all subsets (`oracles`).
 """
 
 import numpy as np

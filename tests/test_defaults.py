@@ -33,7 +33,8 @@ def defaults(door):
     """{argument: default} of a door."""
     if door == COMMAND:
         options = vars(parser().parse_args(["fit", "file.csv", "--response", "y"]))
-        return {name: options[OPTIONS.get(name, name)] for name in TABLE if OPTIONS.get(name, name) in options}  # fmt: skip
+        named = {name: OPTIONS.get(name, name) for name in TABLE}
+        return {name: options[option] for name, option in named.items() if option in options}
     parameters = inspect.signature(getattr(l0path, door)).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not p.empty}
 

@@ -1,5 +1,5 @@
-"""The documentation: pages say what their code prints, the reference has every public name, and every
-parameter is documented once. (`mkdocs build --strict` checks links and builds it.)
+"""The documentation: pages say what their code prints, the reference has every public name, and
+every parameter is documented once. (`mkdocs build --strict` checks links and builds it.)
 """
 
 import inspect

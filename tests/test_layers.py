@@ -378,7 +378,10 @@ def test_cycles_are_caught(changes):
 
 
 def test_imports_that_do_not_run_make_no_cycle():
-    late = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .designs import Dense\ndef f():\n    from .designs import Dense"
+    late = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .designs import Dense\n"
+        "def f():\n    from .designs import Dense"
+    )
     assert import_cycle(mutant(designs__dense="from ..formula import Penalty", formula=late)) == []
     default = "def f(dense=__import__('l0path.designs.dense')):\n    pass"
     assert import_cycle(mutant(designs__dense="from ..formula import Penalty", formula=default))

@@ -1,5 +1,5 @@
-"""Near combinations under lambda1, bounds and faint ridges, for every loss: what paths claim against
-the optima of all supports, found without the package (near_optima.py).
+"""Near combinations under lambda1, bounds and faint ridges, for every loss: what paths claim
+against the optima of all supports, found without the package (near_optima.py).
 """
 
 import numpy as np

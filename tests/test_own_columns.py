@@ -1,5 +1,5 @@
-"""Predictions ask for the columns that a model uses and for no others; tables that are not of pandas
-are refused everywhere, because they would be read by position.
+"""Predictions ask for the columns that a model uses and for no others; tables that are not of
+pandas are refused everywhere, because they would be read by position.
 """
 
 from functools import cache

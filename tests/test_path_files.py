@@ -230,7 +230,8 @@ def test_datasets_in_a_zip_file(tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from l0path import datasets\n"
-        "print(datasets.load_sonar(), datasets.load_srbct(), len(datasets.load_sonar().description))"
+        "print(datasets.load_sonar(), datasets.load_srbct(), "
+        "len(datasets.load_sonar().description))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "app.zip")],

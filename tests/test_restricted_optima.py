@@ -186,7 +186,7 @@ def test_a_bound_at_zero_does_not_hold_a_coefficient_back():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_fenchel_gap_is_not_below_its_definition(loss):
-    """l*(a) + l(eta) - a eta with l* = sup over a fine grid; exact to third order near the slope."""
+    """l*(a) + l(eta) - a eta, l* the sup over a fine grid; exact to third order near the slope."""
     delta = 0.7
     record = losses.make_loss(loss, GAMMA, delta)
     grid = np.linspace(-60, 60, 240001)

@@ -1,4 +1,5 @@
-"""The vignettes are text notebooks that can be read, start with a heading, compile, and carry no output. Running them is the work of vignettes/run.py."""
+"""The vignettes are text notebooks that can be read, start with a heading, compile, and carry no
+output. Running them is the work of vignettes/run.py."""
 
 import re
 from pathlib import Path

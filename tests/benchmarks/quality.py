@@ -70,7 +70,10 @@ def least(several, K):
 def line(label, algorithm, timing, a, against):
     """One row of the quality table."""
     reads, held, verified = profile(timing.result)
-    start = f"{label:11s} {algorithm:8s} {timing.median:8.2f} {timing.peak:6.0f} {reads:6d} {held:6.0f} {verified:9.0%}"
+    start = (
+        f"{label:11s} {algorithm:8s} {timing.median:8.2f} {timing.peak:6.0f} {reads:6d} "
+        f"{held:6.0f} {verified:9.0%}"
+    )
     if a is None:
         print(
             f"{start}   nothing to compare with: no stored figures and no peer installed",
@@ -120,7 +123,8 @@ def equal_time(label, X, y, loss, best, timings, args):
             out[budget, effort] = (a.mean_log * a.cells if a else 0.0, a.cells if a else 0, missed)
             cells.append(
                 f"{effort} "
-                f"{a.mean_log if a else float('nan'):+.6f}{f' ({missed} sizes missed)' if missed else ''}"
+                f"{a.mean_log if a else float('nan'):+.6f}"
+                f"{f' ({missed} sizes missed)' if missed else ''}"
             )
         print(
             f"{label:11s} {f'in {limit:.2f} s, the time of {budget}':34s} " + "   ".join(cells),

@@ -822,7 +822,10 @@ def test_an_absent_package_is_named_with_its_remedy(tmp_path, monkeypatch, packa
 
 
 def test_optional_packages_are_imported_late():
-    code = "import sys, l0path; print([name for name in ('zarr', 'dask', 'bed_reader') if name in sys.modules])"
+    code = (
+        "import sys, l0path; "
+        "print([name for name in ('zarr', 'dask', 'bed_reader') if name in sys.modules])"
+    )
     import subprocess
 
     done = subprocess.run(

@@ -667,7 +667,8 @@ def test_sparse_frames_stay_sparse():
 
 def test_columns_that_are_not_numbers_are_refused_by_name():
     frame = pd.DataFrame({
-        "ok": [1.0, 2.0], "city": ["u", "v"], "kind": pd.Categorical([1, 2]), "day": pd.to_datetime(["2020-01-01", "2020-01-02"]),
+        "ok": [1.0, 2.0], "city": ["u", "v"], "kind": pd.Categorical([1, 2]),
+        "day": pd.to_datetime(["2020-01-01", "2020-01-02"]),
         "wave": [1j, 2j], "thing": np.array([1, 2], dtype=object), "span": pd.to_timedelta([1, 2]),
     })  # fmt: skip
     with pytest.raises(

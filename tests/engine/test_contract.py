@@ -1,5 +1,5 @@
-"""Every algorithm with columns and with groups, on both grids, under every loss: it gives a path that
-keeps the contract, or is refused by its declaration before X is read.
+"""Every algorithm with columns and with groups, on both grids, under every loss: it gives a path
+that keeps the contract, or is refused by its declaration before X is read.
 """
 
 from functools import cache

@@ -297,7 +297,9 @@ def test_random_state_decides_high_effort():
 PROBE = """
 import json, pkgutil, importlib, sys
 import numpy as np, l0path
-rng = np.random.default_rng(0); X = rng.normal(size=(100, 300)); y = X[:, 3] - X[:, 7] + rng.normal(size=100)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(100, 300))
+y = X[:, 3] - X[:, 7] + rng.normal(size=100)
 before = set(sys.modules)
 path = l0path.fit(X, y)
 lazy = sorted(m for m in ("statsmodels", "sklearn", "matplotlib") if m in sys.modules)
@@ -306,7 +308,8 @@ for name, module in list(sys.modules.items()):
     if name.split(".")[0] == "l0path":
         for value in vars(module).values():
             if hasattr(value, "signatures") and hasattr(value, "py_func"):
-                kernels[f"{value.py_func.__module__}.{value.py_func.__name__}"] = len(value.signatures)
+                made = value.py_func
+                kernels[f"{made.__module__}.{made.__name__}"] = len(value.signatures)
 print(json.dumps({"kernels": kernels, "lazy": lazy, "k": int(path.table.k.max())}))
 """
 

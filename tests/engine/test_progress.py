@@ -86,7 +86,10 @@ def test_silence_unless_asked(data, capsys):
         bar.update(), bar.say("text"), bar.shorten(1)
     out, err = capsys.readouterr()
     assert out == "" and "%|" not in err and "l0path c" not in err.replace("l0path: compiling", "")
-    code = "import sys, numpy as np, l0path; X = np.random.default_rng(0).standard_normal((30, 3)); l0path.fit(X, X[:, 0]); assert 'tqdm' not in sys.modules"
+    code = (
+        "import sys, numpy as np, l0path; X = np.random.default_rng(0).standard_normal((30, 3)); "
+        "l0path.fit(X, X[:, 0]); assert 'tqdm' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 

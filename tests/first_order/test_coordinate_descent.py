@@ -48,8 +48,20 @@ def problem_of(d):
         "upper": np.broadcast_to(d["upper"], p).astype(float),
     }
     weights = np.ones(n) if d["weights"] is None else d["weights"]
-    data = Data(design=design, y=d["y"], loss=make_loss(d["loss"], d["gamma"], d["delta"]), weights=weights, offset=d["offset"], intercept=d["intercept"], standardize=d["standardize"],
-                factor=d["penalty_factor"], forced=np.array(d["forced"], dtype=np.int64), excluded=np.zeros(p, bool), names=names, **wide)  # fmt: skip
+    data = Data(
+        design=design,
+        y=d["y"],
+        loss=make_loss(d["loss"], d["gamma"], d["delta"]),
+        weights=weights,
+        offset=d["offset"],
+        intercept=d["intercept"],
+        standardize=d["standardize"],
+        factor=d["penalty_factor"],
+        forced=np.array(d["forced"], dtype=np.int64),
+        excluded=np.zeros(p, bool),
+        names=names,
+        **wide,
+    )
     return pose(data)
 
 

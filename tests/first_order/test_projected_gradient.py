@@ -467,8 +467,18 @@ def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
     weighted = path_of(d | {"weights": w.astype(float)}, settings, 4)
     design, names, _, _ = as_design(sparse.csc_array(X))
     none = np.full(12, np.inf)
-    data = Data(design=design, y=y, loss=problem_of(d).loss, weights=w.astype(float), lower=-none, upper=none, factor=np.ones(12), forced=np.empty(0, np.int64), excluded=np.zeros(12, bool),
-                names=names)  # fmt: skip
+    data = Data(
+        design=design,
+        y=y,
+        loss=problem_of(d).loss,
+        weights=w.astype(float),
+        lower=-none,
+        upper=none,
+        factor=np.ones(12),
+        forced=np.empty(0, np.int64),
+        excluded=np.zeros(12, bool),
+        names=names,
+    )
     thin = SparseSizes(make_model(pose(data)), Slice(0.0, 1e-2, 4), settings, Session(Clock()))
     SizePath(thin).run()
     for k in range(5):

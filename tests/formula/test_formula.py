@@ -353,7 +353,7 @@ def test_new_rows_by_name_in_any_order():
     cases = {
         "level 'z'": (
             NEW.assign(c=["z", *NEW.c[1:]]),
-            r"column c has the level 'z'.*knew u, v, w.*drop these rows",
+            r"column c has the level 'z'.*not seen.*u, v, w.*drop these rows",
         ),
         "missing": (
             holes(DATA),
@@ -463,7 +463,10 @@ def test_intercepts_agree():
 
 
 def test_files_and_pickles_encode_new_rows(tmp_path):
-    text = "np.log(y + 9) ~ a*c + C(b) + bs(x, df=4) + poly(a, 2) + scale(`my col`) + flag + cs(x, df=3)"
+    text = (
+        "np.log(y + 9) ~ a*c + C(b) + bs(x, df=4) + poly(a, 2) + scale(`my col`) + flag + "
+        "cs(x, df=3)"
+    )
     path = l0path.fit(text, holes(DATA).assign(x=DATA.x), max_k=4)
     path.save(tmp_path / "path.npz")
     with zipfile.ZipFile(tmp_path / "path.npz") as stored:

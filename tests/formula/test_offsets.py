@@ -199,7 +199,11 @@ def test_grids_slices_and_columns_alone(options):
         **options, **more, **COUNTS,
     )  # fmt: skip
     np.testing.assert_allclose(path.table.objective, other.table.objective, rtol=1e-6)
-    np.testing.assert_allclose(path.predict(TABLE).to_numpy(), other.predict(sp.csc_array(X.to_numpy()), offset=NAMED["both"].to_numpy()), rtol=1e-4)  # fmt: skip
+    np.testing.assert_allclose(
+        path.predict(TABLE).to_numpy(),
+        other.predict(sp.csc_array(X.to_numpy()), offset=NAMED["both"].to_numpy()),
+        rtol=1e-4,
+    )
 
 
 @pytest.mark.parametrize(
