@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, value
+from ..problem.losses import CLASSIFICATION, NAMES, value
 
 HINGES = CLASSIFICATION - {"logistic"}
-REAL = {"squared", "huber", "poisson"}
+REAL = NAMES.keys() - CLASSIFICATION
 USES = {
     "deviance": REAL | CLASSIFICATION,
     "mse": REAL,

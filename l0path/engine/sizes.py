@@ -127,14 +127,14 @@ class SizeStrategy:
         """Steps of the neighbourhood up and down the sizes until nothing improves; `done` are
         those taken already.
         """
-        local_search.search(self.store, self.mover, done, self.clock.poll)
+        local_search.search(self.store, self.neighbourhood, done, self.clock.poll)
 
     def refine(self, sizes) -> None:
         """Bring the fits of these sizes to full accuracy; simplified Newton steps stop at 1e-12 of
         the objective.
         """
         for k in list(sizes):
-            self.store.fits[k] = self.mover.refined(self.store.fits[k])
+            self.store.fits[k] = self.neighbourhood.refined(self.store.fits[k])
 
     def begin(self) -> bool:
         """Report the null fit; False where no larger size is worth having."""

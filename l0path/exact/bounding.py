@@ -34,7 +34,7 @@ TWICE = 2.0  # times the largest |b_j| of the incumbent: box="auto"
 
 class Bounding:
     """Bounds and fixings of one solution so far. `problem` loses the columns that were fixed: those
-    out are not usable any more, those in are forced, at the cost `paid`.
+    out are not usable any more, those in are forced, at the cost `member_cost`.
 
     lower: of the objective of every model; loss: of the mean loss of every best model; objective:
         of the best model known; into, out: masks of the units that are fixed; conditional: a box
@@ -50,7 +50,7 @@ class Bounding:
         self.box, self.conditional = self.checked(box), False
         known = math.isfinite(solution.lower_bound) and IN_BOX not in solution.flags
         self.lower = solution.lower_bound if known else -math.inf
-        self.loss, self.paid, self.reason = problem.floor - problem.noise, 0.0, ""
+        self.loss, self.member_cost, self.reason = problem.floor - problem.noise, 0.0, ""
         self.last = None  # (dual, target) of the last round
 
     @property
@@ -96,15 +96,15 @@ class Bounding:
         )
 
     def round(self, worst=None):
-        """One round; whether it fixed a column. worst: the value (less what is paid) of the worst
-        model that is wanted, None where the best one alone is.
+        """One round; whether it fixed a column. worst: the value (less the members' cost) of the
+        worst model that is wanted, None where the best one alone is.
         """
         s, dual = self.solution, self.dual()
         self.conditional |= dual.conditional
         if not dual.bounded:
             self.reason = f"{why_unbounded(self.problem, self.names)}; {UNBOUNDED_REMEDY}"
             return False
-        fit, goal = standardized(self.problem, s), np.array([s.objective - self.paid])
+        fit, goal = standardized(self.problem, s), np.array([s.objective - self.member_cost])
         if dual.open.any():
             reads, patience = MOST_READS, PATIENCE
         else:
@@ -124,7 +124,7 @@ class Bounding:
         )
         # what was fixed cuts models that are worse than the incumbent, so this much is known of
         # them
-        self.lower = max(self.lower, min(float(found.lower[0]) + self.paid, s.objective))
+        self.lower = max(self.lower, min(float(found.lower[0]) + self.member_cost, s.objective))
         self.loss = max(self.loss, self.least_loss(dual, found.points, float(goal[0]), target))
         fix = fix_penalised if self.penalised else fix_cardinality
         limit = goal if worst is None else np.array([worst])
@@ -188,5 +188,5 @@ class Bounding:
             forced=np.union1d(p.forced, np.flatnonzero(into)).astype(p.forced.dtype),
         )
         if self.penalised:
-            self.paid = self.solution.lambda0 * float(self.whole.factor[self.into].sum())
+            self.member_cost = self.solution.lambda0 * float(self.whole.factor[self.into].sum())
         return True

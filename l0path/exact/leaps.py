@@ -68,19 +68,20 @@ def _used(dual):
 
 class Subtree:
     """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur
-    complement, B, c, b, price, value of the columns that are in, prices paid, and least, a bound.
+    complement, B, c, b, price, value of the columns that are in, their cost member_cost, and
+    least, a bound.
     """
 
     def __init__(self, into, ident, S, c, value, price):
         """price: of all columns."""
         self.into, self.ident, self.S, self.c, self.value = into, ident, S, c, value
-        self.price, self.paid = price[ident], float(price[list(into)].sum())
+        self.price, self.member_cost = price[ident], float(price[list(into)].sum())
         L = np.linalg.cholesky(S) if ident.size else np.empty((0, 0))
         half = solve_triangular(L, np.eye(ident.size), lower=True) if ident.size else L
         self.B = half.T @ half
         self.b = half.T @ (half @ c)
         self.full = value - float(np.sum((half @ c) ** 2))
-        self.least = self.full + self.paid
+        self.least = self.full + self.member_cost
         self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + len(into)
 
 
@@ -139,10 +140,10 @@ class Worker:
             task.price,
             task.ident,
         )
-        s.F[f], s.R[f], s.paid[f], s.least[f], s.m[f], s.took[f] = (
+        s.F[f], s.R[f], s.member_cost[f], s.least[f], s.m[f], s.took[f] = (
             task.full,
             task.value,
-            task.paid,
+            task.member_cost,
             task.least,
             m,
             -1,
@@ -353,7 +354,7 @@ class Leaps(Contest):
                     break
                 task, deals = self.tasks.popleft(), deals - 1
                 if task.least < self.cutoff + self.margin:
-                    self._look(task.value + task.paid, task.into)
+                    self._look(task.value + task.member_cost, task.into)
                     worker.load(task)
             if not worker.open:
                 busy = max(self.workers, key=lambda other: other.f - other.base)

@@ -234,7 +234,7 @@ class CertificateSearch:
         """Let the models that are known compete in searches of the columns J."""
         for one in searches:
             if self.n_best == 1:
-                one.accept(self.solution.objective - self.bounds.paid, None)
+                one.accept(self.solution.objective - self.bounds.member_cost, None)
             else:
                 for support in self.models:
                     if np.isin(support, J).all():  # else a column of it was fixed out meanwhile
@@ -325,10 +325,10 @@ class CertificateSearch:
         """What a search of the compact problem with columns J has found: best [(value, fit)],
         ascending; others: no model that is not among them is below it.
         """
-        self.nodes, self.values = nodes, [value + self.bounds.paid for value, _ in best]
-        self.others = min([others + self.bounds.paid, *self.values[1:]])
+        self.nodes, self.values = nodes, [value + self.bounds.member_cost for value, _ in best]
+        self.others = min([others + self.bounds.member_cost, *self.values[1:]])
         self.best = [fit._replace(support=J[fit.support]) for _, fit in best[: self.n_best]]
-        self.bounds.lower = max(self.bounds.lower, lower + self.bounds.paid)
+        self.bounds.lower = max(self.bounds.lower, lower + self.bounds.member_cost)
         if not (
             self.bounds.penalised
             or self.solution.lambda1
@@ -359,10 +359,11 @@ class CertificateSearch:
 
         def poll():
             upper = min(
-                (one.upper + self.bounds.paid for one in searches), default=self.solution.objective
+                (one.upper + self.bounds.member_cost for one in searches),
+                default=self.solution.objective,
             )
             lower = max(
-                (one.lower + self.bounds.paid for one in searches), default=self.bounds.lower
+                (one.lower + self.bounds.member_cost for one in searches), default=self.bounds.lower
             )
             self.bar.say(
                 f"k = {self.solution.k}, objective {upper:.6g}, bound {lower:.6g}, gap "
@@ -391,7 +392,7 @@ class CertificateSearch:
         bounds.lower = min(bounds.lower, bounds.objective)
 
     def seeds(self):
-        """The value (less what is paid) of the n_best-th of some models around the solution,
+        """The value (less the members' cost) of the n_best-th of some models around the solution,
         infinite where there are fewer; they are kept in `models`.
         """
         s, problem = self.solution, self.bounds.problem

@@ -42,13 +42,14 @@ class Wanted(NamedTuple):
 
 class Roles(NamedTuple):
     """The part that m columns and the k members of a support may take in exchanges: skip (m,) may
-    not enter, cost (m,) lambda0 f of entering; locked (k,) stays, paid (k,) lambda0 f of members.
+    not enter, cost (m,) lambda0 f of entering; locked (k,) stays, member_cost (k,)
+    lambda0 f of members.
     """
 
     skip: np.ndarray
     locked: np.ndarray
     cost: np.ndarray
-    paid: np.ndarray
+    member_cost: np.ndarray
 
 
 def entry_costs(factor, lambda0):
@@ -63,12 +64,12 @@ def roles(problem, fit, J, lambda0):
     skip, k = ~problem.usable[J], fit.support.size
     if k:  # np.isin would sort both
         skip |= fit.support[np.minimum(np.searchsorted(fit.support, J), k - 1)] == J
-    locked, paid = np.zeros(k, dtype=bool), np.zeros(k)
+    locked, member_cost = np.zeros(k, dtype=bool), np.zeros(k)
     if problem.forced.size:
         locked = np.isin(fit.support, problem.forced, assume_unique=True)
     if lambda0:
-        paid = np.where(locked, 0.0, lambda0 * problem.factor[fit.support])
-    return Roles(skip, locked, entry_costs(problem.factor[J], lambda0), paid)
+        member_cost = np.where(locked, 0.0, lambda0 * problem.factor[fit.support])
+    return Roles(skip, locked, entry_costs(problem.factor[J], lambda0), member_cost)
 
 
 def combinations_count(model, penalty):

@@ -36,11 +36,11 @@ def foretold(block, screen, part, rule, found):
     B, b, change = screen.B, screen.b, found.change
     k, kept, room = b.size, 0, change.size
     g, u = np.empty(k), np.empty(k)
-    t, dearest = np.inf, 0.0
+    t, max_cost = np.inf, 0.0
     for i in range(k):
         if not part.locked[i]:
             t = min(t, abs(b[i]) / np.sqrt(B[i, i]))
-            dearest = max(dearest, part.paid[i])
+            max_cost = max(max_cost, part.member_cost[i])
     for j in range(block.c.size):
         if part.skip[j]:
             continue
@@ -58,7 +58,7 @@ def foretold(block, screen, part, rule, found):
                 continue
             root = np.sqrt(h)
             N = t * t * s - 2.0 * size * root * t - size * size
-            if N >= 0.0 and t * s >= size * root and 0.5 * N / A + cost - dearest >= worst:
+            if N >= 0.0 and t * s >= size * root and 0.5 * N / A + cost - max_cost >= worst:
                 continue
         s = share_left(B, g, A, u)
         best, best_i = addition_change(c, s, A, rule, cost), -1
@@ -67,7 +67,7 @@ def foretold(block, screen, part, rule, found):
         for i in range(k):
             if not part.locked[i]:
                 d = swap_change(B[i, i], b[i], u[i], c, s, A, rule.lambda1, rule.dependent)
-                d += cost - part.paid[i]
+                d += cost - part.member_cost[i]
                 if d < best:
                     best, best_i = d, i
         if best < worst:

@@ -363,7 +363,7 @@ def scan(quadratic, b, part, rule, found):
             if part.locked[i]:
                 continue
             d = swap_change(B[i, i], b[i], u[i], c[j], s, A, rule.lambda1, rule.dependent)
-            d += part.cost[j] - part.paid[i]
+            d += part.cost[j] - part.member_cost[i]
             if d < worst:
                 kept = _keep(d, j, i, change, found.column, found.position, kept)
                 worst = change[room - 1] if kept == room else rule.ceiling

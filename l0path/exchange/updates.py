@@ -25,8 +25,8 @@ class Supports(NamedTuple):
     S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| /
     sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap
     must reach (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be
-    pruned; index, row, locked, paid (r,): columns of the members, where their Gram rows stand, who
-    stays, prices; dependent: combinations of a support count too.
+    pruned; index, row, locked, member_cost (r,): columns of the members, where their Gram rows
+    stand, who stays, what each costs; dependent: combinations of a support count too.
     """
 
     S: np.ndarray
@@ -38,7 +38,7 @@ class Supports(NamedTuple):
     index: np.ndarray
     row: np.ndarray
     locked: np.ndarray
-    paid: np.ndarray
+    member_cost: np.ndarray
     dependent: bool
 
 
@@ -157,7 +157,7 @@ def record(state, members, supports, follow, tape):
             tape.x[T, i] = state.b[i] / state.B[i, i] if free else 0.0
             tape.y[T, i] = 1.0 / state.B[i, i]
             tape.z[T, i] = (
-                state.b[i] * state.b[i] / state.B[i, i] - 2.0 * supports.paid[state.S[i]]
+                state.b[i] * state.b[i] / state.B[i, i] - 2.0 * supports.member_cost[state.S[i]]
                 if free
                 else 1e300
             )

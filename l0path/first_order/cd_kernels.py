@@ -72,14 +72,14 @@ class Predicted(NamedTuple):
 
 class Leaving(NamedTuple):
     """Members that may leave, (k,) each: what P loses with them is rho (infinite: stays), less
-    `paid`. The pull on column j once member i is gone is c_j + scale_i rows[index_i, j].
+    `member_cost`. The pull on column j once member i is gone is c_j + scale_i rows[index_i, j].
     """
 
     rows: np.ndarray
     index: np.ndarray
     scale: np.ndarray
     rho: np.ndarray
-    paid: np.ndarray
+    member_cost: np.ndarray
 
 
 class Entering(NamedTuple):
@@ -299,7 +299,7 @@ def frozen_swaps(penalty, members, entrants, ceiling, pairs):
     O(1) formula for each pair. With ceiling <= 0 one entry a column, else every pair.
     """
     change, column, position = pairs
-    rho, paid, a = members.rho, members.paid, entrants.a
+    rho, member_cost, a = members.rho, members.member_cost, entrants.a
     kept, room, k = 0, change.size, rho.size
     for j in range(a.size):
         if entrants.skip[j]:
@@ -311,11 +311,11 @@ def frozen_swaps(penalty, members, entrants, ceiling, pairs):
             pull = entrants.c[j] + members.scale[i] * members.rows[members.index[i], j]
             u = max(abs(pull) - penalty.lambda1, 0.0)
             worst = change[room - 1] if kept == room else np.inf
-            if rho[i] - half * u * u + price - paid[i] >= min(ceiling, worst):
+            if rho[i] - half * u * u + price - member_cost[i] >= min(ceiling, worst):
                 continue
             box = Interval(entrants.lower[j], entrants.upper[j])
             _, gain = entry(penalty, pull, a[j], box)
-            d = rho[i] - gain + price - paid[i]
+            d = rho[i] - gain + price - member_cost[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:
                     kept = _keep(d, j, i, change, column, position, kept)

@@ -226,8 +226,8 @@ class CoordinateSolver:
         skip = ~self.open[J]
         skip[np.isin(numbers, fit.support)] = True
         rho = np.where(np.isin(fit.support, p.forced), 1e300, sides.rho)
-        paid = penalty.lambda0 * self.factor_all[fit.support]
-        members = Leaving(sides.rows, sides.index, sides.scale, rho, paid)
+        member_cost = penalty.lambda0 * self.factor_all[fit.support]
+        members = Leaving(sides.rows, sides.index, sides.scale, rho, member_cost)
         box = p.lower[J], p.upper[J]
         entrants = Entering(sides.c, sides.a, skip, self.factor_all[J], *box)
         pairs = BestSwaps(np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64))

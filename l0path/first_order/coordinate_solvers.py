@@ -4,20 +4,13 @@
 
 import numpy as np
 
-from ..problem.losses import derivatives, mean_loss, name_of
+from ..problem.losses import derivatives, mean_loss
 from ..problem.penalties import Interval, entry
 from .cd_kernels import Predicted, RowLoss, StopRule, Visit, cd_gram, cd_rows, probe_entries
 from .coordinate_descent import CoordinateDescent, CoordinateSolver, Sides, entry_gains
 
 CHUNK = 50  # sweeps of one kernel call
 PROBED = 8  # columns whose exact gain is always worked out, however small the estimate
-GAIN_SAFETY = {
-    "logistic": 2.0,
-    "squared_hinge": 4.0,
-    "poisson": 3.0,
-    "huber": 8.0,
-    "smoothed_hinge": 8.0,
-}  # the exact gain of an entry is at most this many times the quadratic estimate
 
 
 class GramSolver(CoordinateSolver):
@@ -97,7 +90,7 @@ class RowSolver(CoordinateSolver):
     def __init__(self, model, lambda1, lambda2, settings, scale):
         super().__init__(model, lambda1, lambda2, settings, scale)
         p = self.problem
-        self.safety = GAIN_SAFETY[name_of(p.loss)]
+        self.safety = p.loss.traits.entry_safety
         self.rows = RowLoss(p.loss, p.y, p.weights, p.intercept)
 
     def _estimates(self, fit):

@@ -32,7 +32,7 @@ from ..problem.problem import Fit
 from ..working_set.columns import PRODUCTS_AT_ONCE
 from ..working_set.starts import scale_of, seed_at, slopes_at
 from .coordinate_descent import entry_gains
-from .coordinate_solvers import GAIN_SAFETY, make_descent
+from .coordinate_solvers import make_descent
 from .dual import EXAMINED, NO_GAP, DualProblem, balance, diverged, needs_ridge, rests
 from .operators import working_columns
 
@@ -245,7 +245,9 @@ class PrimalDualSolver:
             bend = 1.0 if p.quadratic else smoothness(p.loss)
             box = (p.lower, p.upper) if p.boxed else (None, None)
             gain = entry_gains(pulls[:, 1], bend * p.square, self.lambda1, self.lambda2, *box)
-            able &= (h > price) | ((1.0 if p.quadratic else GAIN_SAFETY[model.name]) * gain > price)
+            able &= (h > price) | (
+                (1.0 if p.quadratic else p.loss.traits.entry_safety) * gain > price
+            )
         rank = np.where(able, np.maximum(np.abs(pulls[:, 0]), np.abs(pulls[:, 1])), -1.0)
         count = min(math.ceil(self.settings.include * math.log(max(p.X.p, 2))), int(able.sum()))
         return model.grow(np.argsort(-rank, kind="stable")[:count])

@@ -9,7 +9,7 @@ import scipy
 from scipy.linalg import solve_triangular
 
 from ..core.status import FitStatus
-from ..problem.losses import Squared, derivatives, name_of, smoothness
+from ..problem.losses import Squared, derivatives, smoothness
 from ..problem.problem import Fit
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
@@ -35,15 +35,13 @@ class RowModel(WorkingColumns):
 
     def __init__(self, problem):
         super().__init__(problem)
-        self.name = name_of(problem.loss)
-        floor = {"squared_hinge": 0.02, "smoothed_hinge": 0.1, "huber": 0.02}.get(self.name, 0.0)
+        traits = problem.loss.traits
+        self.name = traits.name
         # losses with flat pieces: a small share of the largest curvature keeps the ranking informed
         # where no row is curved at present
+        floor = traits.curvature_floor
         self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
-        self.smooth = self.name in (
-            "logistic",
-            "poisson",
-        )  # the curvature has no jumps: that of a fit close by will do
+        self.smooth = not traits.jumps  # the curvature of a fit close by will do
         self.grams, self.locals, self._held, self._flat = (
             WeightedGrams(problem.intercept),
             {},

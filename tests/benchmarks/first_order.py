@@ -118,11 +118,11 @@ def polished(path, support):
     """Value of a support after swaps with refit at its own size alone, until none over all columns
     improves.
     """
-    model, mover, k = path.model, path.mover, support.size
+    model, neighbourhood, k = path.model, path.neighbourhood, support.size
     model.grow(support)
     fit = model.refit(support, 0.0, path.lambda2)
     while True:
-        fit = mover.swap(fit, thorough=True)
+        fit = neighbourhood.swap(fit, thorough=True)
         wanted = (
             Wanted(1e300, -path.store.tolerance(fit.value), 10)
             if path.exact

@@ -527,7 +527,7 @@ def test_polish_leaves_no_swap_among_all_columns():
     assert values[1].sum() < 0.99 * values[0].sum()
     for k in range(1, 13):
         fit = polished.store.fits[k]
-        assert polished.mover.swap(fit).value >= fit.value * (1 - 1e-9)
+        assert polished.neighbourhood.swap(fit).value >= fit.value * (1 - 1e-9)
         wanted = Wanted(1e300, -1e-8 * fit.value, 5)
         assert not violators(polished.model, [fit], [wanted], separable(0.0))[0]
 

@@ -2,8 +2,8 @@
 
 from ...core.status import FitStatus
 from ...exchange.local_search import LocalSearch
-from ...exchange.neighbourhoods.gram import GramNeighbourhood
-from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ..protocols import Slice
 
 
 def filled(path, max_k):
@@ -16,11 +16,10 @@ def filled(path, max_k):
     best, polish = path.best_by_size(), path.steps.refits
     top = min(max_k, int(path.descent.open.sum()))
     settings = path.settings if isinstance(path.settings, LocalSearch) else LocalSearch()
-    if path.exact:
-        most = max(top, *best) + 1
-        steps = GramNeighbourhood(path.model, path.lambda2, most, path.scale, settings)
-    else:
-        steps = RefitNeighbourhood(path.model, path.lambda1, path.lambda2, path.scale, settings)
+    part = Slice(path.lambda1, path.lambda2, max(top, *best) + 1)
+    steps = neighbourhood_of(
+        path.model, part, path.scale, settings, trials=False, refits=not path.exact
+    )
     for up in (True, False):
         for k in range(1, top + 1) if up else range(top, 0, -1):
             near = best.get(k - 1 if up else k + 1)

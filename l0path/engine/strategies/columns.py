@@ -19,9 +19,7 @@ from ...core.status import FitStatus, Optimality
 from ...exact.exact_swaps import exact_swaps
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch, Store, pairs_tried
-from ...exchange.neighbourhoods.chord import ChordNeighbourhood
-from ...exchange.neighbourhoods.gram import GramNeighbourhood
-from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.neighbourhoods.choice import neighbourhood_of
 from ...exchange.ranking import Wanted
 from ...exchange.verification import leading, violators
 from ...problem.penalties import separable
@@ -41,18 +39,6 @@ SCREENING_PASSES = 2
 LOOKED = 6  # sizes whose residuals are looked at
 
 
-def make_mover(model, lambda1, lambda2, max_k, scale, settings):
-    """What takes steps over the supports of a model: the exact table, chord steps, or refits where
-    signs, bounds or jumps of the curvature are in the way.
-    """
-    free = not lambda1 and not model.problem.boxed
-    if free and model.problem.quadratic:
-        return GramNeighbourhood(model, lambda2, max_k, scale, settings)
-    return (ChordNeighbourhood if free and model.smooth else RefitNeighbourhood)(
-        model, lambda1, lambda2, scale, settings
-    )
-
-
 def entering(found):
     """The columns that enter by candidates, ascending."""
     return np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
@@ -70,7 +56,7 @@ class ColumnExchanges(ExchangeStrategy):
             null, model.problem.forced.size, part.max_k, scale, settings.tol, model.problem.perfect
         )
         super().__init__(model, store, part, session)
-        self.mover = make_mover(model, self.lambda1, self.lambda2, part.max_k, scale, settings)
+        self.neighbourhood = neighbourhood_of(model, part, scale, settings)
 
     def start(self):
         """Seed the working columns, and let the supports of the session compete."""
@@ -91,17 +77,17 @@ class ColumnExchanges(ExchangeStrategy):
         store, model, poll = self.store, self.model, self.clock.poll
         high, m = self.settings.effort == "high", self.settings.swap_size
         if self.settings.effort != "fast":
-            perturbation.oscillate(store, self.mover, poll)
+            perturbation.oscillate(store, self.neighbourhood, poll)
             if self.exact:  # with a fixed seed: the default path depends on the data only
                 rng = np.random.default_rng(0)
-                perturbation.perturb(store, self.mover, rng, 4, self.done, poll)
+                perturbation.perturb(store, self.neighbourhood, rng, 4, self.done, poll)
             yield True
         for first in (True, False) if high else ():
             self.restart(with_others=first)
             yield True
-        while (m == 2 and not high and perturbation.double_swaps(store, self.mover, 4, poll)) or (
-            m > 2 and exact_swaps(store, model, m, self.lambda1, self.lambda2, poll)
-        ):
+        while (
+            m == 2 and not high and perturbation.double_swaps(store, self.neighbourhood, 4, poll)
+        ) or (m > 2 and exact_swaps(store, model, m, self.lambda1, self.lambda2, poll)):
             self.done.clear()
             yield True
 
@@ -113,8 +99,8 @@ class ColumnExchanges(ExchangeStrategy):
         """Let refits decide every exchange."""
         gram = self.gram()
         self.model.near, self.model.unclear, self.exact = gram.near, gram.unclear, False
-        self.mover = RefitNeighbourhood(
-            self.model, self.lambda1, self.lambda2, self.scale, self.settings
+        self.neighbourhood = neighbourhood_of(
+            self.model, self.part, self.scale, self.settings, refits=True
         )
 
     def take_correlated(self):
@@ -176,7 +162,7 @@ class ColumnExchanges(ExchangeStrategy):
         """Value of one more column than the last size, by its best addition; None when there is
         none.
         """
-        new = self.mover.add(self.store.fits[self.store.last], polish=False)
+        new = self.neighbourhood.add(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value
 
     def restart(self, with_others):
@@ -188,8 +174,10 @@ class ColumnExchanges(ExchangeStrategy):
                 self.offer_support(support)
         self.sweep(self.done)
         rounds = 30 if self.exact else 10
-        perturbation.perturb(self.store, self.mover, self.rng, rounds, self.done, self.clock.poll)
-        if perturbation.double_swaps(self.store, self.mover, 5, self.clock.poll):
+        perturbation.perturb(
+            self.store, self.neighbourhood, self.rng, rounds, self.done, self.clock.poll
+        )
+        if perturbation.double_swaps(self.store, self.neighbourhood, 5, self.clock.poll):
             self.sweep(self.done)
 
     def offer_support(self, support):
@@ -295,7 +283,7 @@ class ColumnExchanges(ExchangeStrategy):
         for c in candidates:
             if c.out < 0 and k + 1 in self.store.fits:
                 held = self.store.fits[k + 1]
-                new = self.mover._refit(
+                new = self.neighbourhood.refit(
                     np.sort(np.append(fit.support, c.into)),
                     fit,
                     held.value - self.store.tolerance(held.value),
@@ -303,7 +291,7 @@ class ColumnExchanges(ExchangeStrategy):
                 if new is not None and self.store.offer(new):
                     improved = True
                 break
-        better = self.mover.swap(fit, thorough=True)
+        better = self.neighbourhood.swap(fit, thorough=True)
         if better is not fit and self.store.offer(better):
             improved = True
         if not improved and self.store.fits.get(k) is fit:

@@ -10,8 +10,8 @@ from ..sizes import SizeStrategy
 
 
 class ExchangeStrategy(SizeStrategy):
-    """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), `mover` (its
-    neighbourhood), `exact` (whether tables of exchanges are exact), and verifies.
+    """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), a `neighbourhood`,
+    `exact` (whether tables of exchanges are exact), and verifies.
     """
 
     def __init__(self, model, store, part, session):
@@ -49,7 +49,7 @@ class ExchangeStrategy(SizeStrategy):
         self.sweep(self.done)
         first, self.first = self.first, False
         if first and self.settings.effort != "fast":
-            if perturbation.oscillate(self.store, self.mover, self.clock.poll):
+            if perturbation.oscillate(self.store, self.neighbourhood, self.clock.poll):
                 self.sweep(self.done)
 
     def tell_apart(self):

@@ -75,17 +75,17 @@ class Generation:
         """Let the cheapest removal from every size, and the best addition to it where its inverse
         is quick, compete for the sizes beside it.
         """
-        store, mover = self.store, self.sizes.mover
+        store, neighbourhood = self.store, self.sizes.neighbourhood
         for step, sizes in (
-            (mover.drop, range(store.last, 1, -1)),
-            (mover.add, range(1, store.last)),
+            (neighbourhood.drop, range(store.last, 1, -1)),
+            (neighbourhood.add, range(1, store.last)),
         ):
             for k in sizes:
                 fit = store.fits.get(k)
                 if (
                     fit is not None
                     and FitStatus.SEPARATED not in fit.flags
-                    and (step == mover.drop or not self.groups.tall(fit.support.size))
+                    and (step == neighbourhood.drop or not self.groups.tall(fit.support.size))
                 ):
                     self.sizes.clock.poll()
                     new = step(fit, polish=False)

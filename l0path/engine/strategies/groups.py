@@ -54,8 +54,8 @@ class GroupExchanges(ExchangeStrategy):
             model.problem.perfect,
         )
         super().__init__(model, store, part, session)
-        self.mover = GroupNeighbourhood(self.groups, self.scale, settings)
-        self.tried, self.screened = self.mover.tried, set()
+        self.neighbourhood = GroupNeighbourhood(self.groups, self.scale, settings)
+        self.tried, self.screened = self.neighbourhood.tried, set()
 
     def start(self):
         """Seed the working groups, and let the sets of groups of the session compete."""
@@ -71,7 +71,9 @@ class GroupExchanges(ExchangeStrategy):
     def ways_out(self):
         """Random restarts with effort "high"."""
         if self.settings.effort == "high":
-            perturbation.perturb(self.store, self.mover, self.rng, 10, set(), self.clock.poll)
+            perturbation.perturb(
+                self.store, self.neighbourhood, self.rng, 10, set(), self.clock.poll
+            )
             yield True
 
     def gram(self):
@@ -81,7 +83,7 @@ class GroupExchanges(ExchangeStrategy):
     def use_refits(self):
         """Let refits decide every exchange."""
         self.groups.exact = False
-        self.mover = GroupNeighbourhood(self.groups, self.scale, self.settings)
+        self.neighbourhood = GroupNeighbourhood(self.groups, self.scale, self.settings)
 
     def seed(self):
         """All groups where they are few, else those of best score at the null fit."""
@@ -129,7 +131,7 @@ class GroupExchanges(ExchangeStrategy):
         """
         p, model = self.problem, self.model
         slopes, v = self.groups.slopes(fit)
-        cheap = self.mover.drops(fit)[:1]
+        cheap = self.neighbourhood.drops(fit)[:1]
         if not cheap or fit.groups[fit.groups != cheap[0][1]].tobytes() in keys:
             return slopes, v, []
         state = self.groups.quadratic(fit)
@@ -169,10 +171,10 @@ class GroupExchanges(ExchangeStrategy):
         fit = self.store.fits.get(k)
         if fit is None:
             return
-        better = self.mover.swap(fit, thorough=True)
+        better = self.neighbourhood.swap(fit, thorough=True)
         improved = better is not fit and self.store.offer(better)
         if k + 1 in self.store.fits:
-            larger = self.mover.add(fit, polish=False)
+            larger = self.neighbourhood.add(fit, polish=False)
             improved |= larger is not None and self.store.offer(larger)
         if not improved and self.store.fits.get(k) is fit:
             self.mark_verified(k)
@@ -193,9 +195,9 @@ class GroupExchanges(ExchangeStrategy):
         fit = self.store.fits[self.store.last]
         with threads.one_blas_thread():
             if self.groups.exact:
-                additions = self.mover.table(fit).additions
+                additions = self.neighbourhood.table(fit).additions
                 return fit.value + additions[0][0] if additions else None
-            new = self.mover.add(fit, polish=False)
+            new = self.neighbourhood.add(fit, polish=False)
         return None if new is None else new.value
 
     def refit(self, fit):

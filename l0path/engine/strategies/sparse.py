@@ -14,8 +14,7 @@ import numpy as np
 from ...core.status import FitStatus
 from ...exchange import local_search
 from ...exchange.local_search import LocalSearch, Store
-from ...exchange.neighbourhoods.gram import GramNeighbourhood
-from ...exchange.neighbourhoods.refit import RefitNeighbourhood
+from ...exchange.neighbourhoods.choice import neighbourhood_of
 from ...exchange.ranking import Wanted
 from ...exchange.verification import violators
 from ...first_order.one_size import ROUNDS, outside
@@ -43,11 +42,7 @@ class SparseSizes(SizeStrategy):
         search = LocalSearch(effort="fast")
         self.exact = closed_form(problem, self.lambda1)
         self._near = 0  # how many columns of near combinations are known
-        self.mover = (
-            GramNeighbourhood(model, self.lambda2, part.max_k, self.scale, search)
-            if self.exact
-            else RefitNeighbourhood(model, self.lambda1, self.lambda2, self.scale, search)
-        )
+        self.neighbourhood = neighbourhood_of(model, part, self.scale, search, trials=False)
 
     def start(self):
         """Seed the working columns, and let the supports of the session compete."""
@@ -96,8 +91,8 @@ class SparseSizes(SizeStrategy):
         if not found or model.near.size == known:
             return
         self.exact, self._near = False, model.near.size
-        self.mover = RefitNeighbourhood(
-            model, self.lambda1, self.lambda2, self.scale, self.mover.settings
+        self.neighbourhood = neighbourhood_of(
+            model, self.part, self.scale, self.neighbourhood.settings, refits=True
         )
         self.refit_all(lambda new, old: new.value < old.value)
 
@@ -132,7 +127,7 @@ class SparseSizes(SizeStrategy):
             or FitStatus.SEPARATED in below.flags
         ):
             return
-        new = self.mover.add(below, polish=False)
+        new = self.neighbourhood.add(below, polish=False)
         if new is not None:
             self.keep(k, self.solver.solve(k, new, self.clock.poll))
 
@@ -141,8 +136,8 @@ class SparseSizes(SizeStrategy):
         sizes beside it.
         """
         for step, sizes, side in (
-            (self.mover.drop, range(self.store.last, 1, -1), -1),
-            (self.mover.add, range(1, self.store.last), 1),
+            (self.neighbourhood.drop, range(self.store.last, 1, -1), -1),
+            (self.neighbourhood.add, range(1, self.store.last), 1),
         ):
             for k in sizes:
                 fit = self.store.fits.get(k)
@@ -179,7 +174,7 @@ class SparseSizes(SizeStrategy):
         """One local search over the sizes (swaps with refit, on W), then the solver from what it
         found.
         """
-        local_search.search(self.store, self.mover, set(), self.clock.poll)
+        local_search.search(self.store, self.neighbourhood, set(), self.clock.poll)
         for k in range(1, self.store.last + 1):
             fit = self.store.fits.get(k)
             if (
@@ -228,7 +223,7 @@ class SparseSizes(SizeStrategy):
         columns lack joins them, and the sizes (a set) that this improves take the swaps. A read or
         two of X.
         """
-        store, model, search = self.store, self.model, self.mover.settings
+        store, model, search = self.store, self.model, self.neighbourhood.settings
         sizes = [k for k in sizes if not (k in self.outcomes and self.outcomes[k].proven)]
         if not sizes:
             return set()
@@ -250,7 +245,11 @@ class SparseSizes(SizeStrategy):
         better = set()
         for k, fit, candidates in zip(sizes, fits, found, strict=True):
             self.clock.poll()
-            if candidates and k in store.fits and store.offer(self.mover.swap(fit, thorough=True)):
+            if (
+                candidates
+                and k in store.fits
+                and store.offer(self.neighbourhood.swap(fit, thorough=True))
+            ):
                 better.add(k)
         return better
 
@@ -290,5 +289,5 @@ class SparseSizes(SizeStrategy):
         of largest slope there join first; None when there is none.
         """
         seed_at(self.model, self.store.fits[self.store.last], 20)
-        new = self.mover.add(self.store.fits[self.store.last], polish=False)
+        new = self.neighbourhood.add(self.store.fits[self.store.last], polish=False)
         return None if new is None else new.value

@@ -24,9 +24,9 @@ PAIRS = 8  # candidates at most among which two are looked for that must leave t
 
 class Stack(NamedTuple):
     """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, price, ident (levels, p);
-    (levels,) values F with all candidates and R with none, paid for the columns that are in, least
-    of what is open; m, took (levels,): candidates, and the position of the one whose subtree was
-    visited last, -1 for a new node; into (size,): columns that are in.
+    (levels,) values F with all candidates and R with none, the cost of the columns that are in,
+    least of what is open; m, took (levels,): candidates, and the position of the one whose
+    subtree was visited last, -1 for a new node; into (size,): columns that are in.
     """
 
     S: np.ndarray
@@ -37,7 +37,7 @@ class Stack(NamedTuple):
     ident: np.ndarray
     F: np.ndarray
     R: np.ndarray
-    paid: np.ndarray
+    member_cost: np.ndarray
     least: np.ndarray
     m: np.ndarray
     took: np.ndarray
@@ -226,11 +226,11 @@ def bound(B, b, price, ident, cheapest, m, t, space):
             top[l] = top[l - 1]
             l -= 1
         top[l] = a
-    one, paid = np.inf, 0.0
+    one, member_cost = np.inf, 0.0
     for r in range(min(t, m) + 1):
-        one = min(one, paid + (cost[top[r]] if r < m else 0.0))
+        one = min(one, member_cost + (cost[top[r]] if r < m else 0.0))
         if r < m:
-            paid += price[top[r]]
+            member_cost += price[top[r]]
     two, joint = np.inf, np.inf
     for r in range(min(t, m) + 1):
         if r + 1 >= m:
@@ -302,7 +302,7 @@ def search(stack, space, base, f, size, cut, work, limit):
 
     size: columns of a set at most. Returns (f, sets noted, nodes).
     """
-    S, B, c, b, price, ident, F, R, paid, least, m, took, into = stack
+    S, B, c, b, price, ident, F, R, member_cost, least, m, took, into = stack
     number, nodes, room = 0, 0, space.value.size - S.shape[1] * (S.shape[1] + 1) // 2 - 1
     while f >= base and work > 0 and nodes < limit and number <= room:
         work -= 1 + m[f] * m[f]
@@ -315,19 +315,19 @@ def search(stack, space, base, f, size, cut, work, limit):
         more, best = bound(
             B[f], b[f], price[f], ident[f], cheapest if m[f] else 0.0, m[f], left, space
         )
-        least[f] = max(least[f], F[f] + paid[f] + more)
-        over = cut.threshold - F[f] - paid[f]
+        least[f] = max(least[f], F[f] + member_cost[f] + more)
+        over = cut.threshold - F[f] - member_cost[f]
         if m[f] == 0 or left == 0 or not least[f] < cut.threshold:
             f -= 1
             continue
         # where sets with three candidates more are not wanted, a scan ends the node
         whole = left <= 2 or over < 3.0 * cheapest
-        value, gone = R[f] + paid[f], np.inf
+        value, gone = R[f] + member_cost[f], np.inf
         if not whole:
             value += price[f, best] - c[f, best] * c[f, best] / S[f, best, best]
             gone = b[f, best] * b[f, best] / B[f, best, best]
         # the bound of what is open at this level beside the subtree of `best`
-        more = F[f] + paid[f] + gone
+        more = F[f] + member_cost[f] + gone
         took[f] = best
         if whole or left == 3 or over - price[f, best] < 3.0 * cheapest:
             j, t = (-1, left) if whole else (best, left - 1)
@@ -350,7 +350,7 @@ def descend(stack, space, f, j, value):
     """Open level f + 1, in which candidate j of level f is in; value: that of the columns in,
     prices included. Returns f + 1.
     """
-    S, B, c, b, price, ident, F, R, paid, _least, m, took, into = stack
+    S, B, c, b, price, ident, F, R, member_cost, _least, m, took, into = stack
     g = f + 1
     pivot(S[f], c[f], j, m[f], space.w, S[g], c[g])
     copy_without(B[f], b[f], j, m[f], B[g], b[g])
@@ -360,6 +360,6 @@ def descend(stack, space, f, j, value):
     if j < m[g]:
         price[g, j], ident[g, j] = price[f, m[g]], ident[f, m[g]]
     into[f] = ident[f, j]
-    paid[g] = paid[f] + price[f, j]
-    F[g], R[g], took[g] = F[f], value - paid[g], -1
+    member_cost[g] = member_cost[f] + price[f, j]
+    F[g], R[g], took[g] = F[f], value - member_cost[g], -1
     return g

@@ -59,6 +59,11 @@ class Neighbourhood(Protocol):
     def without(self, fit: Fit, units: Sequence[int]) -> Fit:
         """The fit without these units."""
 
+    def refit(self, support: np.ndarray, fit: Fit, target: float = np.inf) -> Fit | None:
+        """The fit of a sorted support, started from the coefficients of `fit`; None where it cannot
+        come below `target`. Asked for where `closed_form` does not hold, so that tables only rank.
+        """
+
     def refined(self, fit: Fit) -> Fit:
         """The fit at full accuracy."""
 

@@ -42,7 +42,7 @@ class RefitNeighbourhood:
             {},
         )  # support -> width known, the first additions, the best of them; the best removal
 
-    def _refit(self, support, fit, target=np.inf):
+    def refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`."""
         b = np.zeros(support.size)
         place = np.searchsorted(support, fit.support)
@@ -121,7 +121,7 @@ class RefitNeighbourhood:
         """
         best = None
         for out, into in pairs:
-            new = self._refit(
+            new = self.refit(
                 exchanged(fit.support, out, into), fit, np.inf if best is None else best.value
             )
             if new is not None and (best is None or new.value < best.value):
@@ -173,7 +173,7 @@ class RefitNeighbourhood:
             pair = (candidate.out, candidate.into)
             if candidate.out < 0 or pair in failed or candidate.change > last:
                 continue
-            new = self._refit(exchanged(fit.support, *pair), fit, target)
+            new = self.refit(exchanged(fit.support, *pair), fit, target)
             if new is not None and new.value < target:
                 return new
             failed.add(pair)
@@ -195,4 +195,4 @@ class RefitNeighbourhood:
 
     def without(self, fit, units):
         """The fit without some of its columns."""
-        return self._refit(np.setdiff1d(fit.support, units, assume_unique=True), fit)
+        return self.refit(np.setdiff1d(fit.support, units, assume_unique=True), fit)

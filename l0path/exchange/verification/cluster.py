@@ -132,7 +132,7 @@ def _proposals(shard, static, common, sent, first, batches):
             inside = one.support[(one.support >= first) & (one.support < first + shard.p)] - first
             skip = ~usable
             skip[inside] = True
-            part = Roles(skip, _own(member.locked), none, _own(member.paid))
+            part = Roles(skip, _own(member.locked), none, _own(member.member_cost))
             out.append(
                 ranges.proposed(_mine(one), ranges.Block(rows, c, square, first), part, question)
             )

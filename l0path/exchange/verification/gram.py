@@ -34,7 +34,7 @@ class Members(NamedTuple):
 
     index: np.ndarray
     quadratic: table.Columns
-    paid: np.ndarray
+    member_cost: np.ndarray
     dependent: bool
 
 
@@ -47,7 +47,7 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     prune = (
         p.X.p >= limits.prune_from
         and max(one.ceiling for one in wanted) < updates.RANKING
-        and not (members.paid.size and cost.min() < members.paid.max())
+        and not (members.member_cost.size and cost.min() < members.member_cost.max())
     )
     walk = _walk(_supports(model, fits, wanted, members, prune), members, float(penalty.lambda1))
     counts = [one.count for one in wanted]
@@ -112,7 +112,7 @@ def _supports(model, fits, wanted, members, prune):
         members.index,
         np.array([model.row_of[j] for j in members.index.tolist()], dtype=np.int64),
         members.quadratic.locked,
-        members.paid,
+        members.member_cost,
         members.dependent,
     )
 

@@ -1,0 +1,38 @@
+"""Which neighbourhood serves a problem: the one place that chooses."""
+
+from .chord import ChordNeighbourhood
+from .gram import GramNeighbourhood
+from .refit import RefitNeighbourhood
+
+
+def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False):
+    """The neighbourhood of single columns for a model and a slice.
+
+    Parameters
+    ----------
+    model : GramModel or RowModel
+        The working columns.
+    part : Slice
+        `lambda1`, `lambda2` and `max_k`, the largest size.
+    scale : float
+        The size of the objective that tolerances refer to.
+    settings : LocalSearch
+        How many exchanges are tried.
+    trials : bool, default True
+        Whether trial steps may decide exchanges of smooth losses; else refits do.
+    refits : bool, default False
+        Whether refits decide in any case: near combinations are among the working columns, and
+        tables made of Gram matrices are not exact there.
+
+    Returns
+    -------
+    Neighbourhood
+        By the exact table for the squared loss, by trial steps for a smooth loss; by refits where
+        lambda1, bounds or jumps of the curvature are in the way.
+    """
+    free = not part.lambda1 and not model.problem.boxed and not refits
+    if free and model.problem.quadratic:
+        return GramNeighbourhood(model, part.lambda2, part.max_k, scale, settings)
+    by_trials = free and trials and model.smooth
+    kind = ChordNeighbourhood if by_trials else RefitNeighbourhood
+    return kind(model, part.lambda1, part.lambda2, scale, settings)
