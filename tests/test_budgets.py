@@ -17,7 +17,7 @@ WIDTH, FUNCTION, FILE, ARGUMENTS, KERNEL_ARGUMENTS = 100, 60, 450, 6, 8
 # what is counted: its ceiling today
 CEILINGS = {
     "lines over 100 columns": 0,
-    "functions over 60 lines": 1,
+    "functions over 60 lines": 0,
     "files over 450 lines": 0,
     "kernels over 8 positional arguments": 0,
     "functions over 6 positional arguments": 0,

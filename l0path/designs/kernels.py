@@ -32,13 +32,8 @@ def products(X, R, start, stop, first, out):
     for top in range(0, n, ROWS):
         end = min(top + ROWS, n)
         for c in range(start, stop, 6):
-            c1, c2, c3, c4, c5 = (
-                min(c + 1, last),
-                min(c + 2, last),
-                min(c + 3, last),
-                min(c + 4, last),
-                min(c + 5, last),
-            )
+            c1, c2, c3 = min(c + 1, last), min(c + 2, last), min(c + 3, last)
+            c4, c5 = min(c + 4, last), min(c + 5, last)
             x0, x1, x2, x3, x4, x5 = (
                 X[c, top:end],
                 X[c1, top:end],
@@ -47,14 +42,8 @@ def products(X, R, start, stop, first, out):
                 X[c4, top:end],
                 X[c5, top:end],
             )
-            d, d1, d2, d3, d4, d5 = (
-                c - first,
-                c1 - first,
-                c2 - first,
-                c3 - first,
-                c4 - first,
-                c5 - first,
-            )
+            d, d1, d2 = c - first, c1 - first, c2 - first
+            d3, d4, d5 = c3 - first, c4 - first, c5 - first
             for k in range(0, R.shape[0], 2):
                 l = min(k + 1, final)
                 r, s = R[k, top:end], R[l, top:end]
@@ -79,33 +68,15 @@ def products(X, R, start, stop, first, out):
                     x = np.float64(x5[i])
                     a5 += x * u
                     b5 += x * v
-                (
-                    out[k, d],
-                    out[k, d1],
-                    out[k, d2],
-                    out[k, d3],
-                    out[k, d4],
-                    out[k, d5],
-                    out[l, d],
-                    out[l, d1],
-                    out[l, d2],
-                    out[l, d3],
-                    out[l, d4],
-                    out[l, d5],
-                ) = (
-                    out[k, d] + a0,
-                    out[k, d1] + a1,
-                    out[k, d2] + a2,
-                    out[k, d3] + a3,
-                    out[k, d4] + a4,
-                    out[k, d5] + a5,
-                    out[l, d] + b0,
-                    out[l, d1] + b1,
-                    out[l, d2] + b2,
-                    out[l, d3] + b3,
-                    out[l, d4] + b4,
-                    out[l, d5] + b5,
-                )
+                # places and rows may repeat at the ends: all are read before one is written
+                a0, a1, a2 = out[k, d] + a0, out[k, d1] + a1, out[k, d2] + a2
+                a3, a4, a5 = out[k, d3] + a3, out[k, d4] + a4, out[k, d5] + a5
+                b0, b1, b2 = out[l, d] + b0, out[l, d1] + b1, out[l, d2] + b2
+                b3, b4, b5 = out[l, d3] + b3, out[l, d4] + b4, out[l, d5] + b5
+                out[k, d], out[k, d1], out[k, d2] = a0, a1, a2
+                out[k, d3], out[k, d4], out[k, d5] = a3, a4, a5
+                out[l, d], out[l, d1], out[l, d2] = b0, b1, b2
+                out[l, d3], out[l, d4], out[l, d5] = b3, b4, b5
 
 
 @njit
