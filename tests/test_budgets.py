@@ -29,12 +29,13 @@ CEILINGS = {
     "texts read as data": 0,
     "outer loops over sizes": 1,
     "functions that perturb": 4,
-    "constants in two files": 1,
+    "constants in two files": 0,
     "classes in two files": 0,
     "README lines": 120,
     "README words": 900,
 }
 TARGETS = {
+    "states as string literals": 2,  # the name of the parameter max_iter
     "files in the fullest folder": 12,
     "modules at the top": 9,
     "calls of hasattr": 12,

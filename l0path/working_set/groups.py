@@ -12,7 +12,7 @@ from ..core.dispatch import njit
 from .linear_algebra import COLLINEAR
 
 BLOCK_TASKS = 32  # of a read of all groups for each thread at most
-BLOCK_ENTRIES = (
+GROUP_ENTRIES = (
     1 << 17
 )  # of columns held while Gram blocks of all groups are made: 1 MB stay in cache
 RIDGE_SHARE = 1e-8  # share of the largest square of a column that a ridge must be for that
@@ -360,7 +360,7 @@ class GroupModel:
         X, weights, centred = self.problem.X, self.problem.weights, self.problem.intercept
         whole = getattr(X, "stored", tuple)()  # nothing is held of what is read where it lies
         share = X.p // (BLOCK_TASKS * threads.count()) if whole else 1
-        most, bounds = max(BLOCK_ENTRIES // max(X.n, 1), share), [0]
+        most, bounds = max(GROUP_ENTRIES // max(X.n, 1), share), [0]
         for g in range(self.free.size):
             if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
                 bounds.append(g)
