@@ -12,11 +12,10 @@ from oracles import (
     instances,
     objective,
     restricted_keywords,
-    scaling,
 )
+from problems import in_user_units, problem_of, wide_instance
 
 from l0path.core.control import Clock, Stop
-from l0path.designs import as_design
 from l0path.engine.lambda0.path import STEP, Lambda0Path
 from l0path.engine.protocols import Session, Slice, ignore
 from l0path.exchange.local_search import LocalSearch
@@ -25,7 +24,6 @@ from l0path.first_order.coordinate_descent import CoordinateDescent, entry_gains
 from l0path.first_order.coordinate_solvers import make_descent, solve_point
 from l0path.problem.losses import make_loss
 from l0path.problem.penalties import Interval, entry, separable, threshold
-from l0path.problem.problem import Data, pose
 from l0path.working_set.hinge import make_model
 
 CD, CDPSI = CoordinateDescent(), LocalSearch(refit=False)
@@ -39,32 +37,6 @@ PENALTIES = [
 BOXES = [(-np.inf, np.inf), (-0.5, 0.8), (0.0, np.inf), (0.3, 2.0), (-1.0, -0.2)]
 
 
-def problem_of(d):
-    """The package's `Problem` of an oracle's instance."""
-    design, names, _, _ = as_design(d["X"])
-    n, p = d["X"].shape
-    wide = {
-        "lower": np.broadcast_to(d["lower"], p).astype(float),
-        "upper": np.broadcast_to(d["upper"], p).astype(float),
-    }
-    weights = np.ones(n) if d["weights"] is None else d["weights"]
-    data = Data(
-        design=design,
-        y=d["y"],
-        loss=make_loss(d["loss"], d["gamma"], d["delta"]),
-        weights=weights,
-        offset=d["offset"],
-        intercept=d["intercept"],
-        standardize=d["standardize"],
-        factor=d["penalty_factor"],
-        forced=np.array(d["forced"], dtype=np.int64),
-        excluded=np.zeros(p, bool),
-        names=names,
-        **wide,
-    )
-    return pose(data)
-
-
 def path_of(d, settings=CD, max_k=None, model=None, listener=ignore, **how):
     """A finished Lambda0Path of an instance."""
     model = make_model(problem_of(d)) if model is None else model
@@ -73,16 +45,6 @@ def path_of(d, settings=CD, max_k=None, model=None, listener=ignore, **how):
     path = Lambda0Path(model, part, settings, Session(Clock(), listener), **how)
     path.run()
     return path
-
-
-def in_user_units(d, fit):
-    """(beta, beta0) of a fit."""
-    c, s = scaling(
-        d["X"], weights=d["weights"], standardize=d["standardize"], intercept=d["intercept"]
-    )
-    beta = np.zeros(d["X"].shape[1])
-    beta[fit.support] = fit.b / s[fit.support]
-    return beta, fit.b0 - c @ beta
 
 
 def gap(d, fit, lambda0):
@@ -97,36 +59,6 @@ def gap(d, fit, lambda0):
         penalty_factor=d["penalty_factor"],
         **restricted_keywords(d),
     )
-
-
-def wide_instance(seed=0, n=80, p=400, k=12, rho=0.8, loss="squared", **changes):
-    """A design of p > n columns with correlated neighbours."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p))
-    for j in range(1, p):
-        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
-    eta = X[:, :: p // k][:, :k].sum(axis=1)
-    y = (
-        eta + rng.normal(size=n)
-        if loss == "squared"
-        else np.where(eta + rng.logistic(size=n) > 0, 1.0, -1.0)
-    )
-    plain = dict(
-        loss=loss,
-        X=X,
-        y=y,
-        weights=None,
-        offset=None,
-        lower=-np.inf,
-        upper=np.inf,
-        penalty_factor=np.ones(p),
-        forced=[],
-        standardize=True,
-        intercept=True,
-        gamma=0.25,
-        delta=1.345,
-    )
-    return plain | dict(lambda1=0.0, lambda2=1e-2) | changes
 
 
 # -------------------- one coordinate

@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 from oracles import best_subsets, instances, restricted, restricted_keywords
+from problems import plain, problem_of, solver_path, wide_instance
 from scipy.optimize import minimize_scalar
-from test_coordinate_descent import problem_of, wide_instance
-from test_projected_gradient import path_of, plain
 
 from l0path.first_order.dual import DualProblem, balance, project
 from l0path.first_order.one_size import solve_size
@@ -148,7 +147,7 @@ def test_bounds_and_values_against_enumeration(settings):
     reached = total = 0
     for d in instances(10, 5, LOSSES):
         d["lambda2"] = 0.1
-        path = path_of(d, settings, 3)
+        path = solver_path(d, settings, 3)
         best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))
         for k, fit in path.store.fits.items():
             assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
@@ -225,7 +224,7 @@ def test_more_steps_raise_the_bound_and_long_steps_are_caught():
 
 def test_path_over_sizes_with_weights_and_seed():
     d = wide_instance(3, lambda2=0.1)
-    path = path_of(d, DualIHT(), 8)
+    path = solver_path(d, DualIHT(), 8)
     values, bounds = (
         [path.store.fits[k].value for k in range(9)],
         [path.bound(k) for k in range(1, 9)],
@@ -233,13 +232,15 @@ def test_path_over_sizes_with_weights_and_seed():
     assert (np.diff(values) <= 1e-12).all()
     assert all(bound <= value for bound, value in zip(bounds, values[1:], strict=True))
     assert path.model.reads < 20 and path.rounds[-1]["verified"] == 9
-    again = path_of(d, DualIHT(), 8)
+    again = solver_path(d, DualIHT(), 8)
     assert [again.store.fits[k].value for k in range(9)] == values
-    stochastic = [path_of(d, DualIHT(blocks=5, seed=1), 3).bound(3) for _ in range(2)]
+    stochastic = [solver_path(d, DualIHT(blocks=5, seed=1), 3).bound(3) for _ in range(2)]
     assert stochastic[0] == stochastic[1]
     w = np.random.default_rng(0).integers(1, 4, 80)
-    rows = path_of(d | {"X": np.repeat(d["X"], w, axis=0), "y": np.repeat(d["y"], w)}, DualIHT(), 3)
-    weighted = path_of(d | {"weights": w.astype(float)}, DualIHT(), 3)
+    rows = solver_path(
+        d | {"X": np.repeat(d["X"], w, axis=0), "y": np.repeat(d["y"], w)}, DualIHT(), 3
+    )
+    weighted = solver_path(d | {"weights": w.astype(float)}, DualIHT(), 3)
     for k in range(1, 4):
         assert rows.store.fits[k].value == pytest.approx(weighted.store.fits[k].value, rel=1e-9)
         assert rows.bound(k) == pytest.approx(weighted.bound(k), rel=1e-6)
@@ -247,7 +248,7 @@ def test_path_over_sizes_with_weights_and_seed():
 
 def test_polish_and_the_best_multiple():
     d = wide_instance(2, lambda2=0.01)
-    alone, polished = (path_of(d, DualIHT(polish=polish), 8) for polish in (False, True))
+    alone, polished = (solver_path(d, DualIHT(polish=polish), 8) for polish in (False, True))
     assert all(
         polished.store.fits[k].value <= alone.store.fits[k].value * (1 + 1e-9) for k in range(9)
     )

@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from oracles import best_penalised, cd_stationary_gap, instances, restricted, restricted_keywords
-from test_coordinate_descent import in_user_units, problem_of, wide_instance
-from test_projected_gradient import plain
+from problems import in_user_units, plain, problem_of, wide_instance
 
 from l0path.core.control import Clock
 from l0path.engine.lambda0.path import Lambda0Path

@@ -7,8 +7,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from oracles import best_subsets, instances, restricted, restricted_keywords
+from problems import in_user_units, plain, problem_of, solver_path, wide_instance
 from scipy import sparse
-from test_coordinate_descent import in_user_units, problem_of, wide_instance
 
 import l0path
 from l0path.core.control import Clock, Stop
@@ -40,37 +40,6 @@ solve_k = partial(solve_size, settings=ProjectedGradient())
 LOSSES = ("squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson")
 SETTINGS = [ProjectedGradient(variant=variant) for variant in VARIANTS]
 PAPERS = [ProjectedGradient(variant=variant, paper_defaults=True) for variant in VARIANTS]
-
-
-def path_of(d, settings, max_k, clock=None, **how):
-    """The finished SparseSizes of an instance, with the rounds of its engine."""
-    part, session = Slice(d["lambda1"], d["lambda2"], max_k), Session(clock or Clock(), **how)
-    path = SparseSizes(make_model(problem_of(d)), part, settings, session)
-    engine = SizePath(path)
-    engine.run()
-    path.rounds = engine.rounds
-    return path
-
-
-def plain(X, y, loss="squared", **changes):
-    """An instance without options: no intercept, columns as they are."""
-    p = X.shape[1]
-    d = dict(
-        loss=loss,
-        X=X,
-        y=y,
-        weights=None,
-        offset=None,
-        lower=-np.inf,
-        upper=np.inf,
-        penalty_factor=np.ones(p),
-        forced=[],
-        standardize=False,
-        intercept=False,
-        gamma=0.25,
-        delta=1.345,
-    )
-    return d | dict(lambda1=0.0, lambda2=0.0) | changes
 
 
 @cache
@@ -277,7 +246,7 @@ def test_sizes_against_enumeration(settings):
     for d, best in enumerated():
         if d["loss"] == "poisson" and settings.paper_defaults:
             continue
-        path = path_of(d, settings, 3)
+        path = solver_path(d, settings, 3)
         for k, fit in path.store.fits.items():
             assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
             assert fit.value == pytest.approx(
@@ -463,8 +432,8 @@ def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
     settings = ProjectedGradient(
         variant="apg", paper_defaults=loss == "logistic"
     )  # on all columns through the design, or on working columns
-    rows = path_of(d | {"X": np.repeat(X, w, axis=0), "y": np.repeat(y, w)}, settings, 4)
-    weighted = path_of(d | {"weights": w.astype(float)}, settings, 4)
+    rows = solver_path(d | {"X": np.repeat(X, w, axis=0), "y": np.repeat(y, w)}, settings, 4)
+    weighted = solver_path(d | {"weights": w.astype(float)}, settings, 4)
     design, names, _, _ = as_design(sparse.csc_array(X))
     none = np.full(12, np.inf)
     data = Data(
@@ -511,7 +480,7 @@ def test_settings_and_problems_are_checked():
 
 def test_path_reads_x_a_few_times_and_serves_an_engine():
     d, heard = wide_instance(5, lambda2=0.0), []
-    path = path_of(
+    path = solver_path(
         d, ProjectedGradient(variant="apg+"), 15, listener=lambda point: heard.append(point.k)
     )
     assert sorted(set(heard)) == sorted(path.store.fits) == list(range(16))
@@ -521,7 +490,7 @@ def test_path_reads_x_a_few_times_and_serves_an_engine():
     assert path.next_value() < path.store.fits[15].value
     assert [support.size for support in path.result().starts] == list(range(1, 16))
     assert np.isnan(path.bound(3))
-    paper = path_of(d, ProjectedGradient(variant="apg+", paper_defaults=True), 4)
+    paper = solver_path(d, ProjectedGradient(variant="apg+", paper_defaults=True), 4)
     assert (
         paper.next_value() < paper.store.fits[4].value
     )  # columns that no size has used are asked as well
@@ -530,7 +499,8 @@ def test_path_reads_x_a_few_times_and_serves_an_engine():
 def test_polish_leaves_no_swap_among_all_columns():
     d = wide_instance(2, lambda2=0.0)
     alone, polished = (
-        path_of(d, ProjectedGradient(variant="apg+", polish=polish), 12) for polish in (False, True)
+        solver_path(d, ProjectedGradient(variant="apg+", polish=polish), 12)
+        for polish in (False, True)
     )
     values = np.array([[path.store.fits[k].value for k in range(13)] for path in (alone, polished)])
     assert (values[1] <= values[0] * (1 + 1e-9)).all()
@@ -575,7 +545,7 @@ def test_supports_from_elsewhere_compete():
     model = make_model(problem_of(d))
     search = ColumnExchanges(model, Slice(0.0, 0.0, 12), LocalSearch(), Session(Clock()))
     SizePath(search).run()
-    path = path_of(d, ProjectedGradient(), 12, supports=search.result().starts)
+    path = solver_path(d, ProjectedGradient(), 12, supports=search.result().starts)
     assert all(
         path.store.fits[k].value <= search.store.fits[k].value * (1 + 1e-9) for k in range(13)
     )
@@ -591,17 +561,17 @@ def test_degenerate_problems():
         ProjectedGradient(variant="apg+"),
         ProjectedGradient(variant="htp"),
     ):
-        perfect = path_of(plain(X, X[:, 0] - X[:, 1], **options), settings, 6)
+        perfect = solver_path(plain(X, X[:, 0] - X[:, 1], **options), settings, 6)
         assert (perfect.store.last, perfect.store.end) == (2, "saturated")
-        twins = path_of(plain(np.column_stack([X, X, np.ones(30)]), y, **options), settings, 4)
+        twins = solver_path(plain(np.column_stack([X, X, np.ones(30)]), y, **options), settings, 4)
         assert sorted(twins.store.fits) == [0, 1, 2, 3, 4] and twins.store.fits[
             2
         ].support.tolist() == [0, 1]
-        apart = path_of(
+        apart = solver_path(
             plain(X, np.where(X[:, 0] > 0, 1.0, -1.0), "logistic", **options), settings, 6
         )
         assert (apart.store.last, apart.store.end) == (1, "separated") and apart.optimality(
             1
         ) == "unverified"
-        flat = path_of(plain(X, np.ones(30), **options), settings, 6)
+        flat = solver_path(plain(X, np.ones(30), **options), settings, 6)
         assert (flat.store.last, flat.store.end) == (0, "saturated")

@@ -9,10 +9,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from oracles import best_subsets, instances, restricted, restricted_keywords
+from problems import plain, problem_of, solver_path
 from scipy import sparse
 from scipy.optimize import minimize
-from test_coordinate_descent import problem_of
-from test_projected_gradient import path_of, plain
 
 import l0path
 from l0path.engine.strategies.generating import Generation, JoinLimits
@@ -325,7 +324,7 @@ def test_values_and_bounds_against_enumeration(settings):
     reached = total = 0
     for d in instances(10, 5, (*LOSSES, "smoothed_hinge", "huber")):
         d |= {"lambda2": 0.1, "lower": -np.inf, "upper": np.inf}
-        path = path_of(d, settings, 3)
+        path = solver_path(d, settings, 3)
         best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))
         for k, fit in path.store.fits.items():
             assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
