@@ -87,7 +87,8 @@ def test_the_wheel_has_every_level_of_this_machine_and_is_small(installed):
     python, wheel = installed
     assert wheel.stat().st_size < LARGEST
     for level in shipped.supported(get_host_cpu_features()):
-        assert len(entries(companion_of(python) / level.name)) > 100
+        # callees are stored within their callers, so that there are fewer entries than kernels
+        assert len(entries(companion_of(python) / level.name)) > 50
 
 
 def test_a_first_fit_with_the_wheel_compiles_nothing(installed, tmp_path):
