@@ -84,6 +84,45 @@ class Subtree:
         self.least = self.full + self.member_cost
         self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + len(into)
 
+    def rounding(self, columns, held, half):
+        """What rounding can hide: see `Leaps`. half: the value without columns."""
+        return (columns + 16) * EPS * half * (held + self.spread) ** 2
+
+
+def subtrees(S, c, value, price, most, alone):
+    """The `Subtree`s of a search, split at candidates that are combinations of others, until none
+    is left: those that are in make others add nothing. One after another, as they are asked for.
+
+    most: columns of a set; alone: sets with columns that add nothing are not wanted.
+    """
+    todo = [((), np.arange(len(S)), S, c, value)]
+    while todo:
+        into, at, S, c, value = todo.pop()
+        nothing = np.diag(S) <= NOTHING
+        if nothing.any() and alone:
+            at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
+        rank, order = _rank(S)
+        if rank == at.size:
+            yield Subtree(into, at, S, c, value, price)
+            continue
+        d = order[rank]
+        rest = np.arange(at.size) != d
+        if len(into) < most:
+            T, x, v = swept(S, c, value, d)
+            todo.append(((*into, int(at[d])), at[rest], T[np.ix_(rest, rest)], x[rest], v))
+        todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value))
+
+
+def refused_where_too_dependent(S, most):
+    """How many columns are combinations of others; ValueError where that makes too many parts."""
+    spare = len(S) - _rank(S)[0]
+    if sum(math.comb(spare, among) for among in range(min(spare, most) + 1)) > MOST_SUBTREES:
+        raise ValueError(
+            f"too many of {len(S)} columns are linear combinations of others for leaps and "
+            "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
+        )
+    return spare
+
 
 class Worker:
     """A search under way: stack, space, and the levels base .. f that are open (none where f <
@@ -214,15 +253,7 @@ class Leaps(Contest):
             S, c, value = self._hold(S, c, value)
             m = self.J.size
             self.most = m if size is None else min(size, m)
-            spare = m - _rank(S)[0]
-            if (
-                sum(math.comb(spare, among) for among in range(min(spare, self.most) + 1))
-                > MOST_SUBTREES
-            ):
-                raise ValueError(
-                    f"too many of {m} columns are linear combinations of others for leaps and "
-                    "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
-                )
+            spare = refused_where_too_dependent(S, self.most)
             self.margin, self.made, self.more = 0.0, 0, self._tasks(S, c, value)
             self.tasks = deque(islice(self.more, READY))
         levels = max(self.most + 1 if spare else self.most - 2, 1)
@@ -255,35 +286,18 @@ class Leaps(Contest):
         if self.size is None:
             held |= self.price == 0
         for j in np.flatnonzero(held):
-            S, c, value = _swept(S, c, value, j)
+            S, c, value = swept(S, c, value, j)
         self.held, free = self.J[held], ~held
         self.J, self.price, self.delta = self.J[free], self.price[free], self.delta[free]
         return S[np.ix_(free, free)], c[free], value
 
     def _tasks(self, S, c, value):
-        """The search, split at candidates that are combinations of others, until none is left:
-        those that are in make others add nothing. One after another, as they are asked for.
-        """
-        todo = [((), np.arange(self.J.size), S, c, value)]
-        while todo:
-            into, at, S, c, value = todo.pop()
-            nothing = np.diag(S) <= NOTHING
-            if nothing.any() and self.n_best == 1 and self.size is not None:
-                at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
-            rank, order = _rank(S)
-            if rank == at.size:
-                task = Subtree(into, at, S, c, value, self.price)
-                spread = len(self.held) + task.spread
-                rounding = (self.J.size + len(self.held) + 16) * EPS * self.half * spread**2
-                self.margin, self.made = max(self.margin, rounding), self.made + 1
-                yield task
-                continue
-            d = order[rank]
-            rest = np.arange(at.size) != d
-            if len(into) < self.most:
-                T, x, v = _swept(S, c, value, d)
-                todo.append(((*into, int(at[d])), at[rest], T[np.ix_(rest, rest)], x[rest], v))
-            todo.append((into, at[rest], S[np.ix_(rest, rest)], c[rest], value))
+        """The search, in parts without dependent columns, one after another."""
+        alone = self.n_best == 1 and self.size is not None
+        for task in subtrees(S, c, value, self.price, self.most, alone):
+            rounding = task.rounding(self.J.size + len(self.held), len(self.held), self.half)
+            self.margin, self.made = max(self.margin, rounding), self.made + 1
+            yield task
         self.more = None
 
     @property
@@ -362,7 +376,7 @@ class Leaps(Contest):
                     worker.share(busy)
 
 
-def _swept(S, c, value, j):
+def swept(S, c, value, j):
     """S, c and the value after column j has joined; a column that others explain adds nothing."""
     if S[j, j] <= NOTHING:
         return S, c, value

@@ -1,0 +1,1 @@
+"""The best least squares models of all sizes, by one search."""

@@ -1,0 +1,306 @@
+"""Depth-first search of the best subsets of all sizes at once: the kernels.
+
+A node has f columns in and m candidates; its sets have f + t columns. As in `exact.nodes.leaps` it
+keeps S, c (what the columns that are in leave) and B = inv(S), b = B c, and two values: R with no
+candidate and F with all of them. The candidate that costs most to leave out joins, then leaves.
+
+Sets with t <= 2 are read off S and c: those with one candidate at the root, those with two where a
+column has joined (all others were met before). Sets with t >= m - 2 are read off B and b in the same
+way, where a column has left. So a node is divided for 3 <= t <= m - 3 alone, and of these sizes for
+those that it can still improve: a set of t of m candidates adds to F at least
+
+    b_j^2 / B_jj of the (t + 1)th costliest candidate: of any t + 1 one has to leave;
+    the least joint cost of two of the t + 2 costliest;
+    the sum of the m - t smallest delta_j b_j^2, where S - diag(delta) is positive semidefinite at
+        the root: leaving out O costs b_O' inv(B_OO) b_O, and inv(B_OO) - diag(delta_O) is a Schur
+        complement of S - diag(delta), and thus positive semidefinite.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.dispatch import njit
+from ..nodes.leaps import PAIRS, _joint, copy_without, pivot, row_of, strike
+
+ROOT, JOINED = -2, -1  # `took` of a node that no search has looked at, and of one just opened
+
+
+class Stack(NamedTuple):
+    """Open nodes, level f has f columns in: S, B (levels, p, p); c, b (levels, p); ident, order, low
+    (levels, p): candidates, their positions by descending cost of leaving, and by ascending
+    delta_j b_j^2; F, R (levels,); m, took, first, last (levels,): candidates, the position of the
+    one that joined last, the sizes that are open; least (levels, p + 1): by size what no set of the
+    node is below; into (p,): columns that are in.
+    """
+
+    S: np.ndarray
+    B: np.ndarray
+    c: np.ndarray
+    b: np.ndarray
+    ident: np.ndarray
+    order: np.ndarray
+    low: np.ndarray
+    F: np.ndarray
+    R: np.ndarray
+    m: np.ndarray
+    took: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    least: np.ndarray
+    into: np.ndarray
+
+
+class Space(NamedTuple):
+    """Scratch (p,): w, d, e, cost, gain; delta (p,) by ident; found (rows, p): sets of columns, -1
+    beyond their end, of values value (rows,).
+    """
+
+    w: np.ndarray
+    d: np.ndarray
+    e: np.ndarray
+    cost: np.ndarray
+    gain: np.ndarray
+    delta: np.ndarray
+    found: np.ndarray
+    value: np.ndarray
+
+
+class Cut(NamedTuple):
+    """Sets of s columns of values below threshold[s] are noted. Once one of value v is known it is
+    shrink * v + slack at most; an infinite shrink keeps it.
+    """
+
+    threshold: np.ndarray
+    shrink: float
+    slack: float
+
+
+@njit
+def lower(cut, size, value):
+    """Lower the threshold of a size of which a set of this value is known."""
+    if cut.shrink != np.inf:
+        cut.threshold[size] = min(cut.threshold[size], cut.shrink * value + cut.slack)
+
+
+@njit
+def add_pairs(stack, space, f, j, cut, number):
+    """Note sets of the columns that are in at level f, candidate j where j >= 0, and two candidates
+    more. Returns the number of notes.
+
+    The inner loop has no division: v < threshold <=> u^2 > (one - threshold) d.
+    """
+    S, c, ident, m, into = stack.S[f], stack.c[f], stack.ident[f], stack.m[f], stack.into
+    w, d, e = space.w, space.d, space.e
+    size, value = f + 2, stack.R[f]
+    if j >= 0:
+        row_of(S, j, m, w)
+        size, value = f + 3, value - c[j] * c[j] / w[j]
+    for a in range(m):
+        r = w[a] / w[j] if j >= 0 else 0.0
+        d[a] = S[a, a] - r * w[a] if j >= 0 else S[a, a]
+        e[a] = c[a] - r * c[j] if j >= 0 else c[a]
+    if j >= 0:
+        d[j], e[j] = 1.0, 0.0
+    for i in range(m):
+        if i == j or not d[i] > 0.0:
+            continue
+        one = value - e[i] * e[i] / d[i]
+        if not any_pair(S, w, d, e, i, j, one - cut.threshold[size]):
+            continue
+        for l in range(i):
+            s = S[i, l] - w[i] * w[l] / w[j] if j >= 0 else S[i, l]
+            left, u = d[l] - s * s / d[i], e[l] - s * e[i] / d[i]
+            if l != j and left > 0.0 and one - u * u / left < cut.threshold[size]:
+                row = space.found[number]
+                for a in range(row.size):
+                    row[a] = into[a] if a < f else -1
+                row[f], row[f + 1] = ident[i], ident[l]
+                if j >= 0:
+                    row[f + 2] = ident[j]
+                space.value[number] = one - u * u / left
+                lower(cut, size, space.value[number])
+                number += 1
+    return number
+
+
+@njit
+def any_pair(S, w, d, e, i, j, over):
+    """Whether a candidate before i beats the threshold beside i, which alone is `over` it."""
+    inverse, hits = 1.0 / d[i], 0
+    r, g = (w[i] / w[j], e[i] * inverse) if j >= 0 else (0.0, e[i] * inverse)
+    if j >= 0:
+        for l in range(i):
+            s = S[i, l] - r * w[l]
+            u = e[l] - s * g
+            hits += u * u > over * (d[l] - s * s * inverse)
+    else:
+        for l in range(i):
+            s = S[i, l]
+            u = e[l] - s * g
+            hits += u * u > over * (d[l] - s * s * inverse)
+    return hits > 0
+
+
+@njit
+def drop_pairs(stack, space, f, cut, number):
+    """Note sets of all columns of level f but two candidates. Returns the number of notes."""
+    B, b, order, ident, m = stack.B[f], stack.b[f], stack.order[f], stack.ident[f], stack.m[f]
+    size, cost, into = f + m - 2, space.cost, stack.into
+    for at in range(m - 1, 0, -1):
+        i = order[at]
+        one = stack.F[f] + cost[i]
+        if not one < cut.threshold[size]:
+            break
+        for before in range(at - 1, -1, -1):
+            l = order[before]
+            if not stack.F[f] + cost[l] < cut.threshold[size]:
+                break
+            s = B[max(i, l), min(i, l)]
+            left, u = B[l, l] - s * s / B[i, i], b[l] - s * b[i] / B[i, i]
+            if left > 0.0 and one + u * u / left < cut.threshold[size]:
+                row, a = space.found[number], f
+                row[:] = -1
+                for q in range(f):
+                    row[q] = into[q]
+                for q in range(m):
+                    if q != i and q != l:
+                        row[a] = ident[q]
+                        a += 1
+                space.value[number] = one + u * u / left
+                lower(cut, size, space.value[number])
+                number += 1
+    return number
+
+
+@njit
+def sort(order, key, m, sign):
+    """Sort order[:m] by ascending sign * key: insertion, for it is nearly sorted."""
+    for a in range(1, m):
+        j, l = order[a], a
+        while l > 0 and sign * key[order[l - 1]] > sign * key[j]:
+            order[l] = order[l - 1]
+            l -= 1
+        order[l] = j
+
+
+@njit
+def renumber(order, j, m):
+    """Strike position j out of order[:m]; the last position takes its place."""
+    a = 0
+    for q in range(m):
+        if order[q] != j:
+            order[a] = j if order[q] == m - 1 else order[q]
+            a += 1
+
+
+@njit
+def bound(stack, space, f, cut):
+    """Bound the open sizes of level f; whether any is left between its first and last one."""
+    B, b, order, low, m = stack.B[f], stack.b[f], stack.order[f], stack.low[f], stack.m[f]
+    cost, gain, ident, least = space.cost, space.gain, stack.ident[f], stack.least[f]
+    for a in range(m):
+        cost[a] = b[a] * b[a] / B[a, a]
+        gain[a] = space.delta[ident[a]] * b[a] * b[a]
+    sort(order, cost, m, -1.0)
+    sort(low, gain, m, 1.0)
+    first, last = max(stack.first[f], f + 2), min(stack.last[f], f + m - 2)
+    total, F = 0.0, stack.F[f]
+    for a in range(m - 2):
+        total += gain[low[a]]
+        t = m - 1 - a
+        if t <= last - f and t >= first - f:
+            least[f + t] = max(least[f + t], F + max(total, cost[order[t]]))
+    while first <= last and not least[first] < cut.threshold[first]:
+        first += 1
+    while first <= last and not least[last] < cut.threshold[last]:
+        last -= 1
+    joint = np.inf
+    if first - f + 1 < PAIRS and first <= last:
+        for t in range(min(last - f + 1, PAIRS - 1)):
+            joint = _joint(B, b, cost, order, t + 1, joint)
+            if t >= first - f:
+                least[f + t] = max(least[f + t], F + joint)
+        while first <= last and not least[first] < cut.threshold[first]:
+            first += 1
+        while first <= last and not least[last] < cut.threshold[last]:
+            last -= 1
+    stack.first[f], stack.last[f] = first, last
+    return first <= last
+
+
+@njit
+def leave(stack, f, j, w):
+    """Candidate j of level f, whose subtree was visited, leaves."""
+    m = stack.m[f]
+    stack.F[f] += stack.b[f, j] * stack.b[f, j] / stack.B[f, j, j]
+    pivot(stack.B[f], stack.b[f], j, m, w, stack.B[f], stack.b[f])
+    strike(stack.S[f], j, m)
+    renumber(stack.order[f], j, m)
+    renumber(stack.low[f], j, m)
+    stack.m[f] = m - 1
+    stack.c[f, j], stack.ident[f, j] = stack.c[f, m - 1], stack.ident[f, m - 1]
+
+
+@njit
+def descend(stack, space, f, j):
+    """Open level f + 1, in which candidate j of level f is in."""
+    g, m, ident = f + 1, stack.m[f], stack.ident
+    pivot(stack.S[f], stack.c[f], j, m, space.w, stack.S[g], stack.c[g])
+    copy_without(stack.B[f], stack.b[f], j, m, stack.B[g], stack.b[g])
+    for a in range(m):
+        ident[g, a], stack.order[g, a], stack.low[g, a] = (
+            ident[f, a],
+            stack.order[f, a],
+            stack.low[f, a],
+        )
+    ident[g, j] = ident[f, m - 1]
+    renumber(stack.order[g], j, m)
+    renumber(stack.low[g], j, m)
+    for s in range(stack.first[f], stack.last[f] + 1):
+        stack.least[g, s] = stack.least[f, s]
+    stack.into[f] = ident[f, j]
+    stack.F[g], stack.m[g], stack.took[g] = stack.F[f], m - 1, JOINED
+    stack.R[g] = stack.R[f] - stack.c[f, j] * stack.c[f, j] / stack.S[f, j, j]
+    stack.first[g], stack.last[g] = stack.first[f], stack.last[f]
+
+
+@njit
+def search(stack, space, base, f, cut, work, limit):
+    """Go on from level f until nothing is left above level `base`, `work` entries of matrices were
+    visited, `limit` nodes were solved, or the notes are full. Returns (f, sets noted, nodes, work
+    left).
+    """
+    number, nodes, room = 0, 0, space.value.size - space.w.size * space.w.size
+    while f >= base and work > 0 and nodes < limit and number <= room:
+        took = stack.took[f]
+        if took >= 0:
+            leave(stack, f, took, space.w)
+        m = stack.m[f]
+        nodes += 1
+        work -= 1 + m * m
+        if m < 4 or not bound(stack, space, f, cut):
+            f -= 1
+            continue
+        first, last = stack.first, stack.last
+        if took != JOINED and last[f] == f + m - 2:
+            number = drop_pairs(stack, space, f, cut, number)
+            last[f] -= 1
+        if took < 0 and first[f] == f + 2 <= last[f]:
+            number = add_pairs(stack, space, f, -1, cut, number)
+            first[f] += 1
+            work -= m * m
+        last[f] = min(last[f], f + m - 3)
+        first[f] = max(first[f], f + 3)
+        if first[f] > last[f]:
+            f -= 1
+            continue
+        best = stack.order[f, 0]
+        stack.took[f] = best
+        if last[f] == f + 3:
+            number = add_pairs(stack, space, f, best, cut, number)
+            work -= m * m
+        else:
+            descend(stack, space, f, best)
+            f += 1
+    return f, number, nodes, work

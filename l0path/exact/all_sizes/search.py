@@ -1,0 +1,309 @@
+"""Leaps and bounds over the subsets of all sizes at once: the search around its kernel.
+
+    value of a set T:  1/2 sum_i w_i y_i^2 - 1/2 q_T' inv(S_TT) q_T,
+                       S = Z'diag(w)Z + 2 lambda2 I,   q = Z'diag(w)y
+
+Sources: Furnival & Wilson (Technometrics 16, 1974), Gatu & Kontoghiorghes (Journal of Computational
+and Graphical Statistics 15, 2006), and those of `exact.leaps`, which searches one size, or one
+lambda0, at a time.
+"""
+
+import math
+from collections import deque
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+from ...core.status import SearchEnd
+from ...core.threads import one_blas_thread, run_each
+from ...relaxation.splitting import SPLIT_SHARE
+from ..leaps import (
+    BETWEEN_POLLS,
+    MOST_COLUMNS,
+    MOST_SUBTREES,
+    WORKERS,
+    refused_where_too_dependent,
+    subtrees,
+    swept,
+)
+from .kernel import ROOT, Cut, Space, Stack, search
+
+REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
+
+
+class Wanted(Protocol):
+    """Which sets a search looks for. shrink: once a set of value v is known, others of its size are
+    wanted below shrink * v alone; inf: they stay wanted.
+    """
+
+    shrink: float
+
+    def cutoffs(self, sizes: int) -> np.ndarray:
+        """(sizes,): the value below which a set of 0, 1, ... columns is wanted, -inf for none."""
+
+    def offer(self, support: np.ndarray, size: int) -> None:
+        """Let a set of columns compete, of which `size` were chosen."""
+
+
+def servable(problem, lambda1):
+    """Whether columns of a problem can be searched, whatever their number."""
+    usable = problem.usable
+    return (
+        problem.quadratic
+        and problem.groups is None
+        and not lambda1
+        and int(usable.sum()) <= MOST_COLUMNS
+        and not np.isfinite(problem.lower[usable]).any()
+        and not np.isfinite(problem.upper[usable]).any()
+    )
+
+
+class Walker:
+    """A search under way: stack, space, and the levels base .. f that are open (none where f <
+    base).
+    """
+
+    def __init__(self, p, levels):
+        rows, at, size = (levels, p), (levels,), max(p, 1)
+        numbers, whole = np.zeros, np.int64
+        self.stack = Stack(
+            numbers((levels, p, p)),
+            numbers((levels, p, p)),
+            numbers(rows),
+            numbers(rows),
+            numbers(rows, dtype=whole),
+            numbers(rows, dtype=whole),
+            numbers(rows, dtype=whole),
+            numbers(at),
+            numbers(at),
+            numbers(at, dtype=whole),
+            numbers(at, dtype=whole),
+            numbers(at, dtype=whole),
+            numbers(at, dtype=whole),
+            np.full((levels, p + 1), -math.inf),
+            np.full(size, -1),
+        )
+        notes = p * (p + 1) + 64
+        self.space = Space(
+            *(numbers(size) for _ in range(6)),
+            np.zeros((notes, size), dtype=np.int16),
+            numbers(notes),
+        )
+        self.base, self.f, self.nodes = 0, -1, 0
+
+    @property
+    def open(self):
+        return self.f >= self.base
+
+    def least(self):
+        """(p + 1,): what no set that is still to be looked at is below, by size."""
+        s, out = self.stack, np.full(self.stack.least.shape[1], math.inf)
+        for level in range(self.base, self.f + 1):
+            part = slice(s.first[level], s.last[level] + 1)
+            out[part] = np.minimum(out[part], s.least[level, part])
+        return out
+
+    def load(self, task):
+        """Begin a task."""
+        s, f, m = self.stack, len(task.into), task.ident.size
+        s.S[f, :m, :m], s.B[f, :m, :m], s.c[f, :m], s.b[f, :m] = task.S, task.B, task.c, task.b
+        s.ident[f, :m] = task.ident
+        s.order[f, :m] = np.argsort(-(task.b**2) / np.diag(task.B), kind="stable")
+        s.low[f, :m] = np.arange(m)
+        s.F[f], s.R[f], s.m[f], s.took[f] = task.full, task.value, m, ROOT
+        s.first[f], s.last[f], s.least[f] = f + 2, f + m - 2, task.full
+        s.into[:f] = task.into
+        self.space.delta[task.ident] = _separate(task.S, task.B)
+        self.base = self.f = f
+
+    def share(self, other):
+        """Take over the uppermost open level of another walker that has more than one."""
+        f = other.base
+        for mine, its in zip(self.stack[:-1], other.stack[:-1], strict=True):
+            mine[f] = its[f]
+        self.stack.into[:f] = other.stack.into[:f]
+        self.space.delta[:] = other.space.delta
+        self.base = self.f = f
+        other.base += 1
+
+    def work(self, cut, portion, limit):
+        """Search on for a portion of entries; returns ([(value, set)] noted, entries visited)."""
+        found = self.space
+        self.f, number, nodes, left = search(
+            self.stack, found, self.base, self.f, cut, portion, limit
+        )
+        self.nodes += nodes
+        return [
+            (found.value[i], found.found[i][found.found[i] >= 0].astype(np.int64))
+            for i in range(number)
+        ], portion - left
+
+
+def _separate(S, B):
+    """(m,) delta with S - diag(delta) positive semidefinite: see `relaxation.split`; B = inv(S)."""
+    if not len(S):
+        return np.empty(0)
+    root = np.sqrt(1.0 / np.diag(B))
+    spectrum = eigvalsh(S / np.multiply.outer(root, root), check_finite=False)
+    share = spectrum[0] if spectrum[0] > 1e-9 * spectrum[-1] else 0.0
+    return SPLIT_SHARE * share * root**2
+
+
+class AllSizes:
+    """One search. problem: without groups and box (`servable`); lambda2; wanted: what it looks for;
+    workers: searches side by side, on whose number, and not on that of threads, rests what is
+    found; model: working columns, whose Gram matrix saves a read of X; most: columns of a set.
+
+    operations: entries of matrices that were visited, and what refits count. A set is called worse
+    only beyond `margin`, what rounding can hide: see `Leaps`.
+    """
+
+    def __init__(self, problem, lambda2, wanted, *, workers=WORKERS, model=None, most=None):
+        self.problem, self.lambda2, self.wanted = problem, lambda2, wanted
+        self.operations, self.nodes, self.margin, self.made = 0.0, 0, 0.0, 0
+        self.seen = set()
+        with one_blas_thread():
+            S, c, value = self._products(model)
+            for j in np.flatnonzero(self.is_held):
+                S, c, value = swept(S, c, value, j)
+            free = ~self.is_held
+            self.held, self.J = self.J[self.is_held], self.J[free]
+            S, c, m = S[np.ix_(free, free)], c[free], self.J.size
+            self.most = m if most is None else min(m, most)
+            self.spare = refused_where_too_dependent(S, self.most)
+            self.more, self.tasks = self._tasks(S, c, value), deque()
+            self.tasks.append(next(self.more))
+        levels = self.most + 1 if self.spare else max(self.most - 2, 1)
+        self.walkers = [Walker(m, levels) for _ in range(workers)]
+
+    def _products(self, model):
+        """(S, c, value of the empty model), columns scaled to unit diagonal and c by sqrt(1/2):
+        c_j^2 is what column j alone takes off.
+        """
+        problem = self.problem
+        J = np.flatnonzero(problem.usable)
+        at = None if model is None else model.where[J]
+        if at is not None and (at >= 0).all():
+            S, q = model.G[np.ix_(at, at)], model.q[at]
+        else:
+            Z = problem.X.columns(J)
+            S = (problem.weights[:, None] * Z).T @ Z
+            q = Z.T @ (problem.weights * problem.y)
+        S[np.diag_indices(J.size)] += 2.0 * self.lambda2
+        scale = 1.0 / np.sqrt(np.diag(S))
+        self.half = 0.5 * float(problem.weights @ problem.y**2)
+        self.J, self.is_held = J, np.isin(J, problem.forced)
+        return S * np.outer(scale, scale), math.sqrt(0.5) * scale * q, self.half
+
+    def _tasks(self, S, c, value):
+        """The search, in parts without dependent columns, one after another."""
+        alone, price = math.isfinite(self.wanted.shrink), np.zeros(len(S))
+        for task in subtrees(S, c, value, price, self.most, alone):
+            rounding = task.rounding(self.J.size + self.held.size, self.held.size, self.half)
+            self.margin, self.made = max(self.margin, rounding), self.made + 1
+            yield task
+        self.more = None
+
+    def cutoffs(self):
+        """What `wanted` says, at most what it says of fewer columns where a larger set need not be
+        better than a part of it.
+        """
+        out = self.wanted.cutoffs(self.J.size + 1)
+        return np.minimum.accumulate(out) if self.spare else out
+
+    def lower(self):
+        """(sizes,): what no set of so many columns is below that was not offered; without dependent
+        columns, -inf for sizes that are not wanted.
+        """
+        out = self.cutoffs()
+        if self.more is not None:
+            return np.minimum(out, 0.0)
+        for walker in self.walkers:
+            if walker.open:
+                out = np.minimum(out, walker.least() - self.margin)
+        for task in self.tasks:
+            out = np.minimum(out, task.full - self.margin)
+        return out
+
+    def run(self, budget=math.inf, poll=None):
+        """Search until nothing is open ("closed"), so many operations are done in all
+        ("node_limit"), poll() is True ("stopped"), or dependent columns make too many parts
+        ("too_many").
+        """
+        while True:
+            self._deal()
+            active = [walker for walker in self.walkers if walker.open]
+            if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
+                return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
+            if poll is not None and poll():
+                return SearchEnd.STOPPED
+            if self.operations >= budget:
+                return SearchEnd.NODE_LIMIT
+            if active:
+                self._search(active, budget)
+
+    def _search(self, active, budget):
+        """Let walkers search for a portion, and look at what they have noted."""
+        threshold = self.cutoffs() + self.margin
+        portion = int(min(BETWEEN_POLLS, (budget - self.operations) / len(active) + 1.0))
+        found = [None] * len(active)
+
+        def work(i):
+            cut = Cut(threshold.copy(), self.wanted.shrink, 2.0 * self.margin)
+            found[i] = active[i].work(cut, portion, 1 << 62)
+
+        run_each(work, len(active))
+        self.operations += sum(visited for _, visited in found)
+        self.nodes = sum(walker.nodes for walker in self.walkers)
+        notes = [note for noted, _ in found for note in noted]
+        for value, at in sorted(notes, key=lambda note: note[0]):
+            self._look(value, at)
+
+    def _look(self, value, at):
+        """Offer the set at positions `at`, if it may be wanted."""
+        if at.size > self.most or not value < self.cutoffs()[at.size] + self.margin:
+            return
+        support = np.sort(np.concatenate([self.held, self.J[at]]))
+        if support.tobytes() not in self.seen:
+            self.seen.add(support.tobytes())
+            self.operations += REFIT_OPERATIONS
+            self.wanted.offer(support, at.size)
+
+    def _begin(self, task, walker):
+        """Offer the sets of a task that its matrices show at once, and load it for the others."""
+        into, m = np.array(task.into, dtype=np.int64), task.ident.size
+        f, cost = into.size, task.b**2 / np.diag(task.B)
+        self._look(task.value, into)
+        if m:
+            self._look(task.full, np.concatenate([into, task.ident]))
+        gain = task.c**2 / np.diag(task.S)
+        for a in np.argsort(-gain, kind="stable") if m > 1 else ():
+            if not task.value - gain[a] < self.cutoffs()[f + 1] + self.margin:
+                break
+            self._look(task.value - gain[a], np.append(into, task.ident[a]))
+        for a in np.argsort(cost, kind="stable") if m > 2 else ():
+            if not task.full + cost[a] < self.cutoffs()[f + m - 1] + self.margin:
+                break
+            others = np.delete(task.ident, a)
+            self._look(task.full + cost[a], np.concatenate([into, others]))
+        if m >= 4:
+            walker.load(task)
+
+    def _deal(self):
+        """Give walkers without work a task, or the uppermost open level of the one with the most."""
+        for walker in self.walkers:
+            while not walker.open and (self.tasks or self.more is not None):
+                if not self.tasks:
+                    if self.made >= MOST_SUBTREES:
+                        break
+                    with one_blas_thread():
+                        self.tasks.extend([task for task in [next(self.more, None)] if task])
+                    continue
+                task = self.tasks.popleft()
+                if (task.full < self.cutoffs()[len(task.into) :] + self.margin).any():
+                    self._begin(task, walker)
+            if not walker.open:
+                busy = max(self.walkers, key=lambda other: other.f - other.base)
+                if busy.f > busy.base:
+                    walker.share(busy)
