@@ -77,10 +77,12 @@ class Cut(NamedTuple):
 
 
 @njit
-def lower(cut, size, value):
-    """Lower the threshold of a size of which a set of this value is known."""
+def note(space, cut, size, value, number):
+    """Note the value of a set, and lower the threshold of its size. Returns the number of notes."""
+    space.value[number] = value
     if cut.shrink != np.inf:
         cut.threshold[size] = min(cut.threshold[size], cut.shrink * value + cut.slack)
+    return number + 1
 
 
 @njit
@@ -88,29 +90,35 @@ def add_pairs(stack, space, f, j, cut, number):
     """Note sets of the columns that are in at level f, candidate j where j >= 0, and two candidates
     more. Returns the number of notes.
 
-    The inner loop has no division: v < threshold <=> u^2 > (one - threshold) d.
+    The loop over all pairs has no division: v < threshold <=> u^2 > (one - threshold) d.
     """
     S, c, ident, m, into = stack.S[f], stack.c[f], stack.ident[f], stack.m[f], stack.into
     w, d, e = space.w, space.d, space.e
-    size, value = f + 2, stack.R[f]
+    size, root, value = f + 2 + (j >= 0), 1.0, stack.R[f]
     if j >= 0:
         row_of(S, j, m, w)
-        size, value = f + 3, value - c[j] * c[j] / w[j]
+        root = 1.0 / np.sqrt(w[j])
+        value -= c[j] * c[j] / w[j]
     for a in range(m):
-        r = w[a] / w[j] if j >= 0 else 0.0
-        d[a] = S[a, a] - r * w[a] if j >= 0 else S[a, a]
-        e[a] = c[a] - r * c[j] if j >= 0 else c[a]
+        w[a] = root * w[a] if j >= 0 else 0.0
+        d[a] = S[a, a] - w[a] * w[a]
+        e[a] = c[a] - w[a] * root * c[j]
     if j >= 0:
         d[j], e[j] = 1.0, 0.0
     for i in range(m):
         if i == j or not d[i] > 0.0:
             continue
-        one = value - e[i] * e[i] / d[i]
-        if not any_pair(S, w, d, e, i, j, one - cut.threshold[size]):
+        one, inverse, r, hits = value - e[i] * e[i] / d[i], 1.0 / d[i], w[i], 0
+        over, g = one - cut.threshold[size], e[i] / d[i]
+        for l in range(i):
+            t = S[i, l] - r * w[l]
+            u = e[l] - t * g
+            hits += u * u > over * (d[l] - t * t * inverse)
+        if hits == 0:
             continue
         for l in range(i):
-            s = S[i, l] - w[i] * w[l] / w[j] if j >= 0 else S[i, l]
-            left, u = d[l] - s * s / d[i], e[l] - s * e[i] / d[i]
+            t = S[i, l] - r * w[l]
+            left, u = d[l] - t * t / d[i], e[l] - t * g
             if l != j and left > 0.0 and one - u * u / left < cut.threshold[size]:
                 row = space.found[number]
                 for a in range(row.size):
@@ -118,28 +126,8 @@ def add_pairs(stack, space, f, j, cut, number):
                 row[f], row[f + 1] = ident[i], ident[l]
                 if j >= 0:
                     row[f + 2] = ident[j]
-                space.value[number] = one - u * u / left
-                lower(cut, size, space.value[number])
-                number += 1
+                number = note(space, cut, size, one - u * u / left, number)
     return number
-
-
-@njit
-def any_pair(S, w, d, e, i, j, over):
-    """Whether a candidate before i beats the threshold beside i, which alone is `over` it."""
-    inverse, hits = 1.0 / d[i], 0
-    r, g = (w[i] / w[j], e[i] * inverse) if j >= 0 else (0.0, e[i] * inverse)
-    if j >= 0:
-        for l in range(i):
-            s = S[i, l] - r * w[l]
-            u = e[l] - s * g
-            hits += u * u > over * (d[l] - s * s * inverse)
-    else:
-        for l in range(i):
-            s = S[i, l]
-            u = e[l] - s * g
-            hits += u * u > over * (d[l] - s * s * inverse)
-    return hits > 0
 
 
 @njit
@@ -167,9 +155,7 @@ def drop_pairs(stack, space, f, cut, number):
                     if q != i and q != l:
                         row[a] = ident[q]
                         a += 1
-                space.value[number] = one + u * u / left
-                lower(cut, size, space.value[number])
-                number += 1
+                number = note(space, cut, size, one + u * u / left, number)
     return number
 
 
@@ -285,22 +271,20 @@ def search(stack, space, base, f, cut, work, limit):
         first, last = stack.first, stack.last
         if took != JOINED and last[f] == f + m - 2:
             number = drop_pairs(stack, space, f, cut, number)
-            last[f] -= 1
-        if took < 0 and first[f] == f + 2 <= last[f]:
-            number = add_pairs(stack, space, f, -1, cut, number)
-            first[f] += 1
-            work -= m * m
-        last[f] = min(last[f], f + m - 3)
-        first[f] = max(first[f], f + 3)
-        if first[f] > last[f]:
-            f -= 1
-            continue
         best = stack.order[f, 0]
         stack.took[f] = best
-        if last[f] == f + 3:
-            number = add_pairs(stack, space, f, best, cut, number)
+        for j in (-1, best):  # the pairs of this node, and of its first child where that ends there
+            if j < 0 and (took >= 0 or first[f] > f + 2):
+                continue
+            if j >= 0:
+                first[f], last[f] = max(first[f], f + 3), min(last[f], f + m - 3)
+                if last[f] != f + 3 or first[f] > last[f]:
+                    continue
+            number = add_pairs(stack, space, f, j, cut, number)
             work -= m * m
-        else:
+        if first[f] > last[f]:
+            f -= 1
+        elif last[f] > f + 3:
             descend(stack, space, f, best)
             f += 1
     return f, number, nodes, work
