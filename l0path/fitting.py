@@ -48,7 +48,7 @@ def fit(
     tol: float = 1e-8,
     max_iter: int = 1000,
     time_limit: float | None = None,
-    certify: bool = False,
+    certify: bool | str = "auto",
     n_jobs: int | None = None,
     random_state: Seed = None,
     progress: bool = False,

@@ -159,7 +159,7 @@ def prepared(request, problem, control):
     hinge = make_model(problem) if isinstance(problem.loss, Hinge) else None
     soft = problem if hinge is None else replace(problem, loss=smooth(problem.loss))
     model = columns_of(soft, plan)
-    if request.certify:
+    if request.certify is True:
         model.remember_slopes()
     slices = request.slices
     return Setting(

@@ -60,7 +60,7 @@ class Arguments:
     tol: float = 1e-8
     max_iter: int = 1000
     time_limit: float | None = None
-    certify: bool = False
+    certify: bool | str = "auto"
     n_jobs: int | None = None
     random_state: Any = None
     progress: bool = False
@@ -140,7 +140,7 @@ class Request:
     offset_name: str | None = None
     settled: bool = False
     pilot: bool = False
-    certify: bool = False
+    certify: bool | str = False
     progress: bool = False
     on_solution: Callable | None = None
     n_jobs: int | None = None
@@ -184,7 +184,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         formula=encoding,
         offset_name=X.offset if isinstance(X, formula.Encoded) else None,
         pilot=a.loss == "huber" and a.delta is None,
-        certify=bool(a.certify),
+        certify="auto" if isinstance(a.certify, str) else bool(a.certify),
         progress=a.progress,
         on_solution=a.on_solution,
         n_jobs=a.n_jobs,
@@ -193,8 +193,9 @@ def request(X, y=None, *, data=None, **given) -> Request:
 
 def _checked(a):
     """The arguments with the loss by its own name, and those refused that nothing else checks."""
-    if not isinstance(a.certify, (bool, np.bool_)):
-        raise TypeError(f"certify={a.certify!r} must be True or False")
+    automatic = isinstance(a.certify, str) and a.certify == "auto"
+    if not automatic and not isinstance(a.certify, (bool, np.bool_)):
+        raise TypeError(f"certify={a.certify!r} must be True, False or 'auto'")
     if not isinstance(a.loss, str):
         raise ValueError(
             f"loss={a.loss!r} must be the name of a loss, such as 'squared' or 'logistic'"

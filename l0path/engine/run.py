@@ -15,8 +15,6 @@ from ..core.progress import Bar
 from ..core.status import End, FitStatus, Optimality
 from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
-from ..exact.result import certified
-from ..exact.search import CertificateSearch
 from ..exchange.local_search import LocalSearch
 from ..formula import marginality_notes
 from ..paths import Model, Path
@@ -29,6 +27,7 @@ from . import assemble
 from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
 from .posing import columns_of, prepared, selectable, settled, unit
+from .proofs import all_sizes, one_by_one
 from .protocols import Point, Session, Slice
 from .registry import algorithm_of, make_engine
 from .strategies.generating import relaxation_bounds
@@ -66,9 +65,11 @@ def run(request, clock=None) -> Fitted:
         slices = _search(setting)
         solutions = [s for one in slices for s in one.solutions]
         notes = _notes(setting, slices)
+        solutions, reached = all_sizes(setting, solutions)
+        notes += reached
         solutions, unbounded = _bounds(setting, solutions)
         if algorithm_of(request.plan.settings).proves:
-            solutions, unproven = _proofs(setting, solutions, notes)
+            solutions, unproven = one_by_one(setting, solutions, lambda s: _tell(setting, s, notes))
             bounded_all = all(math.isfinite(s.lower_bound) for s in solutions)
             notes = [*notes, *unproven, *([] if bounded_all else unbounded)]
         else:
@@ -86,7 +87,7 @@ def _compiled_ahead(request):
         return ()
     name = name_of(request.data.loss)
     kind = name if request.data.groups is None else f"{name}:groups"
-    return (kind, f"{name}:certify") if request.certify else (kind,)
+    return (kind, f"{name}:certify") if request.certify is True else (kind,)
 
 
 # -------------------- search
@@ -274,7 +275,7 @@ def _bounds(setting, solutions):
     request, control, out = setting.request, setting.control, list(solutions)
     groups = setting.problem.groups is not None
     proves = algorithm_of(request.plan.settings).proves
-    if not request.certify and (groups or not proves):
+    if request.certify is not True and (groups or not proves):
         return out, []
     notes = []
     bar = Bar(request.progress, "l0path lower bounds")
@@ -340,49 +341,6 @@ def _relaxed(s, D, costs, floor):
     cost = s.lambda0 * costs.max(initial=0.0)
     beyond = [floor + cost * (last + 1)] if last < costs.size else []
     return float(np.min([*(D + cost * np.arange(last + 1)), *beyond]))
-
-
-# -------------------- prove
-
-
-def _proofs(setting, solutions, notes):
-    """(solutions, notes): every solution is searched for a better one until it is proved, each for
-    its share of the time that is left; those that are not reached keep what they are.
-    """
-    request, control, out = setting.request, setting.control, list(solutions)
-    if control.end:
-        return out, []
-    known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
-    bar = Bar(request.progress, "l0path proofs", len(out), "model")
-    with control.stage(" while models were proved"), bar:
-        for i, s in enumerate(out):
-            search = CertificateSearch(
-                setting.problem,
-                request.data,
-                s,
-                clock=control.clock.within(_share(control.clock, len(out) - i)),
-                settings=request.plan.settings,
-                bar=bar,
-                known=known.setdefault((s.lambda1, s.lambda2), {}),
-            )
-            found = search.run()
-            out[i] = certified(s, found, setting.problem, request.data, setting.weights)
-            bar.update()
-            control.clock.poll()
-            _tell(setting, out[i], notes)
-    out = assemble.rehulled(out, setting.problem)
-    left = [s.k for s in out if s.optimality != Optimality.GLOBAL]
-    if not left:
-        return out, []
-    return out, [
-        f"{len(left)} of {len(out)} models are not proved optimal (k = "
-        f"{', '.join(map(str, left[:10]))}{', ...' if len(left) > 10 else ''}): see gap"
-    ]
-
-
-def _share(clock, parts):
-    """Seconds of one of so many parts of the time left, None without a limit."""
-    return None if clock.limit is None else max(clock.left() / parts, 1e-3)
 
 
 # -------------------- the path

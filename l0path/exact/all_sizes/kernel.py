@@ -5,9 +5,9 @@ keeps S, c (what the columns that are in leave) and B = inv(S), b = B c, and two
 candidate and F with all of them. The candidate that costs most to leave out joins, then leaves.
 
 Sets with t <= 2 are read off S and c: those with one candidate at the root, those with two where a
-column has joined (all others were met before). Sets with t >= m - 2 are read off B and b in the same
-way, where a column has left. So a node is divided for 3 <= t <= m - 3 alone, and of these sizes for
-those that it can still improve: a set of t of m candidates adds to F at least
+column has joined (all others were met before). Sets with t >= m - 2 are read off B and b in the
+same way, where a column has left. So a node is divided for 3 <= t <= m - 3 alone, and of these
+sizes for those that it can still improve: a set of t of m candidates adds to F at least
 
     b_j^2 / B_jj of the (t + 1)th costliest candidate: of any t + 1 one has to leave;
     the least joint cost of two of the t + 2 costliest;
@@ -27,8 +27,8 @@ ROOT, JOINED = -2, -1  # `took` of a node that no search has looked at, and of o
 
 
 class Stack(NamedTuple):
-    """Open nodes, level f has f columns in: S, B (levels, p, p); c, b (levels, p); ident, order, low
-    (levels, p): candidates, their positions by descending cost of leaving, and by ascending
+    """Open nodes, level f has f columns in: S, B (levels, p, p); c, b (levels, p); ident, order,
+    low (levels, p): candidates, their positions by descending cost of leaving, and by ascending
     delta_j b_j^2; F, R (levels,); m, took, first, last (levels,): candidates, the position of the
     one that joined last, the sizes that are open; least (levels, p + 1): by size what no set of the
     node is below; into (p,): columns that are in.

@@ -29,15 +29,18 @@ from ..leaps import (
 )
 from .kernel import ROOT, Cut, Space, Stack, search
 
+NEAR = 1e-4  # length that a unit column keeps beside others, below which this is looked into
 REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
 
 
 class Wanted(Protocol):
     """Which sets a search looks for. shrink: once a set of value v is known, others of its size are
-    wanted below shrink * v alone; inf: they stay wanted.
+    wanted below shrink * v alone; inf: they stay wanted; alone: sets with columns that add nothing
+    are not wanted.
     """
 
     shrink: float
+    alone: bool
 
     def cutoffs(self, sizes: int) -> np.ndarray:
         """(sizes,): the value below which a set of 0, 1, ... columns is wanted, -inf for none."""
@@ -174,6 +177,8 @@ class AllSizes:
             self.spare = refused_where_too_dependent(S, self.most)
             self.more, self.tasks = self._tasks(S, c, value), deque()
             self.tasks.append(next(self.more))
+            longest = np.diag(self.tasks[0].B).max(initial=0.0)  # what none keeps the inverse of
+            self.near_dependence = bool(self.spare or longest * NEAR**2 > 1.0)
         levels = self.most + 1 if self.spare else max(self.most - 2, 1)
         self.walkers = [Walker(m, levels) for _ in range(workers)]
 
@@ -198,19 +203,23 @@ class AllSizes:
 
     def _tasks(self, S, c, value):
         """The search, in parts without dependent columns, one after another."""
-        alone, price = math.isfinite(self.wanted.shrink), np.zeros(len(S))
-        for task in subtrees(S, c, value, price, self.most, alone):
+        price = np.zeros(len(S))
+        for task in subtrees(S, c, value, price, self.most, self.wanted.alone):
             rounding = task.rounding(self.J.size + self.held.size, self.held.size, self.half)
             self.margin, self.made = max(self.margin, rounding), self.made + 1
             yield task
         self.more = None
 
     def cutoffs(self):
-        """What `wanted` says, at most what it says of fewer columns where a larger set need not be
-        better than a part of it.
+        """What `wanted` says. Where a larger set need not be better than a part of it, sizes that
+        are not asked for can serve those that are.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
-        return np.minimum.accumulate(out) if self.spare else out
+        if not self.spare:
+            return out
+        for size in range(out.size - 2, -1, -1):
+            out[size] = out[size + 1] if out[size] == -math.inf else out[size]
+        return np.minimum.accumulate(out)
 
     def lower(self):
         """(sizes,): what no set of so many columns is below that was not offered; without dependent

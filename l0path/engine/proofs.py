@@ -1,0 +1,196 @@
+"""Proofs that models of a path are optimal: all sizes by one search where that is cheap, and each
+row by a search of its own.
+"""
+
+import math
+
+import numpy as np
+
+from ..core.progress import Bar
+from ..core.status import FitStatus, Optimality
+from ..exact.all_sizes.rows import PenalisedRows, Rows
+from ..exact.all_sizes.search import AllSizes, servable
+from ..exact.contest import BranchAndBound
+from ..exact.result import certified, hidden, in_place_of
+from ..exact.search import CertificateSearch
+from ..exchange.local_search import LocalSearch
+from ..problem.dependence import from_rows
+from ..relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
+from ..working_set.ties import first_of_their_kind
+from . import assemble
+
+AUTOMATIC_COLUMNS = 50  # usable columns up to which certify="auto" searches all sizes
+LEAST_OPERATIONS = (
+    2e7  # of its search, some 20 ms; or twice the entries of X that the path has read
+)
+# of the search with which algorithm="exact" begins: with a ridge trees may be the faster ones
+EXACT_OPERATIONS, BESIDE_A_RIDGE = 1e11, 4e9
+SHARE_OF_TIME = 0.5  # of the time left that it may take
+
+
+def all_sizes(setting, solutions):
+    """(solutions, notes): those of least squares models of few columns with more observations than
+    columns, with better models and proofs from one search over all sizes. What certify="auto" does
+    rests on a budget of operations, and on no clock but that of the run.
+    """
+    request, control, out = setting.request, setting.control, list(solutions)
+    proves = isinstance(request.plan.settings, BranchAndBound)
+    if control.end or not solutions or not _asked(setting, proves):
+        return out, []
+    reached = []
+    with control.stage(" while models were proved"):
+        for number, (lambda1, lambda2) in enumerate(setting.slices):
+            at = _rows(setting, out, number)
+            if at and servable(setting.problem, lambda1):
+                reached.append(_search(setting, out, at, lambda2, proves))
+            control.clock.poll()
+    if any(new is not old for new, old in zip(out, solutions, strict=True)):
+        out = _rehulled(out, solutions, setting.problem)
+    done, of = (sum(part) for part in zip(*reached, strict=True)) if reached else (0, 0)
+    if done == of or proves:
+        return out, []
+    return out, [
+        f"certify='auto' proved {done} of {of} models within its budget of operations; "
+        "algorithm='exact' or path.certify(k=...) goes on"
+    ]
+
+
+def _asked(setting, proves):
+    """Whether all sizes are to be searched."""
+    request, problem = setting.request, setting.problem
+    few = int(problem.usable.sum()) < problem.n_eff
+    if proves:
+        return few and request.plan.settings.node_limit is None
+    settings = request.plan.settings
+    return (
+        bool(request.certify)
+        and request.row_counts is None
+        and isinstance(settings, LocalSearch)
+        and settings.refit
+        and few
+        and int(problem.usable.sum()) <= AUTOMATIC_COLUMNS
+    )
+
+
+def _rows(setting, solutions, number):
+    """The rows of a slice that a search over all sizes can serve: not those of a lambda0 beyond
+    max_k, nor of unequal costs.
+    """
+    problem = setting.problem
+    at = [
+        i
+        for i, s in enumerate(solutions)
+        if s.slice == number and s.status == FitStatus.CONVERGED and "max_k" not in s.flags
+    ]
+    even = np.unique(problem.factor[problem.selectable]).size <= 1
+    return at if even or setting.request.plan.grid == "support" else []
+
+
+def _search(setting, solutions, at, lambda2, proves):
+    """(rows proven, rows) of a slice; its rows `at` are replaced in the list."""
+    problem, request, control = setting.problem, setting.request, setting.control
+    model, rows = setting.working_set, [solutions[i] for i in at]
+
+    def refit(support):
+        model.grow(support)
+        fit = from_rows(model, model.refit(support, 0.0, lambda2), lambda2)
+        return fit.value, fit
+
+    if request.plan.grid == "support":
+        wanted = Rows(rows, refit)
+    else:
+        cost = problem.factor[problem.selectable]
+        wanted = PenalisedRows(rows, refit, float(cost[0]) if cost.size else 0.0)
+    options = {} if proves else {"workers": 1}
+    try:
+        search = AllSizes(problem, lambda2, wanted, model=model, most=wanted.most, **options)
+    except ValueError:
+        return 0, len(rows)
+    if search.near_dependence and hidden(problem, lambda2):
+        return 0, len(rows)
+    clock = control.clock
+    if proves and clock.limit is not None:
+        clock = clock.within(SHARE_OF_TIME * clock.left())
+    search.run(_budget(setting, lambda2, proves), clock.over)
+    bounds, done = wanted.bounds(search.lower(), bool(search.spare)), 0
+    for i, s, bound, number in zip(at, rows, bounds.tolist(), range(len(at)), strict=True):
+        if number in wanted.found:
+            fit = first_of_their_kind(problem, wanted.found[number], bool(lambda2))
+            better = in_place_of(s, fit, problem, request.data, setting.weights)
+            if better.objective < s.objective:
+                s = better
+        proven = bounded(problem, s, bound)
+        closed = proven.optimality == Optimality.GLOBAL
+        # what certify="auto" has not finished it leaves as it was
+        solutions[i] = proven if closed or request.certify is True or proves else s
+        done += closed
+    return done, len(rows)
+
+
+def _budget(setting, lambda2, proves):
+    """Operations that a search over all sizes may take."""
+    if proves:
+        return BESIDE_A_RIDGE if lambda2 else EXACT_OPERATIONS
+    read = setting.working_set.reads * setting.problem.X.n * int(setting.problem.usable.sum())
+    return max(LEAST_OPERATIONS, 2.0 * read)
+
+
+def _rehulled(solutions, before, problem):
+    """The solutions with the lambda0 intervals that hold now, where a better model has come."""
+    same = all(new.objective == old.objective for new, old in zip(solutions, before, strict=True))
+    return solutions if same else assemble.rehulled(solutions, problem)
+
+
+# -------------------- one by one
+
+
+def one_by_one(setting, solutions, tell):
+    """(solutions, notes): every solution that is not proven is searched for a better one until it
+    is, each for its share of the time that is left; those that are not reached keep what they are.
+    tell(solution) shows it.
+    """
+    request, control, out = setting.request, setting.control, list(solutions)
+    if control.end:
+        return out, []
+    known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
+    bar = Bar(request.progress, "l0path proofs", len(out), "model")
+    with control.stage(" while models were proved"), bar:
+        for i, s in enumerate(out):
+            if not _proven(s):
+                search = CertificateSearch(
+                    setting.problem,
+                    request.data,
+                    s,
+                    clock=control.clock.within(_share(control.clock, out[i:])),
+                    settings=request.plan.settings,
+                    bar=bar,
+                    known=known.setdefault((s.lambda1, s.lambda2), {}),
+                )
+                found = search.run()
+                out[i] = certified(s, found, setting.problem, request.data, setting.weights)
+            bar.update()
+            control.clock.poll()
+            tell(out[i])
+    out = assemble.rehulled(out, setting.problem)
+    left = [s.k for s in out if s.optimality != Optimality.GLOBAL]
+    if not left:
+        return out, []
+    return out, [
+        f"{len(left)} of {len(out)} models are not proved optimal (k = "
+        f"{', '.join(map(str, left[:10]))}{', ...' if len(left) > 10 else ''}): see gap"
+    ]
+
+
+def _proven(solution):
+    """Whether nothing is left to be proven of a solution."""
+    return (
+        solution.optimality == Optimality.GLOBAL
+        and math.isfinite(solution.lower_bound)
+        and relative_gap(solution.objective, solution.lower_bound) <= GLOBAL_GAP
+    )
+
+
+def _share(clock, left):
+    """Seconds of the first of the solutions that are left, None without a limit."""
+    parts = sum(not _proven(s) for s in left)
+    return None if clock.limit is None else max(clock.left() / parts, 1e-3)

@@ -1,0 +1,85 @@
+"""What rows of a path ask of a search over all sizes: a better model for a row, or the proof that
+there is none.
+"""
+
+import math
+
+import numpy as np
+
+from ...relaxation.path_bounds import GLOBAL_GAP
+
+BETTER = 1.0 - 0.5 * GLOBAL_GAP  # of its objective, below which a model replaces that of a row
+
+
+class Rows:
+    """The rows of a path over sizes. solutions: its rows; refit(support) -> (value, fit).
+
+    found: {number of a row: the better fit}. A set competes for every row of at least its size.
+    """
+
+    alone = True
+    shrink = BETTER
+
+    def __init__(self, solutions, refit):
+        self.refit, self.found = refit, {}
+        self.size = np.array([s.k for s in solutions])
+        self.upper = np.array([s.objective for s in solutions])
+
+    @property
+    def most(self):
+        """Columns of a set at most."""
+        return int(self.size.max())
+
+    def cutoffs(self, sizes):
+        """See `Wanted`."""
+        out = np.full(max(sizes, self.most + 1), -math.inf)
+        out[self.size] = BETTER * self.upper
+        return out[:sizes]
+
+    def offer(self, support, size):
+        """See `Wanted`."""
+        value, fit = self.refit(support)
+        for i in np.flatnonzero((self.size >= size) & (value < BETTER * self.upper)).tolist():
+            self.upper[i], self.found[i] = value, fit
+
+    def bounds(self, lower, spare):
+        """Lower bounds of the objectives of all rows, from those of sets by their number of
+        columns; spare: whether a larger set need not be better than a part of it.
+        """
+        lower = np.minimum.accumulate(lower) if spare else lower
+        return lower[np.minimum(self.size, lower.size - 1)]
+
+
+class PenalisedRows(Rows):
+    """The rows of a path over lambda0; cost: what a column adds for lambda0 = 1.
+
+    A set of s columns is wanted if it is below what some row leaves, objective - lambda0 cost s.
+    """
+
+    shrink = math.inf
+
+    def __init__(self, solutions, refit, cost):
+        super().__init__(solutions, refit)
+        self.price = cost * np.array([s.lambda0 for s in solutions])
+        self.last = int(1e9)
+
+    @property
+    def most(self):
+        """Columns of a set at most."""
+        return self.last
+
+    def cutoffs(self, sizes):
+        """See `Wanted`."""
+        return (BETTER * self.upper[:, None] - self.price[:, None] * np.arange(sizes)).max(axis=0)
+
+    def offer(self, support, size):
+        """See `Wanted`."""
+        value, fit = self.refit(support)
+        total = value + self.price * size
+        for i in np.flatnonzero(total < BETTER * self.upper).tolist():
+            self.upper[i], self.found[i] = total[i], fit
+
+    def bounds(self, lower, spare):
+        """See `Rows`."""
+        lower = np.minimum.accumulate(lower)
+        return (lower + self.price[:, None] * np.arange(lower.size)).min(axis=1)
