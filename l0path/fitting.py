@@ -163,14 +163,21 @@ def fit(
         The largest number of Newton steps or sweeps of one solve.
     time_limit : float, optional
         Seconds after which the path ends with what is solved. None means no limit.
-    certify : bool, default False
-        Whether every solution gets a `lower_bound` and a `gap` by weak duality: no model of at most
-        k unforced columns (on a lambda0 grid: no model at all) has an objective below the bound.
-        Solutions whose gap is closed to 1e-6 become "global". This needs lambda2 > 0, bounds on
-        every column, or a squared loss with more rows than columns. With groups it needs lambda2 >
-        0, no bounds on coefficients, and neither the Poisson nor the hinge loss. Elsewhere the
-        bounds are NaN, and `path.notes` says why (docs/bounds.md). `Path.certify` searches for the
-        proof of one solution.
+    certify : bool or str, default "auto"
+        "auto" proves all sizes by one search (leaps and bounds) where that is cheap: for
+        algorithm="swap" and a squared loss with n_eff > p, at most 50 usable columns, no lambda1,
+        no groups and no bounds on coefficients. Better models replace those of the path, and proven
+        ones are "global". The search has a budget of operations, max(2e7, 2 x the entries of X
+        that the path has read), and not of time, so that it ends alike on every machine; where it
+        is used up, `path.notes` says how many models are proven. Folds and subsamples spend nothing
+        on it. False makes no search and no bounds.
+        True also gives every solution a `lower_bound` and a `gap` by weak duality: no model of at
+        most k unforced columns (on a lambda0 grid: no model at all) has an objective below the
+        bound. Solutions whose gap is closed to 1e-6 become "global". This needs lambda2 > 0, bounds
+        on every column, or a squared loss with more rows than columns. With groups it needs
+        lambda2 > 0, no bounds on coefficients, and neither the Poisson nor the hinge loss.
+        Elsewhere the bounds are NaN, and `path.notes` says why (docs/bounds.md). `Path.certify`
+        searches for the proof of one solution.
     n_jobs : int, optional
         The number of threads. None or -1 takes all.
     random_state : int, Generator, or None
@@ -207,6 +214,8 @@ def fit(
     - The problem is equation (1) of Dedieu, Hazimeh & Mazumder, Journal of Machine Learning
       Research 22:135, 2021.
     - Overlapping groups: Jacob, Obozinski & Vert, ICML 2009.
+    - certify="auto": Furnival & Wilson, Technometrics 16, 1974; Gatu & Kontoghiorghes, Journal of
+      Computational and Graphical Statistics 15, 2006.
     - Bounds for groups by cutting planes: Tan, Tsang & Wang, Journal of Machine Learning Research
       15, 2014.
 

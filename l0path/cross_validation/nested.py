@@ -234,7 +234,7 @@ def nested_cv(
         {"y": y, **rows, "groups_cv": labels},
         metric,
         which,
-        {"cv": cv, "scoring": scoring, "random_state": seed, **arguments},
+        {"cv": cv, "scoring": scoring, "random_state": seed, "certify": False, **arguments},
     )
     loop.run(splits, progress)
     warn_once([], loop.warned, len(splits), "outer folds")

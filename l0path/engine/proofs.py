@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..core.progress import Bar
-from ..core.status import FitStatus, Optimality
+from ..core.status import FitStatus, Optimality, SearchEnd
 from ..exact.all_sizes.rows import PenalisedRows, Rows
 from ..exact.all_sizes.search import AllSizes, servable
 from ..exact.contest import BranchAndBound
@@ -20,9 +20,8 @@ from ..working_set.ties import first_of_their_kind
 from . import assemble
 
 AUTOMATIC_COLUMNS = 50  # usable columns up to which certify="auto" searches all sizes
-LEAST_OPERATIONS = (
-    2e7  # of its search, some 20 ms; or twice the entries of X that the path has read
-)
+# of its search, some 20 ms; or twice the entries of X that the path has read, if that is more
+LEAST_OPERATIONS = 2e7
 # of the search with which algorithm="exact" begins: with a ridge trees may be the faster ones
 EXACT_OPERATIONS, BESIDE_A_RIDGE = 1e11, 4e9
 SHARE_OF_TIME = 0.5  # of the time left that it may take
@@ -88,8 +87,27 @@ def _rows(setting, solutions, number):
 
 def _search(setting, solutions, at, lambda2, proves):
     """(rows proven, rows) of a slice; its rows `at` are replaced in the list."""
+    left = _budget(setting, lambda2, proves)
+    by_size = not proves and setting.request.plan.grid == "support"
+    closed, spent = _attempt(setting, solutions, at, lambda2, left * (0.5 if by_size else 1.0))
+    # where the budget is too small for all sizes, it serves the smallest and the largest ones
+    while by_size and not closed and spent < left:
+        left -= spent
+        unproven = [i for i in at if solutions[i].optimality != Optimality.GLOBAL]
+        for i in (unproven[0], unproven[-1]) if unproven else ():
+            closed, spent = _attempt(setting, solutions, [i], lambda2, left)
+            left -= spent
+        by_size, closed, spent = closed and bool(unproven), False, 0.0
+    return sum(solutions[i].optimality == Optimality.GLOBAL for i in at), len(at)
+
+
+def _attempt(setting, solutions, at, lambda2, budget):
+    """(whether a search for the rows `at` has ended, operations that it took); they are replaced in
+    the list.
+    """
     problem, request, control = setting.problem, setting.request, setting.control
     model, rows = setting.working_set, [solutions[i] for i in at]
+    proves = isinstance(request.plan.settings, BranchAndBound)
 
     def refit(support):
         model.grow(support)
@@ -104,27 +122,25 @@ def _search(setting, solutions, at, lambda2, proves):
     options = {} if proves else {"workers": 1}
     try:
         search = AllSizes(problem, lambda2, wanted, model=model, most=wanted.most, **options)
-    except ValueError:
-        return 0, len(rows)
+    except ValueError:  # too many dependent columns
+        return False, budget
     if search.near_dependence and hidden(problem, lambda2):
-        return 0, len(rows)
+        return False, budget
     clock = control.clock
     if proves and clock.limit is not None:
         clock = clock.within(SHARE_OF_TIME * clock.left())
-    search.run(_budget(setting, lambda2, proves), clock.over)
-    bounds, done = wanted.bounds(search.lower(), bool(search.spare)), 0
-    for i, s, bound, number in zip(at, rows, bounds.tolist(), range(len(at)), strict=True):
+    ended = search.run(budget, clock.over)
+    bounds = wanted.bounds(search.lower(), bool(search.spare)).tolist()
+    for number, (i, s, bound) in enumerate(zip(at, rows, bounds, strict=True)):
         if number in wanted.found:
             fit = first_of_their_kind(problem, wanted.found[number], bool(lambda2))
             better = in_place_of(s, fit, problem, request.data, setting.weights)
-            if better.objective < s.objective:
-                s = better
+            s = better if better.objective < s.objective else s
         proven = bounded(problem, s, bound)
-        closed = proven.optimality == Optimality.GLOBAL
-        # what certify="auto" has not finished it leaves as it was
-        solutions[i] = proven if closed or request.certify is True or proves else s
-        done += closed
-    return done, len(rows)
+        # what certify="auto" has not finished it leaves without a bound
+        whole = proven.optimality == Optimality.GLOBAL or request.certify is True or proves
+        solutions[i] = proven if whole else s
+    return ended == SearchEnd.CLOSED, search.operations
 
 
 def _budget(setting, lambda2, proves):

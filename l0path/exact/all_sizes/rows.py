@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from ...relaxation.path_bounds import GLOBAL_GAP
-
-BETTER = 1.0 - 0.5 * GLOBAL_GAP  # of its objective, below which a model replaces that of a row
+BETTER = 1.0 - 1e-8  # of its objective, below which a model replaces that of a row
 
 
 class Rows:

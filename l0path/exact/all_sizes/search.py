@@ -300,7 +300,7 @@ class AllSizes:
             walker.load(task)
 
     def _deal(self):
-        """Give walkers without work a task, or the uppermost open level of the one with the most."""
+        """Give idle walkers a task, or the uppermost open level of the one with the most."""
         for walker in self.walkers:
             while not walker.open and (self.tasks or self.more is not None):
                 if not self.tasks:
