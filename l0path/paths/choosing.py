@@ -210,7 +210,7 @@ class Choosing:
         >>> import l0path
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.model(6)  # or path.model(k=6)
-        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, refit_swap; AtBat, Hits, Walks,
+        <l0path.Model: k = 6, loss 49800.2, deviance ratio 0.5087, global; AtBat, Hits, Walks,
         CRBI, Division_W, PutOuts>
         >>> path.model("bic").features
         ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']

@@ -50,7 +50,7 @@ class Model:
     >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
     >>> model = path.model(k=6)
     >>> model.k, model.optimality, round(model.deviance_ratio, 3)
-    (6, 'refit_swap', 0.509)
+    (6, 'global', 0.509)
     >>> model.features
     ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
     """

@@ -66,20 +66,20 @@ class Showing:
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> path.compare([2, 3, 4])
         squared loss of Salary
-        k                                    2           3           4
-        coefficient (Intercept)         -47.96      -71.46       13.92
-                    Hits                 3.301       2.804       2.676
-                    CRBI                0.6899      0.6825      0.6818
-                    Division_W                                  -140.0
-                    PutOuts                         0.2736      0.2735
-        fit         n                      263         263         263
-                    k                        2           3           4
-                    loss                 58263       55607       53177
-                    deviance_ratio      0.4252      0.4514      0.4754
-        criterion   aic                3820.49     3810.21     3800.46
-                    bic                3831.20     3824.50     3818.32
-        check       optimality      refit_swap  refit_swap  refit_swap
-                    gap
+        k                                 2        3        4
+        coefficient (Intercept)      -47.96   -71.46    13.92
+                    Hits              3.301    2.804    2.676
+                    CRBI             0.6899   0.6825   0.6818
+                    Division_W                         -140.0
+                    PutOuts                   0.2736   0.2735
+        fit         n                   263      263      263
+                    k                     2        3        4
+                    loss              58263    55607    53177
+                    deviance_ratio   0.4252   0.4514   0.4754
+        criterion   aic             3820.49  3810.21  3800.46
+                    bic             3831.20  3824.50  3818.32
+        check       optimality       global   global   global
+                    gap               1e-08    1e-08    1e-08
         >>> table = path.compare([5, "bic"])
         >>> table.loc["fit"].loc["deviance_ratio"].astype(float).round(3).tolist()
         [0.491, 0.509]

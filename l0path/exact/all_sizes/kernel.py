@@ -26,7 +26,7 @@ from ..nodes.leaps import PAIRS, _joint, copy_without, pivot, row_of, strike
 ROOT, JOINED = -2, -1  # `took` of a node that no search has looked at, and of one just opened
 
 
-class Stack(NamedTuple):
+class OpenNodes(NamedTuple):
     """Open nodes, level f has f columns in: S, B (levels, p, p); c, b (levels, p); ident, order,
     low (levels, p): candidates, their positions by descending cost of leaving, and by ascending
     delta_j b_j^2; F, R (levels,); m, took, first, last (levels,): candidates, the position of the
@@ -51,7 +51,7 @@ class Stack(NamedTuple):
     into: np.ndarray
 
 
-class Space(NamedTuple):
+class Buffers(NamedTuple):
     """Scratch (p,): w, d, e, cost, gain; delta (p,) by ident; found (rows, p): sets of columns, -1
     beyond their end, of values value (rows,).
     """
@@ -66,7 +66,7 @@ class Space(NamedTuple):
     value: np.ndarray
 
 
-class Cut(NamedTuple):
+class Thresholds(NamedTuple):
     """Sets of s columns of values below threshold[s] are noted. Once one of value v is known it is
     shrink * v + slack at most; an infinite shrink keeps it.
     """

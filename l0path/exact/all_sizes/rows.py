@@ -29,13 +29,13 @@ class Rows:
         return int(self.size.max())
 
     def cutoffs(self, sizes):
-        """See `Wanted`."""
+        """See `SetsWanted`."""
         out = np.full(max(sizes, self.most + 1), -math.inf)
         out[self.size] = BETTER * self.upper
         return out[:sizes]
 
     def offer(self, support, size):
-        """See `Wanted`."""
+        """See `SetsWanted`."""
         value, fit = self.refit(support)
         for i in np.flatnonzero((self.size >= size) & (value < BETTER * self.upper)).tolist():
             self.upper[i], self.found[i] = value, fit
@@ -67,11 +67,11 @@ class PenalisedRows(Rows):
         return self.last
 
     def cutoffs(self, sizes):
-        """See `Wanted`."""
+        """See `SetsWanted`."""
         return (BETTER * self.upper[:, None] - self.price[:, None] * np.arange(sizes)).max(axis=0)
 
     def offer(self, support, size):
-        """See `Wanted`."""
+        """See `SetsWanted`."""
         value, fit = self.refit(support)
         total = value + self.price * size
         for i in np.flatnonzero(total < BETTER * self.upper).tolist():

@@ -27,13 +27,13 @@ from ..leaps import (
     subtrees,
     swept,
 )
-from .kernel import ROOT, Cut, Space, Stack, search
+from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
 
-NEAR = 1e-4  # length that a unit column keeps beside others, below which this is looked into
+LOOKED_INTO = 1e-4  # length that a unit column keeps beside others, below which this is looked into
 REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
 
 
-class Wanted(Protocol):
+class SetsWanted(Protocol):
     """Which sets a search looks for. shrink: once a set of value v is known, others of its size are
     wanted below shrink * v alone; inf: they stay wanted; alone: sets with columns that add nothing
     are not wanted.
@@ -70,7 +70,7 @@ class Walker:
     def __init__(self, p, levels):
         rows, at, size = (levels, p), (levels,), max(p, 1)
         numbers, whole = np.zeros, np.int64
-        self.stack = Stack(
+        self.stack = OpenNodes(
             numbers((levels, p, p)),
             numbers((levels, p, p)),
             numbers(rows),
@@ -88,7 +88,7 @@ class Walker:
             np.full(size, -1),
         )
         notes = p * (p + 1) + 64
-        self.space = Space(
+        self.space = Buffers(
             *(numbers(size) for _ in range(6)),
             np.zeros((notes, size), dtype=np.int16),
             numbers(notes),
@@ -178,7 +178,7 @@ class AllSizes:
             self.more, self.tasks = self._tasks(S, c, value), deque()
             self.tasks.append(next(self.more))
             longest = np.diag(self.tasks[0].B).max(initial=0.0)  # what none keeps the inverse of
-            self.near_dependence = bool(self.spare or longest * NEAR**2 > 1.0)
+            self.near_dependence = bool(self.spare or longest * LOOKED_INTO**2 > 1.0)
         levels = self.most + 1 if self.spare else max(self.most - 2, 1)
         self.walkers = [Walker(m, levels) for _ in range(workers)]
 
@@ -259,7 +259,7 @@ class AllSizes:
         found = [None] * len(active)
 
         def work(i):
-            cut = Cut(threshold.copy(), self.wanted.shrink, 2.0 * self.margin)
+            cut = Thresholds(threshold.copy(), self.wanted.shrink, 2.0 * self.margin)
             found[i] = active[i].work(cut, portion, 1 << 62)
 
         run_each(work, len(active))
