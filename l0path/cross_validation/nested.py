@@ -224,7 +224,7 @@ def nested_cv(
     names = {name: arguments.get(name) for name in ("feature_names", "pos_label")}
     rows = {"sample_weight": sample_weight, "offset": offset}
     data = request(X, y, loss=loss, **rows, **names, algorithm=_any_loss(loss)).data
-    labels = None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")
+    labels = None if groups_cv is None else _labels(groups_cv, data.design.n, "groups_cv")
     splits = _named_outer(
         make_splits, outer, data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed
     )
@@ -265,7 +265,7 @@ class OuterLoop:
         self.metric, self.which, self.arguments = metric, which, arguments
         self.rows, self.models, self.warned = [], [], []
         self.cut_short, self.end = 0, ""
-        self.total, self.times = np.zeros(data.y.size), np.zeros(data.y.size)
+        self.total, self.times = np.zeros(data.design.n), np.zeros(data.design.n)
 
     def run(self, splits, progress):
         """Go through the folds. Those finished before an interruption or a time limit are kept; an

@@ -265,7 +265,7 @@ def _solve(todo, train, deadline, clock=None):
         left = None if deadline is None else deadline - time.time()
         if left is not None and left <= 0:
             return solutions, End.TIME_LIMIT
-        counts = np.bincount(train, minlength=task.request.data.y.size).astype(np.float64)
+        counts = np.bincount(train, minlength=task.request.data.design.n).astype(np.float64)
         plan = replace(task.request.plan, time_limit=left)
         path = fit_request(replace(task.request, plan=plan, row_counts=counts), clock).path
         solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
@@ -316,7 +316,7 @@ def _run_folds(folds, deadline, progress):
         len(splits),
         all_rows if deadline is None else None,
         folds.jobs,
-        max(test.size for _, test in splits) / folds.data.y.size,
+        max(test.size for _, test in splits) / folds.data.design.n,
     )
     single = folds.single or folds.jobs > 1
     arguments = (

@@ -155,7 +155,7 @@ def on_rows(data, rows):
     """The data with the weight of every row times how often it is among `rows`: weight 0 is no row,
     so X is not copied and nothing else of the other rows is seen.
     """
-    return replace(data, weights=data.weights * np.bincount(rows, minlength=data.y.size))
+    return replace(data, weights=data.weights * np.bincount(rows, minlength=data.design.n))
 
 
 def path_on_rows(asked, rows, deadline=None, most=None):

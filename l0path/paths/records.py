@@ -51,6 +51,8 @@ class Meta:
         0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
     )
     floor: float = 0.0
+    responses: tuple | None = None  # names of several responses
+    response_weights: np.ndarray | None = None
 
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance

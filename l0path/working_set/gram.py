@@ -27,9 +27,9 @@ class GramModel(WorkingColumns):
     def __init__(self, problem):
         super().__init__(problem)
         p = problem
-        self.q_all = np.where(p.usable, p.X.products(p.weights, p.y), 0.0)
+        self.q_all = np.where(p.usable, p.X.products(p.weights, p.y).T, 0.0).T
         self.reads += 1
-        self.half_square = 0.5 * float(p.weights @ (p.y * p.y))
+        self.half_square = 0.5 * float(np.sum(p.weights @ (p.y * p.y)))
         self.G = np.empty((0, 0))
         self.q = np.empty(0)
         self.row_of = {}  # index -> its row in self.rows
