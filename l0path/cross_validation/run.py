@@ -27,11 +27,12 @@ from ..designs.protocol import traits_of
 from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
+from ..paths.predicting import linear_predictor
 from ..problem.losses import canonical_name
 from ..problem.problem import known_of
 from .comparing import fold_scores
 from .processes import check_jobs, draw_seed, in_processes, in_worker, processes, warn_once
-from .result import CVPath, linear_predictor
+from .result import CVPath
 from .scoring import HeldOutRows, metric_of, score
 from .splits import check_arguments, make_splits, repeats_of
 from .together import groups_of, run_together

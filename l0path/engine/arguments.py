@@ -11,9 +11,9 @@ from ..errors import refuse_masked
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION
 from ..problem.problem import row_weights
+from ..problem.responses import LARGEST_RESPONSE
+from .responses import table_of_responses
 
-# values of y beyond, or all below the inverse, are refused: their squares are summed
-LARGEST_RESPONSE = 1e100
 # how successes out of several trials are written
 BY_OUTCOME = (
     "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
@@ -59,10 +59,13 @@ def refuse_shares(y, loss):
         )
 
 
-def coded(y, n, loss, classes):
-    """y (n,) of other rows as the fit coded it: classes -1 / 1 by the labels of the fit; one of
-    them alone will do.
+def coded(y, n, meta):
+    """y (n,) of other rows as the fit with this `Meta` coded it: classes -1 / 1 by the labels of
+    the fit; one of them alone will do. (n, r) for r responses.
     """
+    loss, classes = meta.loss, meta.classes
+    if meta.responses is not None:
+        return table_of_responses(y, n, meta.responses)[0]
     if classes is None:
         return response(y, n, loss)[0]
     series = _complete(y, n)

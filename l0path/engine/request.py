@@ -20,6 +20,7 @@ from ..errors import check_tol, refuse_masked
 from ..problem.groups import group_factor, make_groups, priced
 from ..problem.losses import canonical_name, make_loss
 from ..problem.problem import Data, checksum
+from ..problem.responses import offsets_of_responses
 from . import arguments as checks
 from . import registry, responses
 
@@ -274,7 +275,7 @@ def _offset(a, weights, y):
     if a.offset is None:
         return None
     if y.ndim == 2:
-        return responses.offsets_of_responses(a.offset, y.shape)
+        return offsets_of_responses(a.offset, y.shape)
     return checks.offsets(a.offset, weights, a.loss)
 
 

@@ -1,5 +1,5 @@
-"""Several responses as arguments of `fit`: Y, its offsets and the weights of the responses, and what
-is not served with them. Nothing of X is read here.
+"""Several responses as arguments of `fit`: Y and the weights of the responses, and what is not
+served with them. Nothing of X is read here.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..designs.names import column_names
 from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exchange.local_search import LocalSearch
-from .arguments import LARGEST_RESPONSE
+from ..problem.responses import LARGEST_RESPONSE
 
 
 def is_several(y, loss):
@@ -22,11 +22,21 @@ def is_several(y, loss):
     return loss == "squared" and len(shape) == 2 and shape[1] > 1
 
 
-def table_of_responses(y, n):
-    """(Y (n, r) float64, names of the responses)."""
+def table_of_responses(y, n, known=None):
+    """(Y (n, r) float64, names of the responses). known: those of the fit, by which a DataFrame of
+    other rows is read.
+    """
     check_table(y, "y")
     refuse_masked(y, "y")
     framed = isinstance(y, pd.DataFrame)
+    if framed and known is not None and set(known) <= set(column_names(y.columns)):
+        at = {name: j for j, name in enumerate(column_names(y.columns))}
+        y = y.iloc[:, [at[name] for name in known]]
+    if np.ndim(y) != 2 or (known is not None and np.shape(y)[1] != len(known)):
+        raise ValueError(
+            f"y has shape {np.shape(y)}; the fit had {len(known)} responses: pass one column for "
+            "each"
+        )
     r = np.shape(y)[1]
     names = column_names(y.columns) if framed else [f"y{j}" for j in range(r)]
     kinds = list(y.dtypes) if framed else [np.asarray(y).dtype]
@@ -48,20 +58,6 @@ def table_of_responses(y, n):
             "range of floating point numbers; rescale them"
         )
     return np.ascontiguousarray(Y), tuple(names)
-
-
-def offsets_of_responses(value, shape):
-    """Offsets (n, r): one for each entry of y, or one for each row, which all responses share."""
-    out = np.asarray(value, dtype=np.float64)
-    if out.shape not in (shape, shape[:1], (shape[0], 1)):
-        raise ValueError(
-            f"offset has shape {out.shape}, y has {shape}: pass one offset per row, or one per "
-            "entry of y"
-        )
-    out = finite(out.reshape(shape[0], -1), "offset")
-    if np.abs(out).max(initial=0.0) > LARGEST_RESPONSE:
-        raise ValueError("offset has values whose squares leave the range of numbers; rescale it")
-    return np.ascontiguousarray(np.broadcast_to(out, shape))
 
 
 def weights_of_responses(value, names):
@@ -117,4 +113,13 @@ def refuse_unserved(data, plan, a):
         raise ValueError(
             f"y has {len(data.responses)} responses, which are not served with {what}; or fit one "
             f"response at a time, for example {data.responses[0]}"
+        )
+
+
+def refuse_responses(data, what):
+    """Raise ValueError where data of what takes one response have several."""
+    if data.responses is not None:
+        raise ValueError(
+            f"y has {len(data.responses)} responses, and {what} take one: pass one of them, for "
+            f"example {data.responses[0]}"
         )

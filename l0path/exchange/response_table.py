@@ -80,9 +80,12 @@ def table(fit, quadratic, lambda2, skip, locked):
     U += s  # what the column keeps beside the others
     open_ = U > COLLINEAR * (quadratic.a + 2.0 * lambda2)
     open_ &= ~skip
-    swap = np.full((len(fit.b), size.size), np.inf)
-    part = np.full(U.shape, np.inf)
+    part = np.zeros(U.shape)
     np.divide(num, U, out=part, where=open_)
-    swap[kept] = np.where(open_, drop[kept][:, None] - 0.5 * part, np.inf)
+    part *= -0.5
+    part += drop[kept][:, None]
+    part[~open_] = np.inf
+    swap = np.full((len(fit.b), size.size), np.inf)
+    swap[kept] = part
     swap[locked] = np.inf
     return ResponseTable(drop, add, swap)

@@ -11,8 +11,11 @@ changes nothing, and responses that are combinations of others become fewer.
 
 import numpy as np
 
+from ..core.arguments import finite
 from .losses import mean_of_rows
 
+# values of y beyond, or all below the inverse, are refused: their squares are summed
+LARGEST_RESPONSE = 1e100
 LEAST_SINGULAR_VALUE = 1e-14  # of the largest: responses below it are combinations of others
 
 
@@ -54,3 +57,17 @@ def summed_loss(loss, y, eta, weights, response_weights=None):
         for one, other in zip(y.T, eta.T, strict=True)
     ]
     return float(response_weights @ np.array(parts))
+
+
+def offsets_of_responses(value, shape):
+    """Offsets (n, r): one for each entry of y, or one for each row, which all responses share."""
+    out = np.asarray(value, dtype=np.float64)
+    if out.shape not in (shape, shape[:1], (shape[0], 1)):
+        raise ValueError(
+            f"offset has shape {out.shape}, y has {shape}: pass one offset per row, or one per "
+            "entry of y"
+        )
+    out = finite(out.reshape(shape[0], -1), "offset")
+    if np.abs(out).max(initial=0.0) > LARGEST_RESPONSE:
+        raise ValueError("offset has values whose squares leave the range of numbers; rescale it")
+    return np.ascontiguousarray(np.broadcast_to(out, shape))

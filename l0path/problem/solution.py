@@ -119,7 +119,7 @@ def in_user_units(
     Solution
         The fit in the user's units.
     """
-    X, support = problem.X, fit.support
+    support = fit.support
     beta, intercept, b = _coefficients(problem, data, fit)
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
