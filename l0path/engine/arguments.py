@@ -11,8 +11,8 @@ from ..errors import refuse_masked
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION
 from ..problem.problem import row_weights
-from ..problem.responses import LARGEST_RESPONSE
-from .responses import table_of_responses
+from ..problem.responses import LARGEST_RESPONSE, offsets_of_responses
+from .responses import is_several, table_of_responses
 
 # how successes out of several trials are written
 BY_OUTCOME = (
@@ -20,6 +20,14 @@ BY_OUTCOME = (
     "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
     "loss='logistic', sample_weight=np.concatenate([successes, failures]))"
 )
+
+
+def responses(y, n, loss, pos_label):
+    """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
+    if is_several(y, loss) and pos_label is None:
+        return *table_of_responses(y, n), None, []
+    target, classes, notes = response(y, n, loss, pos_label)
+    return target, None, classes, notes
 
 
 def response(y, n, loss, pos_label=None):
@@ -209,8 +217,12 @@ def sample_weights(value, n):
     return out
 
 
-def offsets(value, weights, loss):
-    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
+def offsets(value, weights, loss, shape):
+    """Offsets (n,) whose losses are finite numbers in every row of positive weight; (n, r) where
+    that is the shape of y.
+    """
+    if len(shape) == 2:
+        return offsets_of_responses(value, shape)
     out = finite(vector(value, weights.size, "offset"), "offset")
     most = 700.0 if loss == "poisson" else LARGEST_RESPONSE
     top = float(np.abs(out[weights > 0]).max())

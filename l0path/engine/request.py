@@ -20,7 +20,6 @@ from ..errors import check_tol, refuse_masked
 from ..problem.groups import group_factor, make_groups, priced
 from ..problem.losses import canonical_name, make_loss
 from ..problem.problem import Data, checksum
-from ..problem.responses import offsets_of_responses
 from . import arguments as checks
 from . import registry, responses
 
@@ -238,15 +237,11 @@ def _data(X, y, a, read=False):
     design, names, _, notes = as_design(X, a.feature_names)
     if read:
         check_finite(design, names)
-    labels, classes, more = None, None, []
-    if responses.is_several(y, a.loss) and a.pos_label is None:
-        target, labels = responses.table_of_responses(y, design.n)
-    else:
-        target, classes, more = checks.response(y, design.n, a.loss, a.pos_label)
+    target, labels, classes, more = checks.responses(y, design.n, a.loss, a.pos_label)
     weights = checks.sample_weights(a.sample_weight, design.n)
     if not read and not weights.all():
         check_finite(design, names)
-    offset = _offset(a, weights, target)
+    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
     record = make_loss(a.loss, number(a.gamma, "gamma"), delta)
     groups, columns = _columns(design.p, names, a)
@@ -268,15 +263,6 @@ def _data(X, y, a, read=False):
     )
     checks.check_classes(data, a.loss)
     return data, [*notes, *more]
-
-
-def _offset(a, weights, y):
-    """The offset of the rows, None without."""
-    if a.offset is None:
-        return None
-    if y.ndim == 2:
-        return offsets_of_responses(a.offset, y.shape)
-    return checks.offsets(a.offset, weights, a.loss)
 
 
 def _columns(p, names, a):

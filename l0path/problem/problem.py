@@ -184,13 +184,8 @@ def pose(data, keep=None, known=None):
     y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
     shift, size, turn = 0.0, float(np.abs(y).max()), None
     if isinstance(data.loss, Squared):
-        y, offset = y - offset, np.zeros(len(y))
-        shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
-        y = y - shift
-        if data.responses is None:
-            shift = float(shift)
-        else:
-            y, turn = turned(y, weights, data.response_weights)
+        y, shift, turn = _centred(data, y - offset, weights)
+        offset = np.zeros(weights.size)
     y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if known is None or keep is None else known.less(keep, full)
@@ -238,6 +233,15 @@ def pose(data, keep=None, known=None):
         noise=noise if turn is None else noise * float(data.response_weights.sum()),
         turn=turn,
     )
+
+
+def _centred(data, y, weights):
+    """(y less its mean if there is an intercept, the mean, `Problem.turn` of several responses)."""
+    shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
+    if data.responses is None:
+        return y - float(shift), float(shift), None
+    y, turn = turned(y - shift, weights, data.response_weights)
+    return y, shift, turn
 
 
 def _usable(data, second):

@@ -60,7 +60,7 @@ class ResponseNeighbourhood:
         left.
         """
         self._fresh()
-        size, units = self.removable(fit)
+        _, units = self.removable(fit)
         if not units.size:
             return None
         new = self.without(fit, units[:1])
