@@ -11,7 +11,7 @@ from ..errors import refuse_masked
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION
 from ..problem.problem import row_weights
-from ..problem.responses import LARGEST_RESPONSE, offsets_of_responses
+from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
 from .responses import is_several, table_of_responses
 
 # how successes out of several trials are written

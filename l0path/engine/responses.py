@@ -11,7 +11,7 @@ from ..designs.names import column_names
 from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exchange.local_search import LocalSearch
-from ..problem.responses import LARGEST_RESPONSE
+from ..problem.several import LARGEST_RESPONSE
 
 
 def is_several(y, loss):

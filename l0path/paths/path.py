@@ -18,7 +18,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..designs.names import INTERCEPT
 from ..problem.losses import canonical_name, make_loss
 from ..problem.problem import Data, row_weights
-from ..problem.responses import summed_loss
+from ..problem.several import summed_loss
 from ..problem.solution import Solution, present
 from .choosing import Choosing
 from .inspecting import Inspecting

@@ -18,7 +18,7 @@ from ..designs import Derived, Reordered, as_design, derived
 from ..designs.names import column_names
 from ..formula import Encoded
 from ..problem.losses import CLASSIFICATION
-from ..problem.responses import offsets_of_responses
+from ..problem.several import offsets_of_responses
 from .records import by_response
 
 

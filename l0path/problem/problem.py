@@ -15,7 +15,7 @@ import numpy as np
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
 from .losses import Huber, Poisson, Squared
-from .responses import turned
+from .several import turned
 
 EPS = float(np.finfo(float).eps)
 

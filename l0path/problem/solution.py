@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.status import FitStatus, Optimality
 from .losses import Logistic, Poisson
-from .responses import summed_loss
+from .several import summed_loss
 
 # the flag of a model that was searched without columns that separate the classes
 LEFT_OUT = "left_out"

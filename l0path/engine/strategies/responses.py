@@ -1,4 +1,4 @@
-"""Exchanges of single columns under several responses (`problem.responses`): the search of
+"""Exchanges of single columns under several responses (`problem.several`): the search of
 `columns`, with the tables of `exchange.response_table`.
 """
 
