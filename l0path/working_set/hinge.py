@@ -30,8 +30,7 @@ from ..problem.losses import Hinge, SmoothedHinge, derivatives
 from ..problem.problem import Fit
 from . import newton
 from .columns import WorkingColumns
-from .gram import GramModel
-from .responses import ResponseModel
+from .gram import GramModel, ResponseModel
 from .rows import RowModel
 
 WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
