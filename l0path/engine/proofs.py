@@ -64,6 +64,7 @@ def _asked(setting, proves):
     return (
         bool(request.certify)
         and request.row_counts is None
+        and request.data.responses is None
         and isinstance(settings, LocalSearch)
         and settings.refit
         and few
