@@ -23,7 +23,7 @@ from .inference import (
     split_inference,
     stability_selection,
 )
-from .inspection import Certificate, Summary
+from .inspection import Certificate, ModelSet, Summary, best_subset
 from .paths import Model, Path
 from .warm import warm_up
 
@@ -49,10 +49,12 @@ __all__ = [
     "Certificate",
     "KnockoffFilter",
     "Model",
+    "ModelSet",
     "NestedCV",
     "Path",
     "StabilitySelection",
     "Summary",
+    "best_subset",
     "cv_fit",
     "datasets",
     "designs",

@@ -27,10 +27,11 @@ EXACT_OPERATIONS, BESIDE_A_RIDGE = 1e11, 4e9
 SHARE_OF_TIME = 0.5  # of the time left that it may take
 
 
-def all_sizes(setting, solutions):
+def all_sizes(setting, solutions, tell):
     """(solutions, notes): those of least squares models of few columns with more observations than
     columns, with better models and proofs from one search over all sizes. What certify="auto" does
-    rests on a budget of operations, and on no clock but that of the run.
+    rests on a budget of operations, and on no clock but that of the run. tell(solution) shows one
+    that has changed.
     """
     request, control, out = setting.request, setting.control, list(solutions)
     proves = isinstance(request.plan.settings, BranchAndBound)
@@ -43,6 +44,9 @@ def all_sizes(setting, solutions):
             if at and servable(setting.problem, lambda1):
                 reached.append(_search(setting, out, at, lambda2, proves))
             control.clock.poll()
+        for new, old in zip(out, solutions, strict=True):
+            if new is not old:
+                tell(new)
     if any(new is not old for new, old in zip(out, solutions, strict=True)):
         out = _rehulled(out, solutions, setting.problem)
     done, of = (sum(part) for part in zip(*reached, strict=True)) if reached else (0, 0)

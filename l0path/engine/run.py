@@ -65,7 +65,7 @@ def run(request, clock=None) -> Fitted:
         slices = _search(setting)
         solutions = [s for one in slices for s in one.solutions]
         notes = _notes(setting, slices)
-        solutions, reached = all_sizes(setting, solutions)
+        solutions, reached = all_sizes(setting, solutions, lambda s: _tell(setting, s, notes))
         notes += reached
         solutions, unbounded = _bounds(setting, solutions)
         if algorithm_of(request.plan.settings).proves:

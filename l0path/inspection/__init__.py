@@ -2,9 +2,22 @@
 methods of `Path` and `Model` call.
 """
 
+from .all_models import best_subset, near_best
 from .certificate import Certificate, certify
+from .model_set import ModelSet
 from .refits import refit
 from .scores import score
 from .summaries import Summary, alternatives, summary
 
-__all__ = ["Certificate", "Summary", "alternatives", "certify", "refit", "score", "summary"]
+__all__ = [
+    "Certificate",
+    "ModelSet",
+    "Summary",
+    "alternatives",
+    "best_subset",
+    "certify",
+    "near_best",
+    "refit",
+    "score",
+    "summary",
+]

@@ -75,6 +75,11 @@ class Certificate:
         known to have, and those that none has: all columns where `unique`.
     search : str
         What the search did; "" where the bound alone decided.
+    criterion : str
+        The criterion by which the best models of all sizes were searched; "" for one size or
+        lambda0. `incumbent` and `lower_bound` are then values of the criterion, `gap` is their
+        difference, `path` holds the best models, and `proven` says that no model that is not
+        among `best` has a smaller criterion than the last of these.
     """
 
     model: Model
@@ -93,6 +98,7 @@ class Certificate:
     path: Path = field(repr=False)
     unique: bool = False
     search: str = ""
+    criterion: str = ""
 
     def _verdict(self):
         return (
@@ -141,6 +147,12 @@ class Certificate:
 
     def __repr__(self):
         m = self.model
+        if self.criterion:
+            sizes = f"{len(self.best)} best model{'s' if len(self.best) > 1 else ''} of all sizes"
+            shown = f"{sizes} by {self.criterion}, {self._verdict()}"
+            value = f"{self.criterion} {self.incumbent:.6g}, k = {m.k}: {', '.join(m.features)}"
+            found = f"{self.search}, {self.seconds:.2g} s"
+            return f"<l0path.Certificate: {shown}\n  {value}\n  {found}>"
         what = f"lambda0 = {m.lambda0:.4g}, k = {m.k}" if math.isfinite(m.lambda0) else f"k = {m.k}"
         bound = (
             f"bound {self.lower_bound:.6g}, gap {self.gap:.2g}"
@@ -164,6 +176,7 @@ def certify(
     *,
     time_limit: float = 30,
     n_best: int = 1,
+    criterion: str | None = None,
     gap: float = GLOBAL_GAP,
     node_limit: int | None = None,
     box: float | str | None = None,
@@ -175,6 +188,18 @@ def certify(
 ) -> Certificate:
     one_response(self, "certify")
     began = time.perf_counter()
+    if criterion is not None:
+        others = {"box": box, "node_limit": node_limit, "algorithm": algorithm, "rule": rule}
+        given = [name for name in (*others, *selector) if others.get(name, 0) is not None]
+        if given:
+            raise ValueError(
+                f"criterion={criterion!r} compares models of all sizes, so {given[0]}= has no "
+                "meaning beside it; leave it out"
+            )
+        from .all_models import certify_by
+
+        limits = {"n_best": n_best, "time_limit": time_limit}
+        return certify_by(self, criterion, **limits, X=X, y=y)
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     _check(settings, n_best, time_limit)
     index, clock = self.index(rule, **selector), Clock(time_limit)
@@ -202,11 +227,11 @@ def certify(
     return _certificate(search, self, index, time.perf_counter() - began)
 
 
-def _check(settings, n_best, time_limit):
-    """Refuse what no search can do."""
+def check_limits(n_best, time_limit, name="n_best"):
+    """Refuse limits of a search that are none."""
     if isinstance(n_best, bool) or not isinstance(n_best, (int, np.integer)) or n_best < 1:
         raise ValueError(
-            f"n_best={n_best!r} must be a whole number >= 1: how many of the best supports are "
+            f"{name}={n_best!r} must be a whole number >= 1: how many of the best supports are "
             "wanted"
         )
     if time_limit is not None and (
@@ -215,6 +240,11 @@ def _check(settings, n_best, time_limit):
         or not time_limit > 0
     ):
         raise ValueError(f"time_limit={time_limit!r} must be a positive number of seconds, or None")
+
+
+def _check(settings, n_best, time_limit):
+    """Refuse what no search can do."""
+    check_limits(n_best, time_limit)
     if not isinstance(settings, (BranchAndBound, IntegralityGeneration)):
         raise TypeError(
             f"algorithm={settings!r} must be None, or BranchAndBound(...) or "

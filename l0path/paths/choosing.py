@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from ..core.types import Rule, Selector
+from ..core.types import Matrix, Rule, Selector
 from .model import Model
+
+if TYPE_CHECKING:
+    from ..inspection import ModelSet
 
 
 class Choosing:
@@ -364,6 +368,68 @@ class Choosing:
         from .criteria import score_table
 
         return score_table(self, p_total, sigma2, ebic_gamma=ebic_gamma, separated=separated)
+
+    def near_best(
+        self,
+        k: int | None = None,
+        *,
+        within: float | None = None,
+        criterion: str | None = None,
+        max_models: int = 10_000,
+        time_limit: float | None = None,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+    ) -> ModelSet:
+        """All least squares models nearly as good as the best one, as a `ModelSet`.
+
+        With k, every model S of k columns with objective(S) <= (1 + within) x the best one of the
+        size. With a criterion, every model of any size with criterion(S) <= the best + within.
+        Copies of columns count: each can stand in for the other.
+
+        Parameters
+        ----------
+        k : int, optional
+            A size.
+        within : float, optional
+            A share of the objective, 0.01 by default, or a difference of the criterion, 2 by
+            default.
+        criterion : str, optional
+            "aic", "aicc", "bic", "ebic", "gic", "mbic" or "cp", for models of all sizes.
+        max_models : int, default 10000
+            The search ends where more models are found; the set is then not complete.
+        time_limit : float, optional
+            Seconds. None means no limit.
+        X, y : array-like, optional
+            The data of the fit, needed after loading a path.
+
+        Returns
+        -------
+        ModelSet
+            The models, and what they have in common. `complete` says that none is missing.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, or the problem is not a squared loss of at most 200
+            usable columns without lambda1, groups and bounds on coefficients (with a criterion:
+            without lambda2).
+
+        References
+        ----------
+        The search is that of `best_subset`. Sets of good models: Fisher, Rudin & Dominici, Journal
+        of Machine Learning Research 20:177, 2019.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> path.near_best(criterion="bic", within=2)
+        <l0path.ModelSet: 4 models, k = 6..8, within 2 of the best bic; no other is>
+        """
+        from ..inspection import near_best
+
+        limits = {"max_models": max_models, "time_limit": time_limit}
+        return near_best(self, k, within=within, criterion=criterion, **limits, X=X, y=y)
 
 
 def _neighbours(grid, value):

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -132,6 +133,19 @@ def _criteria(path, q, chosen, ebic_gamma):
             - 2.0 * loglik,
             "mbic": bic + 2.0 * chosen * math.log(max(q / 4.0 - 1.0, 1.0)),
         }
+
+
+def criteria_of_sizes(path, name, chosen, held):
+    """(m,) of the criterion `name` of least squares models of `chosen` columns beside `held` ones
+    whose -2 loglik, for Cp RSS / sigma2, is 0: what a criterion adds to the fit.
+    """
+    df = chosen + float(held + path.meta.intercept)
+    if name == "cp":
+        return 2.0 * df - path.meta.n_eff
+    loss = math.exp(-1.0) / (4.0 * math.pi)
+    models = [SimpleNamespace(loss=loss, beta=np.ones(s + held)) for s in chosen]
+    like = SimpleNamespace(meta=path.meta, solutions=models, loss_record=path.loss_record)
+    return _criteria(like, _columns(path.meta, None), chosen, 1.0)[name]
 
 
 def _squared_criteria(path, df, sigma2):

@@ -300,6 +300,7 @@ class Inspecting:
         *,
         time_limit: float = 30,
         n_best: int = 1,
+        criterion: str | None = None,
         gap: float = GLOBAL_GAP,
         node_limit: int | None = None,
         box: float | str | None = None,
@@ -329,6 +330,8 @@ class Inspecting:
             How many of the best supports are wanted, all of the size of the solution.
             `certificate.best` lists them, and "optimal" then says that no other support is better
             than the last of them.
+        criterion : str, optional
+            As in `best_subset`: the n_best best least squares models of *all* sizes.
         gap : float, default 1e-6
             The relative gap at which the search ends.
         node_limit : int, optional
@@ -386,6 +389,7 @@ class Inspecting:
             rule,
             time_limit=time_limit,
             n_best=n_best,
+            criterion=criterion,
             gap=gap,
             node_limit=node_limit,
             box=box,

@@ -171,7 +171,7 @@ def test_summary_text_names_what_matters(squared):
             "k = 2 of p = 7",
             "n = 120",
             "deviance ratio",
-            "refit_swap",
+            "optimality global",
             "intercept",
             "increase_if_dropped",
             "best_exchange",

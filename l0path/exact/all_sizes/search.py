@@ -30,6 +30,7 @@ from ..leaps import (
 from .kernel import ROOT, Buffers, OpenNodes, Thresholds, search
 
 LOOKED_INTO = 1e-4  # length that a unit column keeps beside others, below which this is looked into
+FIRST_PORTION = 1e5
 REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
 
 
@@ -166,6 +167,8 @@ class AllSizes:
         self.problem, self.lambda2, self.wanted = problem, lambda2, wanted
         self.operations, self.nodes, self.margin, self.made = 0.0, 0, 0.0, 0
         self.seen = set()
+        # first short: what is found then ends much of the search where the kernel learns nothing
+        self.portion = BETWEEN_POLLS if math.isfinite(wanted.shrink) else FIRST_PORTION
         with one_blas_thread():
             S, c, value = self._products(model)
             for j in np.flatnonzero(self.is_held):
@@ -255,7 +258,8 @@ class AllSizes:
     def _search(self, active, budget):
         """Let walkers search for a portion, and look at what they have noted."""
         threshold = self.cutoffs() + self.margin
-        portion = int(min(BETWEEN_POLLS, (budget - self.operations) / len(active) + 1.0))
+        portion = int(min(self.portion, (budget - self.operations) / len(active) + 1.0))
+        self.portion = min(2.0 * self.portion, BETWEEN_POLLS)
         found = [None] * len(active)
 
         def work(i):
@@ -273,11 +277,15 @@ class AllSizes:
         """Offer the set at positions `at`, if it may be wanted."""
         if at.size > self.most or not value < self.cutoffs()[at.size] + self.margin:
             return
-        support = np.sort(np.concatenate([self.held, self.J[at]]))
+        self.know(np.concatenate([self.held, self.J[at]]))
+
+    def know(self, support):
+        """Let a set of columns, held ones included, compete, unless it did before."""
+        support = np.sort(support)
         if support.tobytes() not in self.seen:
             self.seen.add(support.tobytes())
             self.operations += REFIT_OPERATIONS
-            self.wanted.offer(support, at.size)
+            self.wanted.offer(support, support.size - self.held.size)
 
     def _begin(self, task, walker):
         """Offer the sets of a task that its matrices show at once, and load it for the others."""

@@ -1,0 +1,91 @@
+"""Scores of least squares models, and what the best sets of any size by a score ask of a search."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+AT_THE_LIMIT = 1e-12  # relative, by which rounding may part a score from the limit that it is at
+
+
+class Score(NamedTuple):
+    """A score of sets of s columns, increasing in their value v (1/2 RSS of weights that sum to 1,
+    and the ridge):
+
+        scale = 0:     n (log(4 pi v) + 1) + penalty[s]     criteria of a likelihood
+        scale > 0:     v / scale + penalty[s]               Mallows's Cp; the value itself
+
+    penalty (sizes,): infinite for sizes that are not wanted.
+    """
+
+    penalty: np.ndarray
+    n: float
+    scale: float = 0.0
+
+    def of(self, value, size):
+        """The score of a set."""
+        if self.scale:
+            return value / self.scale + float(self.penalty[size])
+        if not value > 0.0:
+            return -math.inf
+        return self.n * (math.log(4.0 * math.pi * value) + 1.0) + float(self.penalty[size])
+
+    def values(self, score):
+        """(sizes,): the values that have this score, -inf for sizes that are not wanted."""
+        out = np.full(self.penalty.size, -math.inf)
+        wanted = np.isfinite(self.penalty)
+        if score == math.inf:
+            out[wanted] = math.inf
+        elif self.scale:
+            out[wanted] = self.scale * (score - self.penalty[wanted])
+        else:
+            exponent = (score - self.penalty[wanted]) / self.n - 1.0
+            out[wanted] = np.exp(np.minimum(exponent, 700.0)) / (4.0 * math.pi)
+        return out
+
+
+class BestSets:
+    """The best sets by a score: the n_best best ones, or all whose score is at most limit(best).
+
+    refit(support) -> (value, fit); found: [(score, size, support as a tuple, fit)]; most: how many
+    are kept, beyond which `full` is True.
+    """
+
+    alone, shrink = False, math.inf
+
+    def __init__(self, score, refit, *, n_best=None, limit=None, most=math.inf):
+        self.score, self.refit, self.n_best, self.limit = score, refit, n_best, limit
+        self.found, self.most, self.full = [], most, False
+
+    @property
+    def cutoff(self):
+        """The score up to which sets are wanted."""
+        if self.limit is not None:
+            return self.limit(self.found[0][0]) if self.found else math.inf
+        return self.found[-1][0] if len(self.found) >= self.n_best else math.inf
+
+    def cutoffs(self, sizes):
+        """See `SetsWanted`."""
+        cut = self.cutoff
+        return self.score.values(cut + AT_THE_LIMIT * abs(cut))[:sizes]
+
+    def offer(self, support, size):
+        """See `SetsWanted`."""
+        value, fit = self.refit(support)
+        score = self.score.of(value, size)
+        if not score <= self.cutoff + AT_THE_LIMIT * abs(self.cutoff):
+            return
+        self.found.append((score, size, tuple(support.tolist()), fit))
+        self.found.sort(key=lambda one: one[:3])
+        if self.n_best is not None:
+            del self.found[self.n_best :]
+            return
+        cut = self.cutoff
+        while self.found[-1][0] > cut + AT_THE_LIMIT * abs(cut):
+            self.found.pop()
+        self.full = len(self.found) > self.most
+
+    def bound(self, lower):
+        """What the score of no other set is below, from values by size that none is below."""
+        scores = [self.score.of(v, s) for s, v in enumerate(lower) if v > -math.inf]
+        return min([self.cutoff, *scores])

@@ -1,0 +1,300 @@
+"""The best models of all sizes by a criterion, and all models nearly as good as the best:
+`best_subset`, `Path.certify(criterion=)` and `Path.near_best`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..compiled import HELPING_PROCESSES
+from ..core.control import Clock, Control, deferred_interrupts
+from ..core.describing import described_by
+from ..core.status import SearchEnd
+from ..core.types import Matrix
+from ..exact.all_sizes.scores import BestSets, Score
+from ..exact.all_sizes.search import AllSizes, servable
+from ..exact.result import hidden, in_place_of, why_hidden
+from ..fitting import fit
+from ..paths import Model, Path
+from ..paths.criteria import PERFECT, RULES, criteria_of_sizes, noise_variance
+from ..problem.dependence import from_rows
+from ..problem.problem import pose, row_weights
+from ..working_set.hinge import make_model
+from .certificate import Certificate, check_limits
+from .model_set import ModelSet
+from .neighbours import fit_data
+
+
+class Found(NamedTuple):
+    """What a search for the best sets has found: models, the best first, and their scores; bound:
+    no other set has a smaller score; ended; nodes.
+    """
+
+    models: list
+    scores: np.ndarray
+    bound: float
+    ended: SearchEnd
+    full: bool
+    nodes: int
+
+
+def best_subset(
+    X: Matrix,
+    y: ArrayLike | None = None,
+    *,
+    criterion: str = "bic",
+    n_best: int = 1,
+    time_limit: float | None = None,
+    **fit_options: Any,
+) -> Certificate:
+    """The proven best least squares models over all sizes by an information criterion.
+
+    A path gives the first models; then one search over all sizes proves that no other set of
+    columns has a smaller criterion, or finds it. Sizes that cannot win are never searched.
+
+        minimise over sets S   n (log(2 pi RSS(S) / n) + 1) + penalty(|S|),  Cp likewise
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p), DataFrame, sparse matrix or design
+        The columns to choose from, at most 200 usable ones, fewer than rows.
+    y : array-like of shape (n,), optional
+        The response.
+    criterion : str, default "bic"
+        "aic", "aicc", "bic", "ebic", "gic", "mbic" or "cp", as in `Path.score_table`.
+    n_best : int, default 1
+        How many of the best models are wanted, of any sizes.
+    time_limit : float, optional
+        Seconds. None means no limit.
+    **fit_options : Any
+        Other arguments of `fit`, such as sample_weight, always_include and exclude; no shrinkage,
+        bounds or groups.
+
+    Returns
+    -------
+    Certificate
+        `best` are the models, the best first; `proven` says whether no other one is better than the
+        last of them. `incumbent` and `lower_bound` are values of the criterion.
+
+    Raises
+    ------
+    ValueError
+        If the criterion is not known, or the problem is not one of least squares alone.
+
+    References
+    ----------
+    Hofmann, Gatu, Kontoghiorghes, Colubi & Zeileis, Journal of Statistical Software 93(3), 2020
+    (`lmSelect` of the R package lmSubsets).
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.datasets.load_hitters()
+    >>> best = l0path.best_subset(data.X, data.y, criterion="bic", n_best=3)
+    >>> best.proven, [model.k for model in best.best]
+    (True, [6, 7, 6])
+    """
+    began = time.perf_counter()
+    _check_criterion(criterion)
+    check_limits(n_best, time_limit)
+    limited = {} if time_limit is None else {"time_limit": time_limit}
+    path = fit(X, y, **{"certify": False, **limited, **fit_options})
+    left = None if time_limit is None else max(time_limit - time.perf_counter() + began, 1e-3)
+    return certify_by(path, criterion, n_best=n_best, time_limit=left)
+
+
+def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=False, X=None, y=None):
+    """`Path.certify(criterion=...)`."""
+    began = time.perf_counter()
+    _check_criterion(criterion)
+    check_limits(n_best, time_limit)
+    task = SetSearch(path, X, y)
+    score = task.by_criterion(criterion)
+    found = task.run(score, {"n_best": int(n_best)}, time_limit)
+    models, best, bound = found.models, found.scores, found.bound
+    proven = found.ended == SearchEnd.CLOSED
+    unique = proven and len(best) > 1 and best[1] > best[0] + 1e-6
+    inside = models[0].support[~np.isin(models[0].support, path.meta.forced)]
+    others = np.setdiff1d(np.flatnonzero(task.problem.selectable), inside)
+    none = np.empty(0, dtype=np.int64)
+    return Certificate(
+        model=models[0],
+        incumbent=float(best[0]),
+        lower_bound=float(best[0] if proven else min(bound, best[0])),
+        gap=0.0 if proven else float(max(best[0] - bound, 0.0)),
+        proven=proven,
+        deviance_ratio_bound=1.0,
+        best=models,
+        nodes=found.nodes,
+        seconds=time.perf_counter() - began,
+        status=task.status,
+        assumptions=[f"over all sizes, by {criterion}"],
+        fixed_in=inside if unique else none,
+        fixed_out=others if unique else none,
+        path=models[0].path,
+        unique=unique,
+        search=f"leaps and bounds over all sizes: {found.nodes} nodes",
+        criterion=criterion,
+    )
+
+
+@described_by(Path.near_best)
+def near_best(
+    self: Path,
+    k: int | None = None,
+    *,
+    within: float | None = None,
+    criterion: str | None = None,
+    max_models: int = 10_000,
+    time_limit: float | None = None,
+    X: Matrix | None = None,
+    y: ArrayLike | None = None,
+) -> ModelSet:
+    if (k is None) == (criterion is None):
+        raise ValueError(
+            "give either k=, for models of one size, or criterion=, for models of all sizes"
+        )
+    check_limits(max_models, time_limit, "max_models")
+    within = (0.01 if criterion is None else 2.0) if within is None else within
+    if (
+        isinstance(within, bool)
+        or not isinstance(within, (int, float, np.number))
+        or (not 0 <= within < math.inf)
+    ):
+        raise ValueError(f"within={within!r} must be a number >= 0")
+    task = SetSearch(self, X, y, ridge=criterion is None)
+    if criterion is None:
+        score, name = task.of_size(k), "objective"
+
+        def limit(best):
+            return best * (1.0 + within)
+    else:
+        _check_criterion(criterion)
+        score, name = task.by_criterion(criterion), criterion
+
+        def limit(best):
+            return best + within
+
+    found = task.run(score, {"limit": limit, "most": max_models}, time_limit)
+    return ModelSet(
+        models=found.models,
+        score=name,
+        scores=found.scores,
+        within=float(within),
+        complete=found.ended == SearchEnd.CLOSED and not found.full,
+    )
+
+
+def _check_criterion(criterion):
+    if criterion not in RULES:
+        raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(RULES)}")
+
+
+class SetSearch:
+    """A search of all sets of columns of the data of a path, copies of columns among them."""
+
+    def __init__(self, path, X=None, y=None, ridge=False):
+        self.path, self.data, self.status = path, fit_data(path, X, y), "optimal"
+        self.problem, self.row = pose(self.data), None
+        rows = [s for s in path.solutions if s.slice == path.solutions[0].slice]
+        if len(rows) < len(path.solutions):
+            raise ValueError("the path has several slices: take one of them, path.slice(i)")
+        if path.meta.grid != "support":
+            raise ValueError("models of a lambda0 grid are not compared; fit with grid='support'")
+        first = rows[0]
+        self.lambda2 = first.lambda2
+        if path.meta.responses is not None:
+            raise ValueError("models of several responses are not compared: fit them one by one")
+        if not servable(self.problem, first.lambda1) or (self.lambda2 and not ridge):
+            raise ValueError(
+                "all models are compared for a squared loss of at most 200 usable columns, without "
+                "lambda1, groups and bounds on coefficients" + ("" if ridge else ", and lambda2")
+            )
+        self.model = make_model(self.problem)
+        self.model.grow(np.flatnonzero(self.problem.usable))
+        self.held = int(np.isin(self.problem.forced, np.flatnonzero(self.problem.usable)).sum())
+        self.most = int(self.problem.usable.sum()) - self.held
+
+    def of_size(self, k):
+        """The objective of models of k columns."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k <= self.most:
+            raise ValueError(f"k={k!r} must be a whole number from 0 to {self.most}")
+        penalty = np.full(self.most + 1, math.inf)
+        penalty[k] = 0.0
+        return Score(penalty, self.problem.n_eff, 1.0)
+
+    def by_criterion(self, name):
+        """A criterion over all sizes for which it is defined."""
+        path, n = self.path, self.path.meta.n_eff
+        if self.most:
+            value, _ = self.refit(np.flatnonzero(self.problem.usable))
+            if value <= PERFECT * path.meta.null_loss:
+                raise ValueError(
+                    "the model of all columns fits perfectly, so that criteria choose nothing; "
+                    "leave some columns out with exclude="
+                )
+        sigma2 = noise_variance(path) if name == "cp" else 1.0
+        penalty = criteria_of_sizes(path, name, np.arange(self.most + 1), self.held)
+        room = np.arange(self.most + 1) + self.held + path.meta.intercept < n
+        return Score(
+            np.where(room, penalty, math.inf), n, 0.5 * sigma2 / n if name == "cp" else 0.0
+        )
+
+    def refit(self, support):
+        """(value, fit) of a support."""
+        fitted = self.model.refit(support, 0.0, self.lambda2)
+        fitted = from_rows(self.model, fitted, self.lambda2)
+        return fitted.value, fitted
+
+    def run(self, score, options, time_limit):
+        """`Found` for a score; options: of `BestSets`."""
+        wanted, clock = BestSets(score, self.refit, **options), Clock(time_limit)
+        control = Control(clock)
+        with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
+            search = AllSizes(self.problem, self.lambda2, wanted, model=self.model)
+            if search.near_dependence:
+                found = hidden(self.problem, self.lambda2)
+                if found:
+                    raise ValueError(f"no proof: {why_hidden(found, self.data.names)}")
+            self._offer_known(search, wanted)
+            ended = search.run(poll=lambda: wanted.full or clock.over())
+            lower = search.lower()
+        if control.end or ended == SearchEnd.STOPPED:
+            self.status = "max_models" if wanted.full else "time_limit"
+            self.status = "interrupted" if clock.pressed else self.status
+        bound = wanted.bound(lower)
+        return self._found(wanted, bound, ended, search.nodes)
+
+    def _offer_known(self, search, wanted):
+        """Let the models of the path compete first, and those one column away from the best one."""
+        known = [s.support for s in self.path.solutions]
+        for support in known:
+            search.know(support)
+        if wanted.found and (wanted.n_best or 0) > 1:
+            best = np.array(wanted.found[0][2], dtype=np.int64)
+            for j in np.flatnonzero(self.problem.selectable):
+                search.know(np.setxor1d(best, [j]))
+
+    def _found(self, wanted, bound, ended, nodes):
+        """The models of the sets found, as a path of their own."""
+        path, weights = self.path, row_weights(self.data)
+        before = path.solutions[0]
+        rows = [
+            in_place_of(before._replace(k=size), fitted, self.problem, self.data, weights)
+            for _, size, _, fitted in wanted.found
+        ]
+        status = f"the {len(rows)} best models found"
+        ranked = Path(path.meta, rows, status, path.notes, (), path._source)
+        return Found(
+            [Model(ranked, i) for i in range(len(rows))],
+            np.array([one[0] for one in wanted.found]),
+            bound,
+            ended,
+            wanted.full,
+            nodes,
+        )

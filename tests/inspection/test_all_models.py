@@ -1,0 +1,229 @@
+"""`best_subset`, `certify(criterion=)` and `near_best` against the criteria of all subsets, which
+are computed here from least squares on the rows.
+"""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.special import comb
+
+import l0path
+
+CRITERIA = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")
+
+
+def instance(kind, n=40, p=8):
+    rng = np.random.default_rng(len(kind))
+    X = rng.standard_normal((n, p)) + 0.8 * rng.standard_normal((n, 1))
+    if kind == "copies":
+        X[:, 5], X[:, 6] = X[:, 1], -2.0 * X[:, 2]
+    elif kind == "sums":
+        X[:, 7] = X[:, 0] + X[:, 3]
+    elif kind == "constant":
+        X[:, 4] = 3.0
+    return X, X[:, 0] - X[:, 1] + 0.3 * X[:, 2] + 1.5 * rng.standard_normal(n)
+
+
+def every_model(X, y, w=None, forced=(), intercept=True):
+    """{set: (half the mean square of its residuals, its size)} of all sets with the forced columns;
+    constant columns are in none.
+    """
+    n, p = X.shape
+    w = np.full(n, 1 / n) if w is None else w / w.sum()
+    free = [j for j in range(p) if j not in forced and np.ptp(X[:, j]) > 0]
+    ones = np.ones((n, int(intercept)))
+    out = {}
+    for k in range(len(free) + 1):
+        for chosen in combinations(free, k):
+            T = sorted((*chosen, *forced))
+            A, root = np.c_[ones, X[:, T]], np.sqrt(w)
+            b = np.linalg.lstsq(root[:, None] * A, root * y, rcond=None)[0]
+            out[tuple(T)] = 0.5 * float(w @ (y - A @ b) ** 2)
+    return out
+
+
+def criterion(name, half, size, n, p, held=0, intercept=1, sigma2=None):
+    """The criterion of a model by its textbook formula."""
+    d, s, q = size + held + intercept, size, p - held
+    if name == "cp":
+        return 2 * n * half / sigma2 - n + 2 * d
+    minus2 = n * (math.log(2 * math.pi * 2 * half) + 1)
+    bic = minus2 + d * math.log(n)
+    return {
+        "aic": minus2 + 2 * d,
+        "aicc": minus2 + 2 * d + 2 * (d + 1) * (d + 2) / (n - d - 2),
+        "bic": bic,
+        "ebic": bic + 2 * math.log(comb(q, s)),
+        "gic": minus2 + d * math.log(math.log(n)) * math.log(q),
+        "mbic": bic + 2 * s * math.log(max(q / 4 - 1, 1)),
+    }[name]
+
+
+def scores(name, models, X, held=0, intercept=1):
+    n, p = X.shape
+    rank = np.linalg.matrix_rank(np.c_[np.ones((n, intercept)), X]) - intercept
+    sigma2 = 2 * n * min(models.values()) / (n - rank - intercept)
+    return {
+        T: criterion(name, half, len(T) - held, n, p, held, intercept, sigma2)
+        for T, half in models.items()
+    }
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("kind", ["plain", "copies", "sums", "constant"])
+def test_the_best_models_by_a_criterion_are_those_of_enumeration(name, kind):
+    X, y = instance(kind)
+    table = scores(name, every_model(X, y), X)
+    for n_best in (1, 12):
+        found = l0path.best_subset(X, y, criterion=name, n_best=n_best)
+        least = sorted(table.values())[:n_best]
+        mine = [table[tuple(model.support.tolist())] for model in found.best]
+        assert found.proven and found.status == "optimal"
+        assert mine == pytest.approx(least, abs=1e-7)
+        assert len({tuple(model.support.tolist()) for model in found.best}) == n_best
+        assert found.incumbent == pytest.approx(least[0], abs=1e-7)
+        assert found.lower_bound <= least[0] + 1e-9
+        assert found.unique == (n_best > 1 and least[1] > least[0] + 1e-6)
+
+
+def test_forced_columns_weights_and_no_intercept():
+    X, y = instance("plain")
+    w = np.random.default_rng(1).integers(1, 4, 40).astype(float)
+    models = every_model(np.repeat(X, w.astype(int), axis=0), np.repeat(y, w.astype(int)))
+    long = np.repeat(X, w.astype(int), axis=0)
+    found = l0path.best_subset(X, y, n_best=5, sample_weight=w)
+    least = sorted(scores("bic", models, long).values())[:5]
+    values = found.best[0].path.score_table().bic.to_numpy()
+    np.testing.assert_allclose(values, least, atol=1e-7)
+    models = every_model(X, y, forced=(3, 6), intercept=False)
+    table = scores("ebic", models, X, held=2, intercept=0)
+    options = {"always_include": [3, 6], "fit_intercept": False}
+    found = l0path.fit(X, y, **options).certify(criterion="ebic", n_best=5)
+    mine = [table[tuple(model.support.tolist())] for model in found.best]
+    assert mine == pytest.approx(sorted(table.values())[:5], abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["plain", "copies", "sums", "constant"])
+@pytest.mark.parametrize(("k", "within"), [(1, 0.3), (3, 0.05), (4, 0.5), (6, 0.02)])
+def test_all_models_of_a_size_are_those_of_enumeration(kind, k, within):
+    X, y = instance(kind)
+    table = {T: half for T, half in every_model(X, y).items() if len(T) == k}
+    best = min(table.values())
+    found = l0path.fit(X, y).near_best(k, within=within)
+    wanted = {T for T, half in table.items() if half <= (1 + within) * best * (1 + 1e-9)}
+    assert found.complete
+    assert {tuple(model.support.tolist()) for model in found} == wanted
+    assert (np.diff(found.scores) >= -1e-12).all()
+    assert found.scores[0] == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["aic", "bic", "cp"])
+def test_all_models_near_the_best_criterion_are_those_of_enumeration(name):
+    X, y = instance("copies")
+    table = scores(name, every_model(X, y), X)
+    found = l0path.fit(X, y).near_best(criterion=name, within=3.0)
+    wanted = {T for T, value in table.items() if value <= min(table.values()) + 3.0}
+    assert found.complete and len(wanted) > 5
+    assert {tuple(model.support.tolist()) for model in found} == wanted
+
+
+def test_a_ridge_counts_in_the_objective_of_a_size_and_is_refused_by_criteria():
+    X, y = instance("plain")
+    path = l0path.fit(X, y, lambda2=0.1)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    v, table = y - y.mean(), {}
+    for T in combinations(range(8), 3):
+        A = Z[:, T]
+        b = np.linalg.solve(A.T @ A / 40 + 0.2 * np.eye(3), A.T @ v / 40)
+        table[T] = float(np.mean((v - A @ b) ** 2)) / 2 + 0.1 * float(b @ b)
+    wanted = {T for T, value in table.items() if value <= 1.05 * min(table.values())}
+    found = path.near_best(3, within=0.05)
+    assert {tuple(model.support.tolist()) for model in found} == wanted
+    with pytest.raises(ValueError, match="lambda2"):
+        path.certify(criterion="bic")
+
+
+def test_what_a_set_of_models_says():
+    X, y = instance("plain")
+    found = l0path.fit(X, y).near_best(criterion="bic", within=4.0)
+    sets = [set(model.support.tolist()) for model in found]
+    names = found.models[0].path.names
+    assert len(found) == len(found.table) > 3
+    for name, share in found.frequencies.items():
+        assert share == pytest.approx(np.mean([names.index(name) in one for one in sets]))
+    bic = found.scores
+    weight = np.exp(-0.5 * (bic - bic.min()))
+    np.testing.assert_allclose(found.weights(), weight / weight.sum(), rtol=1e-6)
+    given = found.weights(np.arange(len(found)))
+    np.testing.assert_allclose(given, np.arange(len(found)) / np.arange(len(found)).sum())
+    each = np.array([model.predict(X) for model in found])
+    average = found.predict(X)
+    np.testing.assert_allclose(average["mean"], found.weights() @ each)
+    spread = np.sqrt(found.weights() @ (each - found.weights() @ each) ** 2)
+    np.testing.assert_allclose(average["spread"], spread, atol=1e-12)
+    coef = found.coef["mean"]
+    line = coef.iloc[0] + X[:, [names.index(j) for j in coef.index[1:]]] @ coef.to_numpy()[1:]
+    np.testing.assert_allclose(line, average["mean"])
+    # minimal sets that meet every model, by the definition
+    meets = [
+        set(T)
+        for size in range(1, 5)
+        for T in combinations(range(8), size)
+        if all(one & set(T) for one in sets)
+    ]
+    minimal = [T for T in meets if not any(other < T for other in meets)]
+    assert {frozenset(T) for T in map(frozenset, minimal)} == {
+        frozenset(names.index(j) for j in one) for one in found.substitutes
+    }
+    for name, row in found.importance.iterrows():
+        j, worth = names.index(name), []
+        models = every_model(X, y)
+        for one in sets:
+            T = tuple(sorted(one))
+            left = tuple(sorted(one - {j}))
+            worth.append((models[left] - models[T]) / min(models[tuple(sorted(s))] for s in sets))
+        assert row.low == pytest.approx(min(worth), abs=1e-9)
+        assert row.high == pytest.approx(max(worth), abs=1e-9)
+
+
+def test_a_set_that_is_not_complete_says_so():
+    X, y = instance("plain")
+    found = l0path.fit(X, y).near_best(4, within=10.0, max_models=5)
+    assert not found.complete and len(found) >= 5 and "not complete" in repr(found)
+    with pytest.raises(ValueError, match="only where all models were found"):
+        found.substitutes  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "said"),
+    [
+        ({}, {"k": 3, "criterion": "bic"}, "either k="),
+        ({}, {}, "either k="),
+        ({}, {"criterion": "mdl"}, "is not known; choose one of"),
+        ({}, {"k": 99}, "a whole number from 0 to 8"),
+        ({}, {"k": 2, "within": -1.0}, "within=-1.0"),
+        ({}, {"k": 2, "max_models": 0}, "max_models=0"),
+        ({"lambda1": 0.01}, {"k": 2}, "without lambda1"),
+        ({"lower": 0.0}, {"k": 2}, "bounds on coefficients"),
+        ({"grid": "lambda0"}, {"k": 2}, "grid='support'"),
+        ({"loss": "huber"}, {"k": 2}, "squared loss"),
+    ],
+)
+def test_what_is_not_served_says_why(options, more, said):
+    X, y = instance("plain")
+    with pytest.raises(ValueError, match=said):
+        l0path.fit(X, y, **options).near_best(**more)
+
+
+def test_a_criterion_takes_no_selector():
+    X, y = instance("plain")
+    path = l0path.fit(X, y)
+    for more in ({"k": 3}, {"box": 2.0}, {"node_limit": 5}):
+        with pytest.raises(ValueError, match=f"{next(iter(more))}= has no meaning"):
+            path.certify(criterion="bic", **more)
+    with pytest.raises(ValueError, match="is not known"):
+        path.certify(criterion="mdl")
+    with pytest.raises(ValueError, match="n_best=0"):
+        l0path.best_subset(X, y, n_best=0)
