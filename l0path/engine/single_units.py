@@ -188,7 +188,7 @@ class SquaredUnits(OneUnit):
         return value
 
     def run(self):
-        """Fit what may be better than the best, in the order of what is foretold."""
+        """Fit what may be better than the best, in the order of the predicted values."""
         p, store = self.problem, self.store
         slack = 64 * (p.X.n + 16) * EPS * self.model.half_square + p.noise
         values = self.null.value - self.gains()

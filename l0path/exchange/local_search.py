@@ -32,7 +32,7 @@ class LocalSearch:
     ----------
     effort : str, default "default"
         "fast": one forward and one backward sweep over the sizes. "default": until nothing
-        improves, with an overshoot beyond max_k and back, and for the squared loss a few
+        improves, with an oscillation beyond max_k and back, and for the squared loss a few
         perturbations (drop some columns, add the best, search again). "high": many perturbations
         and double swaps, up to 50 times the work.
     refit : bool, default True
@@ -169,7 +169,7 @@ def sweep(pool, neighbourhood, up, done, poll):
     """
     if neighbourhood.compiled:
         start = 0 if up else pool.last
-        return neighbourhood.walk(pool, poll, table_sweeps.sweep(up), start)
+        return neighbourhood.make_move(pool, poll, table_sweeps.sweep(up), start)
     improved = False
     for k in range(0, pool.last) if up else range(pool.last, 1, -1):
         fit = pool.fits.get(k)

@@ -22,7 +22,7 @@ class Screen(NamedTuple):
 
 
 @njit
-def foretold(block, screen, part, rule, found):
+def screen_exchanges(block, screen, part, rule, found):
     """For each column of a block the best exchange of a support; kept in `found` are the lowest
     below the ceiling, ascending. Returns how many.
 

@@ -278,7 +278,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= 10.0)
         # so close that the Hessian stays as it is
         stale, near = near, quiet and promised <= 1e-6 * level
-        # where the model foretold the step well, it is trusted again
+        # where the model predicted the step well, it is trusted again
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(rows.y, eta, rows.offset)

@@ -1,7 +1,7 @@
 """Verification for the squared loss: every exchange of every fit with all p columns, by Gram rows.
 
-The walk from one support to the next is recorded on their members (`updates`) and replayed on
-ranges of columns.
+The rank-one updates that lead from one support to the next are recorded on their members
+(`updates`) and applied to ranges of columns.
 """
 
 from typing import NamedTuple
@@ -49,10 +49,12 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
         and max(one.ceiling for one in wanted) < updates.RANKING
         and not (members.member_cost.size and cost.min() < members.member_cost.max())
     )
-    walk = _walk(_supports(model, fits, wanted, members, prune), members, float(penalty.lambda1))
+    sequence = _sequence(
+        _supports(model, fits, wanted, members, prune), members, float(penalty.lambda1)
+    )
     counts = [one.count for one in wanted]
     if model.cluster is not None:
-        lists = cluster.best_exchanges(model.cluster, walk, penalty.lambda0, counts, limits)
+        lists = cluster.best_exchanges(model.cluster, sequence, penalty.lambda0, counts, limits)
     else:
         lists, columns = (
             [[] for _ in fits],
@@ -60,7 +62,7 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
         )
 
         def check(start, stop):
-            found = best_exchanges(columns, walk, max(counts), start, stop)
+            found = best_exchanges(columns, sequence, max(counts), start, stop)
             for mine, parts in zip(lists, found, strict=True):
                 mine += parts
 
@@ -68,7 +70,7 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     model.tables += len(fits)
     out = []
     for e, parts in enumerate(lists):
-        support = members.index[walk.supports.S[e, : walk.supports.size[e]]]
+        support = members.index[sequence.supports.S[e, : sequence.supports.size[e]]]
         found = [np.concatenate(part) for part in zip(*parts, strict=True)]
         out.append(candidates(support, found, counts[e]) if parts else [])
     return out
@@ -117,12 +119,14 @@ def _supports(model, fits, wanted, members, prune):
     )
 
 
-def _walk(supports, members, lambda1):
-    """The recorded Walk through the supports."""
-    tape = updates.new_tape(supports)
+def _sequence(supports, members, lambda1):
+    """The updates that lead through the supports."""
+    record = updates.new_record(supports)
     state = table.new_state(members.index.size, supports.S.shape[1])
-    steps = updates.record(state, members.quadratic, supports, not members.dependent, tape)
-    return updates.Walk(supports, tape, steps, members.quadratic.twice, lambda1)
+    steps = updates.record_updates(
+        state, members.quadratic, supports, not members.dependent, record
+    )
+    return updates.UpdateSequence(supports, record, steps, members.quadratic.twice, lambda1)
 
 
 def leading(model, R, most):
