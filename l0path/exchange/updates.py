@@ -157,11 +157,8 @@ def record_updates(state, members, supports, follow, record):
             free = not supports.locked[state.S[i]]
             record.x[T, i] = state.b[i] / state.B[i, i] if free else 0.0
             record.y[T, i] = 1.0 / state.B[i, i]
-            record.z[T, i] = (
-                state.b[i] * state.b[i] / state.B[i, i] - 2.0 * supports.member_cost[state.S[i]]
-                if free
-                else 1e300
-            )
+            loss = state.b[i] * state.b[i] / state.B[i, i]
+            record.z[T, i] = loss - 2.0 * supports.member_cost[state.S[i]] if free else 1e300
             supports.S[e, i] = state.S[i]  # positions follow the updates from here on
             supports.b[e, i] = state.b[i]
             if free:
@@ -306,15 +303,8 @@ def apply_updates(columns, sequence, chosen, found):
 @njit
 def _build_part(q, record, at, part):
     """V, c and s of a part anew."""
-    k, x, y, V, G, c, s = (
-        record.size[at],
-        record.x[at],
-        record.y[at],
-        part.V,
-        part.G,
-        part.c,
-        part.s,
-    )
+    k, x, y = record.size[at], record.x[at], record.y[at]
+    V, G, c, s = part.V, part.G, part.c, part.s
     m = c.size
     for j in range(m):
         c[j], s[j] = q[part.columns[j]], part.A[j]
