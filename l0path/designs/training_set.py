@@ -40,7 +40,8 @@ from ..core.types import Design
 LEAST_VARIANCE = 0.1
 # scales from the origin beyond which held-out columns are centred before their mean is taken
 OFF = 30.0
-ROOM = 1 << 28  # bytes of Gram rows and held-out rows kept, at least; half of X where that is more
+# bytes of Gram rows and held-out rows that are cached, at least; half of X where that is more
+CACHE_BYTES = 1 << 28
 BITE = 1 << 16  # entries of Gram rows made at a time by one thread: 512 KB
 _last = {}  # token -> GramRows: what this process keeps between the folds that are sent to it
 
@@ -142,7 +143,8 @@ class AllRows:
         if X.traits.memory_limit:
             self.budget = X.design.memory_limit / jobs
         else:
-            self.budget = max(ROOM, X.design.nbytes / 2 if X.traits.row_subsets else 0) / jobs
+            half = X.design.nbytes / 2 if X.traits.row_subsets else 0
+            self.budget = max(CACHE_BYTES, half) / jobs
         capacity = int(0.25 * self.budget / (8 * X.p))
         if X.traits.memory_limit and rows is not None and rows.shape[0] > capacity:
             rows = rows[: min(len(members), capacity)].copy()  # the others are let go

@@ -231,14 +231,14 @@ class SingleColumns(SquaredUnits):
         step = max(AT_ONCE // max(F.size, 1), 1)
         for left in range(0, gains.size, step):
             J = self.units[left : left + step]
-            pull, s = model.q_all[J], p.square[J]
+            correlation, s = model.q_all[J], p.square[J]
             if F.size:
                 rows = self.held[0][np.ix_(self.held[1], J)]
-                pull = pull - self.null.b @ rows
+                correlation = correlation - self.null.b @ rows
                 U = solve_triangular(factor, rows[self.kept], lower=True)
                 s = s - (U * U).sum(axis=0)
             shrunk = self.lambda1, self.lambda2, p.lower[J], p.upper[J]
-            gains[left : left + step] = entry_gains(pull, s, *shrunk)
+            gains[left : left + step] = entry_gains(correlation, s, *shrunk)
             if F.size:
                 doubtful = s + ridge <= 10.0 * COLLINEAR * (p.square[J] + ridge)
                 gains[left + np.flatnonzero(doubtful)] = self._by_rows(J[doubtful])
@@ -424,10 +424,10 @@ class SingleFits(OneUnit):
             cross = (Z * v) @ A.T
             turned = cross @ H
             second = (Z * Z) @ v
-            pull = -(Z @ slopes) - cross @ first
+            correlation = -(Z @ slopes) - cross @ first
             s = second - (cross * turned).sum(axis=1) + 2.0 * self.lambda2
             clear = s > LEAST_EIGENVALUE * (second + 2.0 * self.lambda2)
-            x = np.sign(pull) * np.maximum(np.abs(pull) - self.lambda1, 0.0)
+            x = np.sign(correlation) * np.maximum(np.abs(correlation) - self.lambda1, 0.0)
             x = np.clip(x / np.where(clear, s, 1.0), p.lower[J], p.upper[J])
             steps = first - turned * x[:, None]
             out = np.empty(J.size)

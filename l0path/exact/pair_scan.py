@@ -164,12 +164,12 @@ class PairScan(Contest):
         (U, t, *_), (V, u, *_) = self._block(left), self._block(right)
         r = U.T @ V
         near = np.abs(r) > 1.0 - NEAR_COPY
-        room = np.where(near, 1.0, 1.0 - r * r)
+        independent = np.where(near, 1.0, 1.0 - r * r)
         r *= -2.0 * t[:, None]
         r *= u
         r += (t**2)[:, None]
         r += u**2
-        gain = np.divide(r, 2.0 * room, out=r)
+        gain = np.divide(r, 2.0 * independent, out=r)
         gain[near] = -1.0
         if left == right:
             gain[np.tril_indices(t.size)] = -1.0

@@ -89,11 +89,10 @@ class Tree(Contest):
 
     def _guess(self):
         """The root's price: that at which `size` columns would leave zero by themselves."""
-        pull = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
+        c = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
         ridge = np.median(self.work.penalty.ridge) if self.work.W.size else 1.0
-        return max(float(pull[min(self.size, pull.size - 1)]) if pull.size else 1.0, 1e-12) / (
-            2.0 * math.sqrt(max(ridge, 1e-12))
-        )
+        largest = float(c[min(self.size, c.size - 1)]) if c.size else 1.0
+        return max(largest, 1e-12) / (2.0 * math.sqrt(max(ridge, 1e-12)))
 
     def _root(self):
         """The node of all models."""

@@ -47,14 +47,14 @@ class State(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The quadratic on the w working columns: G (w, w) at least, q (w,), 2 lambda2 = `twice`;
+    """The quadratic on the w working columns: G (w, w) at least, q (w,), ridge_diag = 2 lambda2;
     locked (w,): never dropped; price (w,): what a column costs by being in (1e300: it may not
     enter).
     """
 
     G: np.ndarray
     q: np.ndarray
-    twice: float
+    ridge_diag: float
     w: int
     locked: np.ndarray
     price: np.ndarray
@@ -111,7 +111,7 @@ def build(state, columns, k):
         state.member[S[i]] = True
         for l in range(k):
             H[i, l] = G[S[i], S[l]]
-        H[i, i] += columns.twice
+        H[i, i] += columns.ridge_diag
     invert(H, k, B)
     for i in range(k):
         t = 0.0
@@ -120,7 +120,7 @@ def build(state, columns, k):
         b[i] = t
     g = np.empty(k)
     for j in range(w):
-        cj, sj = q[j], G[j, j] + columns.twice
+        cj, sj = q[j], G[j, j] + columns.ridge_diag
         for l in range(k):
             g[l] = G[j, S[l]]
             cj -= g[l] * b[l]
@@ -214,7 +214,7 @@ def add_best(state, columns):
     for j in range(columns.w):
         if (
             not state.member[j]
-            and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.twice)
+            and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.ridge_diag)
             and state.s[j] > 0.0
             and columns.price[j] < 1e299
         ):
@@ -262,7 +262,7 @@ def polish(state, columns, tolerance, max_swaps):
                 continue
             cj, sj = c[j], s[j]
             extra = 2.0 * price[j]
-            floor = COLLINEAR * (columns.G[j, j] + columns.twice)
+            floor = COLLINEAR * (columns.G[j, j] + columns.ridge_diag)
             hits = 0
             for i in range(k):
                 v = V[j, i]
@@ -346,7 +346,7 @@ def scan(quadratic, b, part, rule, found):
     / (2 s), exact while no sign changes.
     """
     B, c, change = quadratic.B, quadratic.c, found.change
-    k, kept, room = b.size, START, change.size
+    k, kept, capacity = b.size, START, change.size
     g, u = np.empty(k), np.empty(k)
     for j in range(c.size):
         if part.skip[j]:
@@ -355,7 +355,7 @@ def scan(quadratic, b, part, rule, found):
         for i in range(k):
             g[i] = quadratic.rows[i, j]
         s = share_left(B, g, A, u)
-        worst = change[room - 1] if kept == room else rule.ceiling
+        worst = change[capacity - 1] if kept == capacity else rule.ceiling
         d = addition_change(c[j], s, A, rule, part.cost[j])
         if d < min(0.0, worst):
             kept = _keep(d, j, NONE, change, found.column, found.position, kept)
@@ -366,7 +366,7 @@ def scan(quadratic, b, part, rule, found):
             d += part.cost[j] - part.member_cost[i]
             if d < worst:
                 kept = _keep(d, j, i, change, found.column, found.position, kept)
-                worst = change[room - 1] if kept == room else rule.ceiling
+                worst = change[capacity - 1] if kept == capacity else rule.ceiling
     return kept
 
 

@@ -143,7 +143,7 @@ def _record_best(state, best, columns, limits, polished):
     if state.count[1] > 0:
         residual, off, length = state.scratch[1], 0.0, 0.0
         for i in range(size):
-            t = columns.q[state.S[i]] - columns.twice * state.b[i]
+            t = columns.q[state.S[i]] - columns.ridge_diag * state.b[i]
             for l in range(size):
                 t -= columns.G[state.S[i], state.S[l]] * state.b[l]
             residual[i] = t

@@ -71,17 +71,19 @@ class AllColumns(NamedTuple):
 
 
 class UpdateSequence(NamedTuple):
-    """The supports, the `steps` updates that lead through them, twice = 2 lambda2, and lambda1."""
+    """The supports, the `steps` updates that lead through them, ridge_diag = 2 lambda2, and
+    lambda1.
+    """
 
     supports: Supports
     record: UpdateRecord
     steps: int
-    twice: float
+    ridge_diag: float
     lambda1: float
 
 
 class BestExchanges(NamedTuple):
-    """The best exchanges of each of e supports, (e, room) each, and how many there are (e,)."""
+    """The best exchanges of each of e supports, (e, capacity) each, and how many there are (e,)."""
 
     change: np.ndarray
     column: np.ndarray
@@ -224,7 +226,7 @@ def unscreened(columns, sequence, start, stop, column):
             slack = max(ceiling, 0.0)
             least = np.sqrt(max(t * t - 2.0 * slack, 0.0))
             for j in range(m):
-                A = columns.square[first + j] + sequence.twice
+                A = columns.square[first + j] + sequence.ridge_diag
                 rest = A - bound * h[j]
                 size = max(abs(c[j]) - sequence.lambda1, 0.0)
                 swap = least > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest)
@@ -282,7 +284,7 @@ def apply_updates(columns, sequence, chosen, found):
     G, V = np.empty((r, m)), np.empty((K, m))
     part = Part(chosen, G, V, v[0], v[1], v[2], v[3], v[4], v[5])
     for j in range(m):
-        part.A[j] = columns.square[chosen[j]] + sequence.twice
+        part.A[j] = columns.square[chosen[j]] + sequence.ridge_diag
         part.extra[j] = 2.0 * columns.cost[chosen[j]]
     for i in range(r):
         row = supports.row[i]
@@ -411,11 +413,11 @@ def _pairs(part, sequence, at, j, found, kept):
     supports, record, e = sequence.supports, sequence.record, sequence.record.what[at]
     theta, inverse, limit = record.x[at], record.y[at], record.z[at]
     change, column, position = found.change[e], found.column[e], found.position[e]
-    room, ceiling = change.size, supports.ceiling[e]
+    capacity, ceiling = change.size, supports.ceiling[e]
     ranking = ceiling >= RANKING
     c, s, A, cost = part.c[j], part.s[j], part.A[j], 0.5 * part.extra[j]
     best, best_i = np.inf, -2
-    worst = change[room - 1] if kept == room else np.inf
+    worst = change[capacity - 1] if kept == capacity else np.inf
     remainder = s if s > COLLINEAR * A else A if supports.dependent else 0.0
     if remainder > 0.0:
         size = max(abs(c) - sequence.lambda1, 0.0)
@@ -436,7 +438,7 @@ def _pairs(part, sequence, at, j, found, kept):
         if d < ceiling and d < worst:
             if ranking:
                 kept = _keep(d, part.columns[j], i, change, column, position, kept)
-                worst = change[room - 1] if kept == room else np.inf
+                worst = change[capacity - 1] if kept == capacity else np.inf
             elif d < best:
                 best, best_i = d, i
     if best_i > -2:

@@ -72,7 +72,7 @@ class Predicted(NamedTuple):
 
 class Leaving(NamedTuple):
     """Members that may leave, (k,) each: what P loses with them is rho (infinite: stays), less
-    `member_cost`. The pull on column j once member i is gone is c_j + scale_i rows[index_i, j].
+    `member_cost`. Without member i the correlation of column j is c_j + scale_i rows[index_i, j].
     """
 
     rows: np.ndarray
@@ -300,7 +300,7 @@ def frozen_swaps(penalty, members, entrants, ceiling, pairs):
     """
     change, column, position = pairs
     rho, member_cost, a = members.rho, members.member_cost, entrants.a
-    kept, room, k = 0, change.size, rho.size
+    kept, capacity, k = 0, change.size, rho.size
     for j in range(a.size):
         if entrants.skip[j]:
             continue
@@ -308,13 +308,13 @@ def frozen_swaps(penalty, members, entrants, ceiling, pairs):
         price = penalty.lambda0 * entrants.factor[j]
         best, who = np.inf, -1
         for i in range(k):
-            pull = entrants.c[j] + members.scale[i] * members.rows[members.index[i], j]
-            u = max(abs(pull) - penalty.lambda1, 0.0)
-            worst = change[room - 1] if kept == room else np.inf
+            correlation = entrants.c[j] + members.scale[i] * members.rows[members.index[i], j]
+            u = max(abs(correlation) - penalty.lambda1, 0.0)
+            worst = change[capacity - 1] if kept == capacity else np.inf
             if rho[i] - half * u * u + price - member_cost[i] >= min(ceiling, worst):
                 continue
             box = Interval(entrants.lower[j], entrants.upper[j])
-            _, gain = entry(penalty, pull, a[j], box)
+            _, gain = entry(penalty, correlation, a[j], box)
             d = rho[i] - gain + price - member_cost[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:

@@ -56,22 +56,22 @@ class CoordinateDescent:
             )
 
 
-def entry_gains(pull, curvature, lambda1, lambda2, lower=None, upper=None):
+def entry_gains(correlation, curvature, lambda1, lambda2, lower=None, upper=None):
     """Gain of the best nonzero value of each coordinate (see `penalties.entry`), arrays that
-    broadcast; without a box (|pull| - lambda1)_+^2 / (2 (curvature + 2 lambda2)).
+    broadcast; without a box (|correlation| - lambda1)_+^2 / (2 (curvature + 2 lambda2)).
     """
     s = np.maximum(curvature + 2.0 * lambda2, 1e-300)
-    u = np.maximum(np.abs(pull) - lambda1, 0.0)
+    u = np.maximum(np.abs(correlation) - lambda1, 0.0)
     if lower is None:
         return u * u / (2.0 * s)
-    b = np.clip(np.copysign(u, pull) / s, lower, upper)
-    return pull * b - 0.5 * s * b * b - lambda1 * np.abs(b)
+    b = np.clip(np.copysign(u, correlation) / s, lower, upper)
+    return correlation * b - 0.5 * s * b * b - lambda1 * np.abs(b)
 
 
 class Sides(NamedTuple):
     """Both sides of swaps of a fit with columns J (slice or indices), c, a (m,) about these: the
-    pull on column j without member i is c_j + scale_i rows[index_i, j], its curvature a_j; rho
-    (k,): what P, prices aside, loses with each member.
+    correlation on column j without member i is c_j + scale_i rows[index_i, j], its curvature a_j;
+    rho (k,): what P, prices aside, loses with each member.
     """
 
     rows: np.ndarray

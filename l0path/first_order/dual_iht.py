@@ -167,9 +167,9 @@ class DualSolver(DualSizes):
         descending h, push the least of the k out of the sum.
         """
         k = outcome.fit.support.size - self.model.problem.forced.size
-        pull = -(self.Z @ self.right_side(outcome))
-        J, _, total = self.top(pull, k)
-        h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1][J]
+        correlation = -(self.Z @ self.right_side(outcome))
+        J, _, total = self.top(correlation, k)
+        h = self.dual.link(correlation, self.view.lower, self.view.upper, self.view.boxed)[1][J]
         inside = np.sort(h[self.view.open[J]])
         merged = np.sort(np.concatenate([inside, outside]))[::-1][:k]
         value = (
@@ -319,7 +319,7 @@ class SizeAscent:
                 if status or rests(history, s.tol, solver.scale):
                     return status or "gap_not_closed"
             blocks = solver.partitions[epoch % len(solver.partitions)]
-            pull = -(solver.Z @ (p.weights * self.a))
+            correlation = -(solver.Z @ (p.weights * self.a))
             self.a = self.a.copy()
             for turn, number in enumerate(
                 rng.integers(len(blocks), size=len(blocks))
@@ -327,7 +327,7 @@ class SizeAscent:
                 else rng.permutation(len(blocks))
             ):
                 rows, Z, w, spread = blocks[number]
-                J, b, _ = solver.top(pull, self.k)
+                J, b, _ = solver.top(correlation, self.k)
                 step = (
                     self.rate((epoch - 1) * len(blocks) + turn + 1, dual.least, spread)
                     * len(blocks)
@@ -342,7 +342,7 @@ class SizeAscent:
                     w,
                     old if dual.tied else None,
                 )
-                pull -= Z @ (w * (new - old))
+                correlation -= Z @ (w * (new - old))
                 self.a[rows] = new
                 if diverged(new):
                     return "diverged"

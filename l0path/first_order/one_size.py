@@ -22,14 +22,14 @@ def outside(model, solver, outcomes):
     step = max(256, PRODUCTS_AT_ONCE // R.shape[1])
     for left in range(0, p.X.p, step):
         block = slice(left, min(left + step, p.X.p))
-        pulls = -(
+        correlations = -(
             p.X.correlate(R, block.start, block.stop)
             if least is None
             else p.X.correlate_above(R, least, block.start, block.stop)
         ).T
         out = p.usable[block] & (model.where[block] < 0)
         for i, outcome in enumerate(outcomes):
-            score = np.where(out, solver.scores(outcome, pulls[i], block), -1.0)
+            score = np.where(out, solver.scores(outcome, correlations[i], block), -1.0)
             over = np.flatnonzero(score > edges[i])
             score, J = (
                 np.concatenate([found[i][0], score[over]]),

@@ -138,12 +138,12 @@ class PrimalDualSolver:
         self.locked = np.isin(self.index, p.forced)
         self.factor = self.descent.factor_all[self.index]
 
-    def priced_sum(self, pull, price, columns, locked):
+    def priced_sum(self, correlation, price, columns, locked):
         """sum_j (h_j - price_j)_+ of (D), the coefficients of (L) and h; forced columns (`locked`)
-        count whole. pull = -t.
+        count whole. correlation = -t.
         """
         p = self.problem
-        b, h = self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)
+        b, h = self.dual.link(correlation, p.lower[columns], p.upper[columns], p.boxed)
         keep = locked | (h >= price)
         return float((h - np.where(locked, 0.0, price))[keep].sum()), np.where(keep, b, 0.0), h
 
@@ -201,24 +201,25 @@ class PrimalDualSolver:
         )
 
     def read(self, lambda0, a, fit):
-        """D(a) over all p columns less a margin, h (p,) and pulls (p, 2): -t, and minus the slopes
-        at the fit. One read of X.
+        """D(a) over all p columns less a margin, h (p,) and correlations (p, 2): -t, and minus the
+        slopes at the fit. One read of X.
         """
         p = self.problem
         R = np.column_stack([p.weights * a, slopes_at(self.model, fit)])
-        pulls = np.empty((p.X.p, 2))
+        correlations = np.empty((p.X.p, 2))
         step = max(256, PRODUCTS_AT_ONCE // 2)
         for left in range(0, p.X.p, step):
             right = min(left + step, p.X.p)
-            pulls[left:right] = -p.X.correlate(R, left, right)
+            correlations[left:right] = -p.X.correlate(R, left, right)
         self.model.reads += 1
         price = lambda0 * self.descent.factor_all
         locked = np.isin(np.arange(p.X.p), p.forced)
-        _, _, h = self.priced_sum(pulls[:, 0], price, slice(None), locked)
+        _, _, h = self.priced_sum(correlations[:, 0], price, slice(None), locked)
         over = np.where(locked, h, np.where(self.priced, np.maximum(h - price, 0.0), 0.0))
-        return self.dual.smooth_part(a) - float(over.sum()) - NO_GAP / 3.0 * self.scale, h, pulls
+        value = self.dual.smooth_part(a) - float(over.sum()) - NO_GAP / 3.0 * self.scale
+        return value, h, correlations
 
-    def exclude(self, lambda0, bound, top, h, pulls):
+    def exclude(self, lambda0, bound, top, h, correlations):
         """(p,) columns that are zero in every optimum, by a bound and the value `top` of a fit:
         rule (16) where no box is about, and D + (lambda0 f_j - h_j)_+ > top, which needs convexity
         only.
@@ -228,13 +229,13 @@ class PrimalDualSolver:
         out = bound + np.maximum(price - h, 0.0) > top + safe
         if not p.boxed:
             radius = np.sqrt(2.0 * smoothness(p.loss) * p.square * max(top - bound + safe, 0.0))
-            out |= np.abs(pulls[:, 0]) + radius < (
+            out |= np.abs(correlations[:, 0]) + radius < (
                 2.0 * np.sqrt(price * self.lambda2) + self.lambda1
             ) * (1 - 1e-9)
         out[p.forced] = False
         return out | ~self.priced
 
-    def include(self, lambda0, h, pulls, excluded):
+    def include(self, lambda0, h, correlations, excluded):
         """Algorithm 3: the ceil(include log p) columns of largest |t_j| among those outside that
         would lower D or P; True if any joined. paper_defaults: among all that rule (16) leaves.
         """
@@ -244,11 +245,13 @@ class PrimalDualSolver:
         if not self.settings.paper_defaults:
             bend = 1.0 if p.quadratic else smoothness(p.loss)
             box = (p.lower, p.upper) if p.boxed else (None, None)
-            gain = entry_gains(pulls[:, 1], bend * p.square, self.lambda1, self.lambda2, *box)
+            gain = entry_gains(
+                correlations[:, 1], bend * p.square, self.lambda1, self.lambda2, *box
+            )
             able &= (h > price) | (
                 (1.0 if p.quadratic else p.loss.traits.entry_safety) * gain > price
             )
-        rank = np.where(able, np.maximum(np.abs(pulls[:, 0]), np.abs(pulls[:, 1])), -1.0)
+        rank = np.where(able, np.abs(correlations).max(axis=1), -1.0)
         count = min(math.ceil(self.settings.include * math.log(max(p.X.p, 2))), int(able.sum()))
         return model.grow(np.argsort(-rank, kind="stable")[:count])
 

@@ -167,11 +167,11 @@ class GradientSolver:
         """(n,) slopes at an outcome: what X is read with to verify it."""
         return slopes_at(self.model, outcome.fit)
 
-    def scores(self, outcome, pull, columns):
+    def scores(self, outcome, correlation, columns):
         """What columns (slice) outside the support gain in a map of the outcome's step at its fit;
-        pull (m,) = -Z' slopes.
+        correlation (m,) = -Z' slopes.
         """
-        p, raw = self.model.problem, outcome.step * pull
+        p, raw = self.model.problem, outcome.step * correlation
         u = np.clip(
             np.copysign(np.maximum(np.abs(raw) - outcome.step * self.lambda1, 0.0), raw),
             p.lower[columns],

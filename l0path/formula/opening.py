@@ -79,13 +79,13 @@ def opened(text, data, arguments):
         text, [name for name in data.columns if not (wild(text) and name in named.values())]
     )  # "." does not stand for weights and the like
     formula.own = formula._environment(_caller())
-    twice = [
+    repeated = [
         name
         for name, count in Counter(data.columns).items()
         if count > 1 and name in {*formula.used(), *formula.used(left=True), *named.values()}
     ]
-    if twice:
-        raise ValueError(f"data has the column {twice[0]!r} more than once; rename one")
+    if repeated:
+        raise ValueError(f"data has the column {repeated[0]!r} more than once; rename one")
     _fit_intercept(formula, arguments)
     used = list(dict.fromkeys([*formula.used(left=True), *formula.used(), *named.values()]))
     keep, by_row = complete(data, used, by_row)

@@ -105,14 +105,16 @@ def _criteria(path, q, chosen, ebic_gamma):
             else -n * (loss + meta.log_constant)
         )
         m = df + squared
-        room = n - m - 1.0
+        residual_df = n - m - 1.0
         aic, bic = 2.0 * df - 2.0 * loglik, math.log(n) * df - 2.0 * loglik
         return {
             "loglik": loglik,
             "df": df.astype(np.int64),
             "aic": aic,
             "aicc": np.where(
-                room > 0, aic + 2.0 * m * (m + 1.0) / np.where(room > 0, room, 1.0), np.inf
+                residual_df > 0,
+                aic + 2.0 * m * (m + 1.0) / np.where(residual_df > 0, residual_df, 1.0),
+                np.inf,
             ),
             "bic": bic,
             "ebic": bic + 2.0 * ebic_gamma * log_binomial(q, chosen),
@@ -195,8 +197,8 @@ def usable(path, i, separated=False):
     """
     s, meta = path.solutions[i], path.meta
     perfect = meta.loss == "squared" and s.loss <= PERFECT * meta.null_loss
-    room = np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
-    return not perfect and room and (separated or not s.separated)
+    unsaturated = np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
+    return not perfect and unsaturated and (separated or not s.separated)
 
 
 def log_binomial(q, s):
@@ -257,8 +259,8 @@ def _full_variance(data):
     keep = values > 1e-10 * max(values[-1], 0.0) if J.size else np.zeros(0, dtype=bool)
     along = (vectors.T @ problem.X.correlate(problem.weights * problem.y)[J])[keep]
     rest = problem.weights @ problem.y**2 - np.sum(along**2 / values[keep])
-    room = problem.n_eff - keep.sum() - data.intercept
-    return float(problem.n_eff * max(rest, 0.0) / room) if room > 0 else math.nan
+    residual_df = problem.n_eff - keep.sum() - data.intercept
+    return float(problem.n_eff * max(rest, 0.0) / residual_df) if residual_df > 0 else math.nan
 
 
 def _has_likelihood(loss):

@@ -179,8 +179,8 @@ def _columns(value, names, what, places):
     if not out:
         raise ValueError(f"{what} is empty; leave the group out, or give it columns")
     if len(set(out)) < len(out):
-        twice = next(j for j in out if out.count(j) > 1)
-        raise ValueError(f"{what} has column {names[twice]} twice; list each column once")
+        repeated = next(j for j in out if out.count(j) > 1)
+        raise ValueError(f"{what} has column {names[repeated]} twice; list each column once")
     return np.array(sorted(out), dtype=np.int64)
 
 

@@ -169,9 +169,9 @@ def link(dual, tau, columns=slice(None)):
     """
     shape = (-1,) + (1,) * (np.ndim(tau) - 1)
     q, low, high = (v[columns].reshape(shape) for v in (dual.ridge, dual.lower, dual.upper))
-    pull = np.abs(tau) - dual.lambda1
+    reduced = np.abs(tau) - dual.lambda1
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        b = np.where(pull > 0, -np.sign(tau) * pull / (2.0 * q), 0.0)
+        b = np.where(reduced > 0, -np.sign(tau) * reduced / (2.0 * q), 0.0)
         b = np.clip(b, low, high)
         h = -tau * b - dual.lambda1 * np.abs(b) - q * b * b
     return b, np.where(np.isinf(b), np.inf, h)
@@ -202,9 +202,9 @@ def _gains(tau, costs, rounding, gamma, out):
     """
     lambda1, ridge, lower, upper = costs
     for j in range(tau.size):
-        pull, b = abs(tau[j]) - lambda1, 0.0
-        if pull > 0.0:
-            b = pull / (2.0 * ridge[j])
+        reduced, b = abs(tau[j]) - lambda1, 0.0
+        if reduced > 0.0:
+            b = reduced / (2.0 * ridge[j])
             b = -b if tau[j] > 0.0 else b
         b = min(max(b, lower[j]), upper[j])
         if math.isinf(b):

@@ -52,18 +52,20 @@ class Pool:
         """h of columns `index` (None: all p) for slopes (n,) by rows, weights included."""
         if index is None:
             self.model.reads += 1
-            pull = self.problem.X.correlate(slopes)
+            correlation = self.problem.X.correlate(slopes)
         else:
-            pull = (
+            correlation = (
                 self.model.Z[self.model.where[index]] @ slopes
                 if index.size != self.model.width
                 else self.model.Z[: index.size] @ slopes
             )
-        return self.gain(pull)
+        return self.gain(correlation)
 
-    def gain(self, pull):
+    def gain(self, correlation):
         """h for Z_j'(w a)."""
-        return np.maximum(np.abs(pull) - self.dual.lambda1, 0.0) ** 2 / (4.0 * self.dual.lambda2)
+        return np.maximum(np.abs(correlation) - self.dual.lambda1, 0.0) ** 2 / (
+            4.0 * self.dual.lambda2
+        )
 
     def look(self, slopes):
         """(score (m,), ids (m,), h of the forced columns summed); scores of units that may not be
@@ -123,11 +125,11 @@ class GroupPool(Pool):
             max(1, PRODUCTS_AT_ONCE // max(self.problem.X.p, 1)),
         )
         for left in range(0, R.shape[1], step):
-            pulls = self.problem.X.correlate(R[:, left : left + step])
+            correlations = self.problem.X.correlate(R[:, left : left + step])
             self.model.reads += 1
-            for i, pull in enumerate(pulls.T, left):
+            for i, correlation in enumerate(correlations.T, left):
                 out[:, i] = np.where(
-                    self.inside, -1.0, self.summed(self.gain(pull), self.columns, self.owner)
+                    self.inside, -1.0, self.summed(self.gain(correlation), self.columns, self.owner)
                 )
         return out
 

@@ -63,30 +63,33 @@ def prox(terms, v, curvature, sizes=None, lambda0=None, start=None):
         b[out] = np.clip(t, terms.lower[out], terms.upper[out])
     v, q = v[c], terms.ridge[c]
     M = np.where(v > 0, terms.upper[c], -terms.lower[c])
-    pull = np.where(M > 0, np.maximum(curvature * np.abs(v) - terms.lambda1, 0.0), 0.0)
+    reduced = np.where(M > 0, np.maximum(curvature * np.abs(v) - terms.lambda1, 0.0), 0.0)
     M = np.where(M > 0, np.minimum(M, 1e50), 1.0)
     if sizes is None:
         price, x = lambda0 * terms.factor[c], np.full(curvature.size, np.nan)
     else:
-        x = _size_price(pull, curvature, q, M, sizes, start)
+        x = _size_price(reduced, curvature, q, M, sizes, start)
         with np.errstate(divide="ignore"):
-            price = np.broadcast_to(1.0 / (x * x), pull.shape)
+            price = np.broadcast_to(1.0 / (x * x), reduced.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = np.minimum(np.sqrt(price / q), M)
-        linear = (pull - (price + q * rho * rho) / rho) / curvature
+        linear = (reduced - (price + q * rho * rho) / rho) / curvature
     inner = (price > 0) & (linear < rho)
-    size = np.where(inner, np.maximum(linear, 0.0), np.minimum(pull / (curvature + 2.0 * q), M))
+    size = np.where(inner, np.maximum(linear, 0.0), np.minimum(reduced / (curvature + 2.0 * q), M))
     b[c] = np.sign(v) * size
     z[c] = np.where(inner, size / np.where(inner, rho, 1.0), size > 0)
     return b, z, x
 
 
-def _size_price(pull, curvature, q, M, sizes, start):
+def _size_price(reduced, curvature, q, M, sizes, start):
     """x (m,) with sum_j z_j(x) = k, z_j increasing in x = 1 / sqrt(price); infinite where a price
     of 0 keeps within k, 0 for k = 0. Newton within a bracket, at most 60 steps.
     """
-    m = pull.shape[1]
-    enough = np.where(q > 0, pull > 0, np.minimum(pull / (curvature * M), 1.0)).sum(axis=0) <= sizes
+    m = reduced.shape[1]
+    enough = (
+        np.where(q > 0, reduced > 0, np.minimum(reduced / (curvature * M), 1.0)).sum(axis=0)
+        <= sizes
+    )
     left, right, root = np.zeros(m), np.full(m, np.inf), np.sqrt(q)
     x = np.where(
         enough,
@@ -98,7 +101,7 @@ def _size_price(pull, curvature, q, M, sizes, start):
         live = np.flatnonzero(np.isfinite(x) & (x > 0) & (left < right * (1 - 1e-14)))
         if not live.size:
             break
-        t, P, L, cap = x[live], pull[:, live], curvature[live], M[:, live]
+        t, P, L, cap = x[live], reduced[:, live], curvature[live], M[:, live]
         with np.errstate(divide="ignore"):
             free = cap * root * t >= 1.0
         z = np.where(

@@ -76,7 +76,7 @@ class Stopping(NamedTuple):
 class NewtonModel(NamedTuple):
     """The quadratic model of F at x = (b, b0), m = k + 1 numbers, or m = k without an intercept: H
     (m, m), and of shape (m,) grad, l1, bounds lower and upper, squares (squared lengths of the
-    columns, in whose units damping is counted), rhs (room), and the minimiser `new`.
+    columns, in whose units damping is counted), rhs (work space), and the minimiser `new`.
     """
 
     x: np.ndarray
@@ -92,14 +92,14 @@ class NewtonModel(NamedTuple):
 
 class RowWork(NamedTuple):
     """Of every row, (n,): weighted slopes and curvatures of the loss at x, the predictor eta at x
-    and that where a step ends, and room.
+    and that where a step ends, and scratch.
     """
 
     slopes: np.ndarray
     curvatures: np.ndarray
     eta: np.ndarray
     end: np.ndarray
-    room: np.ndarray
+    scratch: np.ndarray
 
 
 class StepStart(NamedTuple):
@@ -176,7 +176,7 @@ def gradient(rows, S, slopes, lambda2, x, grad):
 def hessian(rows, S, lambda2, model, work):
     """Hessian of the loss + ridge; returns its trace."""
     k, H = S.size, model.H
-    total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.room)
+    total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.scratch)
     trace = 0.0
     for a in range(k):
         H[a, a] += 2.0 * lambda2
@@ -439,9 +439,9 @@ def _diverged(model, held):
 def _cut_back(rows, S, b0, model, work, held):
     """Bring x, and the predictor with it, back towards `held` to |eta - offset| <= 30."""
     k, x, share, offset, eta = S.size, model.x, 1.0, rows.offset, work.end
-    predictor(rows.Z, S, held[:k], held[k] if rows.intercept else b0, offset, work.room)
+    predictor(rows.Z, S, held[:k], held[k] if rows.intercept else b0, offset, work.scratch)
     for i in range(eta.size):
-        to, here = eta[i] - offset[i], work.room[i] - offset[i]
+        to, here = eta[i] - offset[i], work.scratch[i] - offset[i]
         if abs(to) > ETA_CAP:
             share = min(share, max((math.copysign(ETA_CAP, to) - here) / (to - here), 0.0))
     for a in range(x.size):

@@ -65,13 +65,13 @@ def gap(d, fit, lambda0):
 
 
 def threshold_by_grid(
-    penalty, pull, curvature, factor, lower, upper, grid=np.linspace(-4, 4, 160_001)
+    penalty, correlation, curvature, factor, lower, upper, grid=np.linspace(-4, 4, 160_001)
 ):
     b = grid[(grid >= lower) & (grid <= upper)]
     b = np.append(b, 0.0) if lower <= 0 <= upper else b
     cost = (
         curvature / 2 * b**2
-        - pull * b
+        - correlation * b
         + penalty.lambda0 * factor * (b != 0)
         + penalty.lambda1 * abs(b)
         + penalty.lambda2 * b**2
@@ -82,10 +82,10 @@ def threshold_by_grid(
 @pytest.mark.parametrize("box", BOXES)
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_threshold_is_the_grid_minimiser(penalty, box):
-    for pull in (-2.1, -0.31, 0.0, 0.17, 0.9, 2.4):
+    for correlation in (-2.1, -0.31, 0.0, 0.17, 0.9, 2.4):
         for factor in (0.0, 0.7, 2.0):
-            found = threshold(penalty, pull, 1.3, factor, Interval(*box), 0.0)
-            assert abs(found - threshold_by_grid(penalty, pull, 1.3, factor, *box)) < 1e-4
+            found = threshold(penalty, correlation, 1.3, factor, Interval(*box), 0.0)
+            assert abs(found - threshold_by_grid(penalty, correlation, 1.3, factor, *box)) < 1e-4
 
 
 def test_threshold_keeps_the_state_at_a_tie():
@@ -96,11 +96,13 @@ def test_threshold_keeps_the_state_at_a_tie():
 
 
 def test_entry_gains_is_entry_on_arrays():
-    pulls, box = np.linspace(-3, 3, 41), (-0.5, 0.8)
+    correlations, box = np.linspace(-3, 3, 41), (-0.5, 0.8)
     for penalty in PENALTIES:
-        expected = [entry(penalty, z, 1.3, Interval(*box))[1] for z in pulls]
+        expected = [entry(penalty, z, 1.3, Interval(*box))[1] for z in correlations]
         np.testing.assert_allclose(
-            entry_gains(pulls, 1.3, penalty.lambda1, penalty.lambda2, *box), expected, atol=1e-15
+            entry_gains(correlations, 1.3, penalty.lambda1, penalty.lambda2, *box),
+            expected,
+            atol=1e-15,
         )
 
 

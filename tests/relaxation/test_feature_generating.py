@@ -202,9 +202,9 @@ def test_subproblem_is_optimal(loss, changes, tall):
     assert (
         0 <= sub.value() - sub.bound(g) + 1e-13 and sub.value() - sub.bound(g) <= 1e-7 * sub.value()
     )
-    pull = np.maximum(np.abs(g) - d["lambda1"], 0.0)[sub.slot[: sub.split]]
+    reduced = np.maximum(np.abs(g) - d["lambda1"], 0.0)[sub.slot[: sub.split]]
     scores, norms = (
-        np.sqrt(np.bincount(sub.owner, v**2, minlength=4)) for v in (pull, sub.x.x[: sub.split])
+        np.sqrt(np.bincount(sub.owner, v**2, minlength=4)) for v in (reduced, sub.x.x[: sub.split])
     )
     assert 2 * ridge * norms.sum() == pytest.approx(scores.max(), rel=1e-3)
     assert scores[norms > 1e-3 * norms.sum()] == pytest.approx(scores.max(), rel=1e-3)

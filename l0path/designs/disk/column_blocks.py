@@ -168,16 +168,18 @@ class ColumnBlocks:
 
     # -- passes
 
-    def _shape(self, width, room):
-        """(height, width) of blocks of a range of `width` columns that take about `room` bytes."""
+    def _shape(self, width, memory):
+        """(height, width) of blocks of a range of `width` columns that take about `memory`
+        bytes.
+        """
         if self.source.parallel:
             column = self.source.nbytes / self.p
             return (
-                (self.n, min(max(int(room // column), 1), width))
-                if column <= room
-                else (max(int(self.n * room // column), 1), 1)
+                (self.n, min(max(int(memory // column), 1), width))
+                if column <= memory
+                else (max(int(self.n * memory // column), 1), 1)
             )
-        return shape_of(self.source, width, room // self.source.dtype.itemsize)
+        return shape_of(self.source, width, memory // self.source.dtype.itemsize)
 
     def _cuts(self, start, stop, width):
         """Column numbers from start to stop, at multiples of width."""

@@ -145,15 +145,15 @@ class ParquetSource:
         index = (schema.pandas_metadata or {}).get("index_columns", [])
         names = [name for name in schema.names if name not in index]
         check_shape((meta.num_rows, len(names)), "source")
-        twice = (
+        repeated = (
             sorted({name for name in names if names.count(name) > 1})
             if len(set(names)) < len(names)
             else []
         )
-        if twice:
+        if repeated:
             raise ValueError(
-                f"source {self.path} has several columns called {twice[0]!r}; write the file with "
-                "a name for each"
+                f"source {self.path} has several columns called {repeated[0]!r}; write the file "
+                "with a name for each"
             )
         kinds = {}
         for name in names:

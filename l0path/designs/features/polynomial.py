@@ -208,10 +208,10 @@ def expand(base, names, *, interaction_only, center, heredity, parents, min_rows
         _limited(most, base.p)
         offsets, partner = dense_pairs(base.p, squares, keep)
     pairs = Pairs(names, c, offsets, partner, by_name)
-    if (twice := pairs.ambiguous()) is not None:
+    if (repeated := pairs.ambiguous()) is not None:
         raise ValueError(
-            f"X has a column {twice!r}, which is also the name of a product of its columns; rename "
-            "it, or leave it out where it is that product"
+            f"X has a column {repeated!r}, which is also the name of a product of its columns; "
+            "rename it, or leave it out where it is that product"
         )
     return Polynomial(base, pairs, table)
 

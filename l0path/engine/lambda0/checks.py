@@ -73,8 +73,8 @@ class EntryCheck:
             block = slice(left, min(left + step, p.X.p))
             box = (p.lower[block], p.upper[block]) if p.boxed else (None, None)
             squares = curvature[:, None] * p.square[block]
-            pull = correlations(block)
-            gains = entry_gains(pull, squares, descent.lambda1, descent.lambda2, *box)
+            correlation = correlations(block)
+            gains = entry_gains(correlation, squares, descent.lambda1, descent.lambda2, *box)
             priced = descent.open[block] & (descent.factor_all[block] > 0)
             gains = np.where(priced, gains / np.where(priced, descent.factor_all[block], 1.0), 0.0)
             outside = self.model.where[block] < 0
@@ -176,11 +176,11 @@ class PartialSwapCheck:
         step = max(512, PRODUCTS_AT_ONCE // max(R.shape[1], 1))
         for left in range(0, p.X.p if R.shape[1] else 0, step):
             block = slice(left, min(left + step, p.X.p))
-            pulls, at = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T), 0
+            correlations, at = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T), 0
             none = np.zeros(block.stop - left)
             for i, (point, (slopes, rho, total)) in enumerate(zip(points, parts, strict=True)):
                 k, a = len(slopes), total * p.square[block]
-                rows = pulls[at : at + k]
+                rows = correlations[at : at + k]
                 sides = Sides(rows, np.arange(k), np.ones(k), none, a, rho, block)
                 penalty = descent.penalty(point.lambda0)
                 ranked[i] += descent.table(penalty, point.fit, sides, 1e300, self.n_best)

@@ -303,8 +303,8 @@ def search(stack, space, base, f, size, cut, work, limit):
     size: columns of a set at most. Returns (f, sets noted, nodes).
     """
     S, B, c, b, price, ident, F, R, member_cost, least, m, took, into = stack
-    number, nodes, room = 0, 0, space.value.size - S.shape[1] * (S.shape[1] + 1) // 2 - 1
-    while f >= base and work > 0 and nodes < limit and number <= room:
+    number, nodes, capacity = 0, 0, space.value.size - S.shape[1] * (S.shape[1] + 1) // 2 - 1
+    while f >= base and work > 0 and nodes < limit and number <= capacity:
         work -= 1 + m[f] * m[f]
         if took[f] >= 0:
             leave(stack, f, took[f], space.w)

@@ -53,12 +53,12 @@ class NodeNewton:
                 a, shift, value = self._at(eta, self.b, s, shift)
             bound, sharp, gradient = self._bounds(a, s)
             cutoff = tree.cutoff
-            room = (
+            target = (
                 max(LEFT_OPEN * (cutoff - value), 0.2 * tree.settings.gap * abs(tree.upper))
                 if math.isfinite(cutoff)
                 else BLIND * abs(value)
             )
-            if bound >= cutoff or value - sharp <= 0.5 * room or turn == turns - 1:
+            if bound >= cutoff or value - sharp <= 0.5 * target or turn == turns - 1:
                 break
             damping, s, step = self._step(a, eta + shift, gradient, s, damping)
             if step is None:
@@ -69,12 +69,12 @@ class NodeNewton:
             eta, a, shift, value, damping, moved = self._search(eta, step, s, shift, value, damping)
             if not moved and damping > 1e3:
                 break
-        if bound >= cutoff or value - sharp > 0.5 * room or tree.width == 0.0:
+        if bound >= cutoff or value - sharp > 0.5 * target or tree.width == 0.0:
             return s, shift, False
         hinge = float(
             mean_loss(problem.loss, problem.y, eta + shift, problem.weights)
         ) + self._penalty(self.b, s)
-        return s, shift, (hinge - bound) - (value - sharp) > 0.5 * room
+        return s, shift, (hinge - bound) - (value - sharp) > 0.5 * target
 
     def _predictor(self, b):
         rows = np.flatnonzero(b)
@@ -118,7 +118,7 @@ class NodeNewton:
             rho = np.minimum(np.sqrt(price / work.penalty.ridge), box)
             edge = np.where(rho > 0, price / rho + work.penalty.ridge * rho, 0.0)
         excess = np.where(free & (box > 0), np.abs(gradient) - tree.dual.lambda1 - edge, 0.0)
-        if self.size > 0:  # the price may fall: the largest pulls are near
+        if self.size > 0:  # the price may fall: the largest correlations are near
             excess = np.where(free & (box > 0), np.abs(gradient) - tree.dual.lambda1, 0.0)
         fresh = np.flatnonzero(excess > 0)
         if fresh.size > LEAVE_ZERO + max(self.size, 0):

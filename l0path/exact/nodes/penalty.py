@@ -46,18 +46,18 @@ def shape(price, ridge, M):
 
 
 @njit
-def move(pull, curvature, price, ridge, M, free):
-    """(|b|, part): the minimiser over 0 <= b <= M of curvature b^2 / 2 - pull b + the column's cost
-    without lambda1, and which part of it b lies on.
+def move(reduced, curvature, price, ridge, M, free):
+    """(|b|, part): the minimiser over 0 <= b <= M of curvature b^2 / 2 - reduced b + the column's
+    cost without lambda1, and which part of it b lies on.
     """
-    if pull <= 0.0 or M <= 0.0:
+    if reduced <= 0.0 or M <= 0.0:
         return 0.0, ZERO
     if free:
         rho, slope = shape(price, ridge, M)
-        b = (pull - slope) / curvature if curvature > 0.0 else math.inf
+        b = (reduced - slope) / curvature if curvature > 0.0 else math.inf
         if rho > 0.0 and not b > rho:
             return (b, LINEAR) if b > 0.0 else (0.0, ZERO)
-    b = pull / (curvature + 2.0 * ridge)
+    b = reduced / (curvature + 2.0 * ridge)
     return (b, QUADRATIC) if b < M else (M, EDGE)
 
 
@@ -127,10 +127,10 @@ def bound(start, penalty, branch, price, c, slack, h, best):
         h[j] = 0.0
         if state[j] < 0:
             continue
-        pull, M = abs(c[j]) + slack - lambda1, upper[j] if c[j] > 0.0 else -lower[j]
-        if pull > 0.0 and M > 0.0:
-            x = min(pull / (2.0 * ridge[j]), M) if ridge[j] > 0.0 else M
-            h[j] = pull * x - ridge[j] * x * x
+        reduced, M = abs(c[j]) + slack - lambda1, upper[j] if c[j] > 0.0 else -lower[j]
+        if reduced > 0.0 and M > 0.0:
+            x = min(reduced / (2.0 * ridge[j]), M) if ridge[j] > 0.0 else M
+            h[j] = reduced * x - ridge[j] * x * x
         if state[j] > 0:
             out -= h[j]
             if size < 0:
@@ -154,9 +154,9 @@ def enter(penalty, branch, price, c, inside, excess):
     for j in range(c.size):
         excess[j] = 0.0
         if not inside[j] and branch.state[j] == 0 and branch.size != 0:
-            pull, M = abs(c[j]) - lambda1, upper[j] if c[j] > 0.0 else -lower[j]
+            reduced, M = abs(c[j]) - lambda1, upper[j] if c[j] > 0.0 else -lower[j]
             if M > 0.0:
-                excess[j] = pull - shape(price * factor[j], ridge[j], M)[1]
+                excess[j] = reduced - shape(price * factor[j], ridge[j], M)[1]
                 found += excess[j] > 0.0
     edge = 0.0
     if found > LEAVE_ZERO:

@@ -102,7 +102,7 @@ def _supports(model, fits, wanted, members, prune):
         S[i, :k], b[i, :k] = at, fit.b
         if prune:
             G = members.quadratic.G[np.ix_(at, at)]
-            values = np.linalg.eigvalsh(G) + members.quadratic.twice if k else np.ones(1)
+            values = np.linalg.eigvalsh(G) + members.quadratic.ridge_diag if k else np.ones(1)
             norm[i] = 1.0 / max(values[0] - 1e-13 * k * values[-1], 1e-300)
     return updates.Supports(
         S,
@@ -126,7 +126,7 @@ def _sequence(supports, members, lambda1):
     steps = updates.record_updates(
         state, members.quadratic, supports, not members.dependent, record
     )
-    return updates.UpdateSequence(supports, record, steps, members.quadratic.twice, lambda1)
+    return updates.UpdateSequence(supports, record, steps, members.quadratic.ridge_diag, lambda1)
 
 
 def leading(model, R, most):

@@ -13,9 +13,9 @@ from ..screening import Screen, screen_exchanges
 from ..table import ExchangeList, ExchangeRule
 
 
-def best_exchanges(columns, sequence, room, start, stop):
+def best_exchanges(columns, sequence, capacity, start, stop):
     """For each support of a sequence a list of (change, column, position), together its best
-    exchanges with the columns start..stop, `room` at least if there are so many.
+    exchanges with the columns start..stop, `capacity` at least if there are so many.
     """
     supports, e = sequence.supports, sequence.supports.size.size
     if np.isfinite(supports.norm).all():
@@ -27,7 +27,7 @@ def best_exchanges(columns, sequence, room, start, stop):
     lists = [[] for _ in range(e)]
     for left in range(0, J.size, updates.RANGE):
         some = J[left : left + updates.RANGE]
-        found = updates.BestExchanges(*new_list(e, room), np.zeros(e, np.int64))
+        found = updates.BestExchanges(*new_list(e, capacity), np.zeros(e, np.int64))
         updates.apply_updates(columns, sequence, some, found)
         for i, k in enumerate(found.count.tolist()):
             if k:
