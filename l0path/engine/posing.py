@@ -329,7 +329,11 @@ class _Pilot:
         usable = np.flatnonzero(p.usable)
         if look and model.width < usable.size:
             most = max(
-                min(2 * -(-wanted // PILOT_READS) + 10, max(model.capacity // PILOT_READS, 4)), 1
+                min(
+                    2 * -(-wanted // PILOT_READS) + 10,
+                    max(model.columns_in_memory // PILOT_READS, 4),
+                ),
+                1,
             )
             if usable.size > most * PILOT_READS:
                 c = np.abs(p.X.correlate(self.slopes[:, None])[:, 0])

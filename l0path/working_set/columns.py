@@ -49,7 +49,7 @@ class WorkingColumns:
         """
 
     @property
-    def capacity(self):
+    def columns_in_memory(self):
         """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does
         not begin with more (it may grow beyond).
         """

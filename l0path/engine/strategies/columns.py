@@ -125,7 +125,9 @@ class ColumnExchanges(ExchangeStrategy):
         top = leading(
             model,
             residual.T,
-            min(60 if problem.X.p >= WIDE else 30, max(model.capacity // LOOKED, 4), usable),
+            min(
+                60 if problem.X.p >= WIDE else 30, max(model.columns_in_memory // LOOKED, 4), usable
+            ),
         )
         model.grow(np.unique(np.concatenate(top)))
 
