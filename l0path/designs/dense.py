@@ -21,7 +21,7 @@ CACHED = 1 << 16  # entries of a tile that two passes read from cache
 SMALL_MATRIX = 1 << 14  # entries up to which a matrix is read on the calling thread
 COMPILED = 1 << 21  # entries from which on kernels are worth their compilation
 OWN_ENTRIES = 1 << 18  # entries that a kernel is given at a time at least
-TASKS = 32  # of a pass for each thread at most: a task has its price
+TASKS = 32  # of a pass for each thread at most: a task has its cost
 SIDE = 1024  # entries of a tile along the direction in which memory is contiguous
 
 

@@ -17,7 +17,7 @@ from ..core.arguments import flag, nonnegative, number, same_index, whole
 from ..designs import Derived, as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
-from ..problem.groups import group_factor, make_groups, priced
+from ..problem.groups import group_factor, make_groups, with_factors
 from ..problem.losses import canonical_name, make_loss
 from ..problem.problem import Data, checksum
 from . import arguments as checks
@@ -268,7 +268,7 @@ def _columns(p, names, a):
         factor, forced, out = checks.costs(a.penalty_factor, a.always_include, a.exclude, names)
     else:
         groups = make_groups(a.groups, names)
-        groups, factor, forced, out = priced(
+        groups, factor, forced, out = with_factors(
             groups,
             group_factor(a.penalty_factor, groups, names),
             a.always_include,

@@ -91,5 +91,5 @@ class GroupEnumeration(Contest):
         if fit.flags:
             self.open_groups = chosen if self.open_groups is None else self.open_groups
             return
-        price = self.lambda0 * float(self.problem.groups.factor[chosen].sum())
-        self.accept(fit.value + price, fit)
+        cost = self.lambda0 * float(self.problem.groups.factor[chosen].sum())
+        self.accept(fit.value + cost, fit)

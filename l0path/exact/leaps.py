@@ -68,14 +68,14 @@ def _used(dual):
 
 class Subtree:
     """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur
-    complement, B, c, b, price, value of the columns that are in, their cost member_cost, and
+    complement, B, c, b, entry_cost, value of the columns that are in, their cost member_cost, and
     least, a bound.
     """
 
-    def __init__(self, into, ident, S, c, value, price):
-        """price: of all columns."""
+    def __init__(self, into, ident, S, c, value, entry_cost):
+        """entry_cost: of all columns."""
         self.into, self.ident, self.S, self.c, self.value = into, ident, S, c, value
-        self.price, self.member_cost = price[ident], float(price[list(into)].sum())
+        self.entry_cost, self.member_cost = entry_cost[ident], float(entry_cost[list(into)].sum())
         L = np.linalg.cholesky(S) if ident.size else np.empty((0, 0))
         half = solve_triangular(L, np.eye(ident.size), lower=True) if ident.size else L
         self.B = half.T @ half
@@ -132,12 +132,19 @@ class Worker:
     def load(self, task):
         """Begin a task."""
         s, f, m = self.stack, len(task.into), task.ident.size
-        s.S[f, :m, :m], s.B[f, :m, :m], s.c[f, :m], s.b[f, :m], s.price[f, :m], s.ident[f, :m] = (
+        (
+            s.S[f, :m, :m],
+            s.B[f, :m, :m],
+            s.c[f, :m],
+            s.b[f, :m],
+            s.entry_cost[f, :m],
+            s.ident[f, :m],
+        ) = (
             task.S,
             task.B,
             task.c,
             task.b,
-            task.price,
+            task.entry_cost,
             task.ident,
         )
         s.F[f], s.R[f], s.member_cost[f], s.least[f], s.m[f], s.took[f] = (
@@ -244,20 +251,22 @@ class Leaps(Contest):
         c = math.sqrt(0.5) * scale * (Z.T @ (problem.weights * problem.y))
         self.half = 0.5 * float(problem.weights @ problem.y**2)
         self.J, self.delta = J, 2.0 * dual.ridge[J] * scale**2
-        self.price = np.zeros(J.size) if self.size is not None else self.lambda0 * problem.factor[J]
+        self.entry_cost = (
+            np.zeros(J.size) if self.size is not None else self.lambda0 * problem.factor[J]
+        )
         return S * np.outer(scale, scale), c, self.half
 
     def _hold(self, S, c, value):
         """Let the columns in that every model has: forced ones, and, at a lambda0, those without a
-        price.
+        entry_cost.
         """
         held = np.isin(self.J, self.dual.problem.forced)
         if self.size is None:
-            held |= self.price == 0
+            held |= self.entry_cost == 0
         for j in np.flatnonzero(held):
             S, c, value = _swept(S, c, value, j)
         self.held, free = self.J[held], ~held
-        self.J, self.price, self.delta = self.J[free], self.price[free], self.delta[free]
+        self.J, self.entry_cost, self.delta = self.J[free], self.entry_cost[free], self.delta[free]
         return S[np.ix_(free, free)], c[free], value
 
     def _tasks(self, S, c, value):
@@ -272,7 +281,7 @@ class Leaps(Contest):
                 at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
             rank, order = _rank(S)
             if rank == at.size:
-                task = Subtree(into, at, S, c, value, self.price)
+                task = Subtree(into, at, S, c, value, self.entry_cost)
                 spread = len(self.held) + task.spread
                 rounding = (self.J.size + len(self.held) + 16) * EPS * self.half * spread**2
                 self.margin, self.made = max(self.margin, rounding), self.made + 1

@@ -345,12 +345,12 @@ class CertificateSearch:
         fit = model.refit(support, s.lambda1, s.lambda2)
         if problem.quadratic and not s.lambda1 and not problem.boxed:
             fit = from_rows(model, fit, s.lambda2)
-        price = (
+        cost = (
             s.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
             if self.bounds.penalised
             else 0.0
         )
-        return fit.value + price, fit
+        return fit.value + cost, fit
 
     def poll(self, searches):
         """Whether to stop, asked by the searches at every batch of nodes; shows their progress."""

@@ -71,7 +71,7 @@ def entry_gains(correlation, curvature, lambda1, lambda2, lower=None, upper=None
 class Sides(NamedTuple):
     """Both sides of swaps of a fit with columns J (slice or indices), c, a (m,) about these: the
     correlation on column j without member i is c_j + scale_i rows[index_i, j], its curvature a_j;
-    rho (k,): what P, prices aside, loses with each member.
+    rho (k,): what P without the costs loses with each member.
     """
 
     rows: np.ndarray
@@ -99,7 +99,7 @@ class CoordinateSolver:
         self.factor_all[p.forced] = 0.0
         self.even = np.ptp(self.factor_all[self.open]) == 0.0 if self.open.any() else True
 
-    def price(self, lambda0, fit):
+    def objective(self, lambda0, fit):
         """P of a fit."""
         return fit.value + lambda0 * float(self.factor_all[fit.support].sum())
 
@@ -153,10 +153,10 @@ class CoordinateSolver:
             for other in self.best.values()
             if not {FitStatus.SEPARATED, FitStatus.NOT_CONVERGED} & set(other.flags)
         ]
-        best = min(seen, key=lambda other: self.price(lambda0, other), default=fit)
+        best = min(seen, key=lambda other: self.objective(lambda0, other), default=fit)
         return (
             best
-            if self.price(lambda0, best) < self.price(lambda0, fit) - self.tolerance(fit)
+            if self.objective(lambda0, best) < self.objective(lambda0, fit) - self.tolerance(fit)
             else None
         )
 
@@ -192,7 +192,7 @@ class CoordinateSolver:
                 break
             poll()
             new = self.solve(lambda0, swapped, poll, settled=False)
-            if not self.price(lambda0, new) < self.price(lambda0, fit):
+            if not self.objective(lambda0, new) < self.objective(lambda0, fit):
                 break
             fit = new
         return fit
@@ -238,7 +238,7 @@ class CoordinateSolver:
         ]
 
     def _order(self, at, gains):
-        """Positions to visit: the support, then columns by decreasing gain for their price (ties:
+        """Positions to visit: the support, then columns by decreasing gain per cost (ties:
         smaller column).
         """
         free = self.enters.copy()

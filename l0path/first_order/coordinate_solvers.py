@@ -40,7 +40,7 @@ class GramSolver(CoordinateSolver):
         sweeps = cd_gram(penalty, self.model.G, b, c, order, self.columns, stop)
         return sweeps, *self._support(b)
 
-    def exit_price(self, fit):
+    def lambda0_entry(self, fit):
         """Largest lambda0 at which a column of W would enter, lambda_lo of the support: max_j
         gain_j / f_j.
         """
@@ -138,7 +138,7 @@ class RowSolver(CoordinateSolver):
         support, b = self._support(b)
         return sweeps, support, (b, b0)
 
-    def exit_price(self, fit):
+    def lambda0_entry(self, fit):
         """Largest lambda0 at which a column of W would enter, exact gains of the columns that come
         first by their estimate.
         """

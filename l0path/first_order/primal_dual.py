@@ -121,31 +121,31 @@ class PrimalDualSolver:
         self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
         self.dual = DualProblem(model.problem, lambda1, lambda2)
         self.descent = descent or make_descent(model, lambda1, lambda2, scale=scale)
-        self.priced = self.descent.open | np.isin(
+        self.usable = self.descent.open | np.isin(
             np.arange(model.problem.X.p), model.problem.forced
         )
         self.a, self.width = self.dual.project(np.zeros(model.problem.X.n)), -1
 
     def refresh(self, excluded):
-        """Working columns that may still be used: their positions, rows and prices' factors."""
+        """Working columns that may still be used: their positions, rows and penalty factors."""
         model, p = self.model, self.problem
         if self.width != model.width:
             self.width = model.width
             self.spread = working_columns(model, self.lambda1, self.lambda2).measure().spread
-        self.at = np.flatnonzero(self.priced[model.W] & ~excluded[model.W])
+        self.at = np.flatnonzero(self.usable[model.W] & ~excluded[model.W])
         self.index = model.W[self.at]
         self.Z = model.Z[: model.width] if self.at.size == model.width else model.Z[self.at]
         self.locked = np.isin(self.index, p.forced)
         self.factor = self.descent.factor_all[self.index]
 
-    def priced_sum(self, correlation, price, columns, locked):
+    def penalised_sum(self, correlation, cost, columns, locked):
         """sum_j (h_j - price_j)_+ of (D), the coefficients of (L) and h; forced columns (`locked`)
         count whole. correlation = -t.
         """
         p = self.problem
         b, h = self.dual.link(correlation, p.lower[columns], p.upper[columns], p.boxed)
-        keep = locked | (h >= price)
-        return float((h - np.where(locked, 0.0, price))[keep].sum()), np.where(keep, b, 0.0), h
+        keep = locked | (h >= cost)
+        return float((h - np.where(locked, 0.0, cost))[keep].sum()), np.where(keep, b, 0.0), h
 
     def solve(self, lambda0, start=None, poll=lambda: None, everywhere=True):
         """`Certified` solution at a lambda0, from a Fit (the optimum on its support; default:
@@ -164,7 +164,7 @@ class PrimalDualSolver:
         while reads < s.max_rounds:
             poll()
             self.refresh(excluded)
-            ascent = PricedAscent(self, lambda0, fit)
+            ascent = PenalisedAscent(self, lambda0, fit)
             ended = ascent.run(poll)
             fit, steps = ascent.fit, steps + ascent.steps
             if s.primal_step:
@@ -173,7 +173,7 @@ class PrimalDualSolver:
             if not everywhere:
                 return Certified(
                     fit,
-                    self.descent.price(lambda0, fit),
+                    self.descent.objective(lambda0, fit),
                     math.nan,
                     steps,
                     ended,
@@ -185,7 +185,7 @@ class PrimalDualSolver:
             reads += 1
             if value > bound:
                 bound, alpha = value, self.a
-            top = self.descent.price(lambda0, fit)
+            top = self.descent.objective(lambda0, fit)
             if top - bound <= NO_GAP * self.scale and not fit.flags:
                 status = "proven"
                 break
@@ -197,7 +197,7 @@ class PrimalDualSolver:
                 status = ended if ended in (FitStatus.MAX_ITER, "diverged") else "gap_not_closed"
                 break
         return Certified(
-            fit, self.descent.price(lambda0, fit), bound, steps, status, alpha, excluded, reads
+            fit, self.descent.objective(lambda0, fit), bound, steps, status, alpha, excluded, reads
         )
 
     def read(self, lambda0, a, fit):
@@ -212,10 +212,10 @@ class PrimalDualSolver:
             right = min(left + step, p.X.p)
             correlations[left:right] = -p.X.correlate(R, left, right)
         self.model.reads += 1
-        price = lambda0 * self.descent.factor_all
+        cost = lambda0 * self.descent.factor_all
         locked = np.isin(np.arange(p.X.p), p.forced)
-        _, _, h = self.priced_sum(correlations[:, 0], price, slice(None), locked)
-        over = np.where(locked, h, np.where(self.priced, np.maximum(h - price, 0.0), 0.0))
+        _, _, h = self.penalised_sum(correlations[:, 0], cost, slice(None), locked)
+        over = np.where(locked, h, np.where(self.usable, np.maximum(h - cost, 0.0), 0.0))
         value = self.dual.smooth_part(a) - float(over.sum()) - NO_GAP / 3.0 * self.scale
         return value, h, correlations
 
@@ -225,55 +225,57 @@ class PrimalDualSolver:
         only.
         """
         p, safe = self.problem, 1e-9 * self.scale
-        price = lambda0 * self.descent.factor_all
-        out = bound + np.maximum(price - h, 0.0) > top + safe
+        cost = lambda0 * self.descent.factor_all
+        out = bound + np.maximum(cost - h, 0.0) > top + safe
         if not p.boxed:
             radius = np.sqrt(2.0 * smoothness(p.loss) * p.square * max(top - bound + safe, 0.0))
             out |= np.abs(correlations[:, 0]) + radius < (
-                2.0 * np.sqrt(price * self.lambda2) + self.lambda1
+                2.0 * np.sqrt(cost * self.lambda2) + self.lambda1
             ) * (1 - 1e-9)
         out[p.forced] = False
-        return out | ~self.priced
+        return out | ~self.usable
 
     def include(self, lambda0, h, correlations, excluded):
         """Algorithm 3: the ceil(include log p) columns of largest |t_j| among those outside that
         would lower D or P; True if any joined. paper_defaults: among all that rule (16) leaves.
         """
         p, model = self.problem, self.model
-        price = lambda0 * self.descent.factor_all
-        able = self.priced & ~excluded & (model.where < 0)
+        cost = lambda0 * self.descent.factor_all
+        able = self.usable & ~excluded & (model.where < 0)
         if not self.settings.paper_defaults:
             bend = 1.0 if p.quadratic else smoothness(p.loss)
             box = (p.lower, p.upper) if p.boxed else (None, None)
             gain = entry_gains(
                 correlations[:, 1], bend * p.square, self.lambda1, self.lambda2, *box
             )
-            able &= (h > price) | (
-                (1.0 if p.quadratic else p.loss.traits.entry_safety) * gain > price
+            able &= (h > cost) | (
+                (1.0 if p.quadratic else p.loss.traits.entry_safety) * gain > cost
             )
         rank = np.where(able, np.abs(correlations).max(axis=1), -1.0)
         count = min(math.ceil(self.settings.include * math.log(max(p.X.p, 2))), int(able.sum()))
         return model.grow(np.argsort(-rank, kind="stable")[:count])
 
 
-class PricedAscent:
+class PenalisedAscent:
     """Algorithm 1 on the working columns."""
 
     def __init__(self, solver, lambda0, fit):
         self.solver, self.lambda0, self.fit, self.a = solver, float(lambda0), fit, solver.a
-        self.price = self.lambda0 * solver.factor
+        self.cost = self.lambda0 * solver.factor
         self.best, self.best_a, self.steps, self.tried = -np.inf, self.a, 0, set()
         self.mean, self.weight = np.zeros_like(self.a), 0.0
         self.offer(fit)
 
     def top(self):
         """P of the best fit."""
-        return self.solver.descent.price(self.lambda0, self.fit)
+        return self.solver.descent.objective(self.lambda0, self.fit)
 
     def consider(self, a):
         """Let a dual point compete: the coefficients b(a) on the working columns."""
         s = self.solver
-        total, b, _ = s.priced_sum(-(s.Z @ (s.problem.weights * a)), self.price, s.index, s.locked)
+        total, b, _ = s.penalised_sum(
+            -(s.Z @ (s.problem.weights * a)), self.cost, s.index, s.locked
+        )
         value = self.value = s.dual.smooth_part(a) - total
         if value > self.best:
             self.best, self.best_a = value, a
@@ -282,7 +284,7 @@ class PricedAscent:
     def offer(self, fit):
         """Let a fit compete, and its dual partner a_i = loss'(eta_i)."""
         s, p = self.solver, self.solver.problem
-        if fit is self.fit or s.descent.price(self.lambda0, fit) < self.top():
+        if fit is self.fit or s.descent.objective(self.lambda0, fit) < self.top():
             self.fit = fit
             eta = (
                 p.offset

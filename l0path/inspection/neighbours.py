@@ -30,8 +30,8 @@ class ExchangePairs(NamedTuple):
 
 def fit_data(path, X=None, y=None):
     """The data of the fit, with the columns that it left out because they equal another one: they
-    may stand in for it. For a loaded path from X, y, with the forced, priced and excluded columns
-    of the fit.
+    may stand in for it. For a loaded path from X, y, with the fit's forced, penalised and excluded
+    columns.
     """
     if X is None and y is not None:
         raise ValueError("pass X= together with y=")

@@ -23,7 +23,7 @@ LABEL_TYPES = (str, bool, int, float, np.generic)
 
 class Groups(NamedTuple):
     """G groups: labels [G]; group g has the columns columns[start[g]:start[g + 1]], ascending;
-    factor (G,) prices it, 0: always in, inf: never. Every column is in one group or more.
+    factor (G,) multiplies lambda0: 0 always in, inf: never. Every column is in one group or more.
     """
 
     labels: list
@@ -215,7 +215,7 @@ def _assemble(pairs, names):
     )
 
 
-def priced(groups, factor, always_include, exclude, by_columns):
+def with_factors(groups, factor, always_include, exclude, by_columns):
     """(Groups with their factors, factor (p,), forced (indices), excluded (indices)) from factors
     of groups and what `always_include` and `exclude` name.
 

@@ -11,8 +11,8 @@ from ..core.dispatch import generic
 
 
 class Separable(NamedTuple):
-    """lambda0 prices a column, lambda1 its size, lambda2 its square; gains within `tie` of the
-    price leave a coordinate as it is.
+    """lambda0 (b != 0) + lambda1 |b| + lambda2 b^2; gains within `tie` of the cost lambda0 leave a
+    coordinate as it is.
     """
 
     lambda0: float
@@ -67,13 +67,13 @@ def _(penalty, correlation, curvature, bounds):
 
 @threshold.register(Separable)
 def _(penalty, correlation, curvature, factor, bounds, current):
-    """Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), equation (10), with a box and a price lambda0
+    """Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), equation (10), with a box and a cost lambda0
     f; a box without 0 leaves no choice.
     """
     b, gain = entry(penalty, correlation, curvature, bounds)
     if bounds.lower > 0.0 or bounds.upper < 0.0:
         return b
-    price = penalty.lambda0 * factor
+    cost = penalty.lambda0 * factor
     if current != 0.0:
-        return b if gain >= price - penalty.tie else 0.0
-    return b if gain > price + penalty.tie else 0.0
+        return b if gain >= cost - penalty.tie else 0.0
+    return b if gain > cost + penalty.tie else 0.0

@@ -6,9 +6,9 @@ columns, and its tangents evaluated over all columns.
 Its optimum is the largest lower bound that `bounds` can give. All targets, sizes k or values of
 lambda0, are solved side by side on one set of working columns by accelerated proximal gradient with
 restarts; the dual points are the loss's slopes at the iterates. One batched read of X then turns
-them into bounds over all columns and names the columns whose h_j exceeds the price: these enter.
-The restricted relaxation's value caps what any further read can give, which is how a target knows
-that it is done.
+them into bounds over all columns and names the columns whose h_j exceeds the multiplier: these
+enter. The restricted relaxation's value caps what any further read can give, which is how a target
+knows that it is done.
 
 This is the outer loop of the feature generating machine (Tan, Tsang & Wang, JMLR 15, 2014,
 Algorithm 1) with a larger model: all z on the working columns instead of mixtures of the generated
@@ -216,7 +216,7 @@ class RestrictedRelaxation:
         for m, (J, b) in enumerate(fits):
             self.B[np.searchsorted(self.W, J), m] = b
 
-    def _violators(self, m, points, at, price):
+    def _violators(self, m, points, at, multiplier):
         """The columns, at most 50 + 5 k and 500, that take most off the bound of target m at a
         point and are not working yet.
         """
@@ -226,13 +226,13 @@ class RestrictedRelaxation:
             h = h - self.targets.lambda0[m] * np.where(
                 self.dual.counted, self.dual.problem.factor, 0.0
             )
-            price = 0.0 if self.W.size else -np.inf
+            multiplier = 0.0 if self.W.size else -np.inf
             count = 50 + 5 * int((h > 0).sum())
         else:
             count = 50 + 5 * int(self.targets.sizes[m])
         h[~self.dual.counted] = -np.inf
         h[self.W] = -np.inf
-        J = np.flatnonzero(h > price)
+        J = np.flatnonzero(h > multiplier)
         count = min(count, 500)
         return J if J.size <= count else J[np.argpartition(-h[J], count)[:count]]
 
@@ -286,13 +286,13 @@ class RestrictedRelaxation:
         self.pool.add(points)
         self.descended = True
         self.entering = np.concatenate(
-            [self._violators(m, points, i, self._price(m)) for i, m in enumerate(T)]
+            [self._violators(m, points, i, self._multiplier(m)) for i, m in enumerate(T)]
         )
         return True
 
-    def _price(self, m):
-        """What a column must take off to be worth entering for target m: the price at which its z
-        sum to k.
+    def _multiplier(self, m):
+        """What a column must take off to be worth entering for target m: the multiplier at which
+        its z sum to k.
         """
         x = self.x[m]
         return np.inf if x == 0 else 1.0 / (x * x) if np.isfinite(x) else 0.0

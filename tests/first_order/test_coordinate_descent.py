@@ -193,8 +193,8 @@ def test_solve_point_descends_and_leaves_its_start_alone(loss):
     kept, X, y = start.b.copy(), d["X"].copy(), d["y"].copy()
     fit = solve_point(model, 0.01, 0.0, 1e-2, start)
     descent = make_descent(model, 0.0, 1e-2)
-    assert descent.price(0.01, fit) < descent.price(0.01, start)
-    assert descent.exit_price(fit) <= 0.01 * (1 + 1e-9)
+    assert descent.objective(0.01, fit) < descent.objective(0.01, start)
+    assert descent.lambda0_entry(fit) <= 0.01 * (1 + 1e-9)
     assert np.array_equal(start.b, kept) and np.array_equal(d["X"], X) and np.array_equal(d["y"], y)
     again = solve_point(model, 0.01, 0.0, 1e-2, fit)
     assert np.array_equal(again.support, fit.support) and again.value == fit.value
@@ -253,7 +253,7 @@ def test_a_grid_of_ones_own_is_solved_at_every_value(settings):
         assert [point.lambda0 for point in path.points] == sorted(grid.tolist(), reverse=True)
         cost = np.array(
             [
-                [path.descent.price(value, point.fit) for point in path.points]
+                [path.descent.objective(value, point.fit) for point in path.points]
                 for value in sorted(grid)[::-1]
             ]
         )
@@ -308,7 +308,7 @@ def from_few_and_from_all(d, settings):
         few,
         full,
         [
-            few.descent.price(a.lambda0, a.fit) / full.descent.price(b.lambda0, b.fit) - 1
+            few.descent.objective(a.lambda0, a.fit) / full.descent.objective(b.lambda0, b.fit) - 1
             for a, b in zip(few.points, full.points, strict=True)
         ],
     )

@@ -55,13 +55,13 @@ class EntryCheck:
         if self.model.problem.quadratic:
             low = max(top, point.lambda_lo)
         else:
-            low = self.descent.exit_price(point.fit) if near else point.lambda_lo
+            low = self.descent.lambda0_entry(point.fit) if near else point.lambda_lo
         improves = low > value * (1 + 1e-9) + self.descent.tie
         stationary = low <= point.lambda0 * (1 + 1e-9) + self.descent.tie
         return Verdict(improves, len(near) < ENTERING_POINT and stationary, low)
 
     def _outside(self, fits, values):
-        """For each fit the largest gain / f over all priced columns (an estimate but for the
+        """For each fit the largest gain / f over all penalised columns (an estimate but for the
         squared loss), and the best columns outside W whose gain may pass value f.
         """
         descent, p = self.descent, self.model.problem
@@ -75,8 +75,10 @@ class EntryCheck:
             squares = curvature[:, None] * p.square[block]
             correlation = correlations(block)
             gains = entry_gains(correlation, squares, descent.lambda1, descent.lambda2, *box)
-            priced = descent.open[block] & (descent.factor_all[block] > 0)
-            gains = np.where(priced, gains / np.where(priced, descent.factor_all[block], 1.0), 0.0)
+            penalised = descent.open[block] & (descent.factor_all[block] > 0)
+            gains = np.where(
+                penalised, gains / np.where(penalised, descent.factor_all[block], 1.0), 0.0
+            )
             outside = self.model.where[block] < 0
             for i, fit in enumerate(fits):
                 inside = fit.support[(fit.support >= left) & (fit.support < block.stop)] - left

@@ -171,7 +171,7 @@ class Lambda0Path:
             self.unreached = []
 
     def _seed(self):
-        """Columns without a price, then those most correlated with the null slopes."""
+        """Columns without a cost, then those most correlated with the null slopes."""
         size = self.descent.settings.screen_size
         free = np.flatnonzero(self.descent.open & (self.descent.factor_all == 0))
         if self.model.width <= self.model.problem.forced.size:
@@ -194,7 +194,9 @@ class Lambda0Path:
             fit = self._solve_at(lambda0, fit)
             while (rival := self._rival(lambda0, fit)) is not None:
                 better = self._solve_at(lambda0, rival)
-                if not self.descent.price(lambda0, better) < self.descent.price(lambda0, fit):
+                if not self.descent.objective(lambda0, better) < self.descent.objective(
+                    lambda0, fit
+                ):
                     break
                 fit = better
             if self.grid is None and self.size(fit) > self.max_k:
@@ -204,7 +206,7 @@ class Lambda0Path:
                     f"value would pass max_k={self.max_k}"
                 )
                 break
-            low = np.nan if separated(fit) else self.descent.exit_price(fit)
+            low = np.nan if separated(fit) else self.descent.lambda0_entry(fit)
             self.points.append(Solved(lambda0, fit, low))
             self.known(lambda0, fit).width = self.model.width
         self.unreached = []
@@ -247,7 +249,7 @@ class Lambda0Path:
         return fit.support.size - self.model.problem.forced.size
 
     def _base(self):
-        """The fit above every price: forced columns, and those of factor 0 that help."""
+        """The fit above every lambda0: forced columns, and those of factor 0 that help."""
         if separated(self.null) or not (self.descent.factor_all[self.descent.open] == 0).any():
             return self.null
         return self.descent.solve(HUGE, self.null, self.clock.poll)
@@ -259,7 +261,7 @@ class Lambda0Path:
             return float(self.grid[count]) if count < self.grid.size else None
         if not count:
             self._first = (
-                self.descent.exit_price(fit) if self.model.width and not separated(fit) else 0.0
+                self.descent.lambda0_entry(fit) if self.model.width and not separated(fit) else 0.0
             )
             return self._first
         last = self.points[-1]

@@ -90,7 +90,7 @@ class ExchangeSteps(DescentSteps):
         key = (fit.key, lambda0, descent.model.width)
         if key in self.failed or FitStatus.SEPARATED in fit.flags:
             return None
-        ceiling = descent.price(lambda0, fit) - descent.tolerance(fit)
+        ceiling = descent.objective(lambda0, fit) - descent.tolerance(fit)
         for c in self._candidates(lambda0, fit):
             self.poll()
             stay, into = fit.support != c.out, [c.into] if c.into >= 0 else []
@@ -98,7 +98,7 @@ class ExchangeSteps(DescentSteps):
             b = np.append(fit.b[stay], [0.0] * len(into))
             order = np.argsort(support)
             new = descent.refit(support[order], descent.start(b[order], fit.b0))
-            if descent.price(lambda0, new) < ceiling:
+            if descent.objective(lambda0, new) < ceiling:
                 return new
         self.failed.add(key)
         return None

@@ -47,14 +47,14 @@ class GramNeighbourhood:
         if self.width != model.width:
             self.width = model.width
             self.state = table.new_state(self.width, self.capacity)
-            price = np.where(model.problem.usable[model.W], 0.0, 1e300)
+            cost = np.where(model.problem.usable[model.W], 0.0, 1e300)
             self.columns = table.Columns(
                 model.G,
                 model.q,
                 2.0 * self.lambda2,
                 self.width,
                 np.isin(model.W, model.problem.forced),
-                price,
+                cost,
             )
             table.build(self.state, self.columns, 0)
             if self.best is not None:
