@@ -48,15 +48,15 @@ class Unclear(Exception):
     """Columns are so nearly dependent that a model of one unit cannot be judged."""
 
 
-def compare_all(model, store, lambda1, lambda2, poll, groups=None):
+def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
     """Compare the best model of size 1 with all others of its size, and offer better ones.
 
     Parameters
     ----------
     model : GramModel or RowModel
         The working columns of an engine that has run.
-    store : Store
-        Its fits. `store.compared` becomes the key of the fit of size 1 where that is the best of
+    pool : SolutionPool
+        Its fits. `pool.compared` becomes the key of the fit of size 1 where that is the best of
         all: every other model was fitted to convergence, or is bounded from below by it.
     lambda1, lambda2 : float
         Shrinkage.
@@ -65,7 +65,7 @@ def compare_all(model, store, lambda1, lambda2, poll, groups=None):
     groups : GroupModel, optional
         Where groups are chosen rather than columns.
     """
-    null, held, problem = store.fits[0], store.fits.get(1), model.problem
+    null, held, problem = pool.fits[0], pool.fits.get(1), model.problem
     if held is None or _unfit(null) or _unfit(held):
         return
     if not problem.quadratic and problem.X.n * float(problem.X.p) > COMPARED:
@@ -75,11 +75,11 @@ def compare_all(model, store, lambda1, lambda2, poll, groups=None):
     kind = kind if problem.quadratic else SingleFits
     with threads.one_blas_thread():
         try:
-            complete = kind(model, store, lambda1, lambda2, poll, groups).run()
+            complete = kind(model, pool, lambda1, lambda2, poll, groups).run()
         except Unclear:
             return
-    if complete and not _unfit(store.fits[1]):
-        store.compared = store.fits[1].key
+    if complete and not _unfit(pool.fits[1]):
+        pool.compared = pool.fits[1].key
 
 
 def judge(length):
@@ -102,9 +102,9 @@ class OneUnit:
     A subclass has run() -> whether every unit was compared.
     """
 
-    def __init__(self, model, store, lambda1, lambda2, poll, groups):
-        self.model, self.problem, self.store, self.groups = model, model.problem, store, groups
-        self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, store.fits[0]
+    def __init__(self, model, pool, lambda1, lambda2, poll, groups):
+        self.model, self.problem, self.pool, self.groups = model, model.problem, pool, groups
+        self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, pool.fits[0]
         self.forced, self.root = self.null.support, np.sqrt(self.problem.weights)
         self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.free)
         self.inside = np.zeros(self.problem.X.p, dtype=bool)
@@ -131,7 +131,7 @@ class OneUnit:
     @property
     def mark(self):
         """The value below which a model is better than the best one so far."""
-        return self.store.fits[1].value - self.store.tolerance(self.store.fits[1].value)
+        return self.pool.fits[1].value - self.pool.tolerance(self.pool.fits[1].value)
 
     # -------------------- what the forced columns leave of others
 
@@ -189,7 +189,7 @@ class SquaredUnits(OneUnit):
 
     def run(self):
         """Fit what may be better than the best, in the order of the predicted values."""
-        p, store = self.problem, self.store
+        p, pool = self.problem, self.pool
         slack = 64 * (p.X.n + 16) * EPS * self.model.half_square + p.noise
         values = self.null.value - self.gains()
         for i in np.argsort(values, kind="stable"):
@@ -203,11 +203,11 @@ class SquaredUnits(OneUnit):
             off = abs(fit.value - value) > AGREEMENT * abs(value) + slack
             if _unfit(fit) or (off and self.foretells):
                 return False
-            store.offer(fit)
-            if fit.value < self.mark:  # a better one that the store did not take
+            pool.update(fit)
+            if fit.value < self.mark:  # a better one that the pool did not take
                 return False
-        held = store.fits[1].value
-        accurate = slack <= AGREEMENT * abs(held) or store.perfect(held, store.scale)
+        held = pool.fits[1].value
+        accurate = slack <= AGREEMENT * abs(held) or pool.perfect(held, pool.scale)
         return accurate and held >= values.min() - AGREEMENT * abs(held) - slack
 
 
@@ -364,8 +364,8 @@ class SingleFits(OneUnit):
                     continue
                 if FitStatus.NOT_CONVERGED in fit.flags:
                     return False
-                self.store.offer(fit)
-                if _unfit(self.store.fits[1]):
+                self.pool.update(fit)
+                if _unfit(self.pool.fits[1]):
                     return False  # it is separated: there is no best model
         return True
 

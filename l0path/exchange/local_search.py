@@ -111,8 +111,8 @@ def pairs_tried(settings, n, k):
     return int(np.clip(2e6 / (n * (k + 2.0) ** 2), 20, 500))
 
 
-class Store:
-    """The best fit of each size k (unforced units: columns, or groups); `offer` keeps a better one.
+class SolutionPool:
+    """The best fit of each size k (unforced units: columns or groups); `update` takes a better one.
     `last` is the largest size worth having: max_k, or where the data are fitted perfectly or
     classes separated.
     """
@@ -139,7 +139,7 @@ class Store:
         known = k == 1 and self.compared is not None and self.fits[1].key == self.compared
         return Optimality.GLOBAL if known else checked
 
-    def offer(self, fit):
+    def update(self, fit):
         """Keep the fit if it is the best of its size; True if so."""
         k = self.size(fit)
         if k > self.last:
@@ -186,7 +186,7 @@ def sweep(pool, neighbourhood, up, done, poll):
                 pool.finish(k, End.SATURATED)
                 break
             continue
-        improved |= pool.offer(new)
+        improved |= pool.update(new)
     return improved
 
 

@@ -39,7 +39,7 @@ def oscillate(pool, neighbourhood, poll):
     while fit is not None and pool.size(fit) > 1:
         poll()
         fit = neighbourhood.drop(fit, polish=reach.polished and pool.size(fit) <= pool.last + 1)
-        improved |= fit is not None and pool.offer(fit)
+        improved |= fit is not None and pool.update(fit)
     return improved
 
 
@@ -103,5 +103,5 @@ def _replaced(pool, neighbourhood, fit, units):
         fit = neighbourhood.add(fit, polish=step == len(units) - 1)
         if fit is None:
             break
-        improved |= pool.offer(fit)
+        improved |= pool.update(fit)
     return improved

@@ -708,7 +708,7 @@ def test_checks_of_all_columns_leave_slopes_behind_that_give_the_bounds_of_a_rea
     lambda1 = d.get("lambda1", 0.0)
     path = ColumnExchanges(model, Slice(lambda1, 0.05, 5), LocalSearch(), Session(Clock()))
     SizePath(path).run()
-    fits = [(path.store.fits[k].support, path.store.fits[k].b) for k in range(1, 6)]
+    fits = [(path.pool.fits[k].support, path.pool.fits[k].b) for k in range(1, 6)]
     dual = relaxation.dual_problem(problem, lambda1, 0.05)
     known, a, tau, slip = model.known_slopes(
         [*fits, (np.array([7, 150, 151, 280]), np.ones(4))], lambda1, 0.05
@@ -728,7 +728,7 @@ def test_checks_of_all_columns_leave_slopes_behind_that_give_the_bounds_of_a_rea
     )
     np.testing.assert_allclose(low, usual, rtol=1e-6, atol=1e-9 * np.abs(usual).max())
     for k in range(1, 6):
-        assert (low[k] <= path.store.fits[k].value).all()
+        assert (low[k] <= path.pool.fits[k].value).all()
 
 
 def test_a_known_point_outside_the_domain_gives_a_lower_bound_still():

@@ -326,7 +326,7 @@ def test_values_and_bounds_against_enumeration(settings):
         d |= {"lambda2": 0.1, "lower": -np.inf, "upper": np.inf}
         path = solver_path(d, settings, 3)
         best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))
-        for k, fit in path.store.fits.items():
+        for k, fit in path.pool.fits.items():
             assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
             assert fit.value == pytest.approx(
                 restricted(d["X"], d["y"], fit.support, **restricted_keywords(d))[0], rel=1e-7

@@ -28,7 +28,7 @@ class GramNeighbourhood:
         self.best, self.known = (
             None,
             {},
-        )  # supports by size as the kernels see them; the Fit of the store that each stands for
+        )  # supports by size as the kernels see them; the Fit of the pool that each stands for
         perfect = model.problem.floor + 1e-13 * scale + model.problem.noise
         self.limits = table_sweeps.Limits(
             float(model.half_square),
@@ -134,16 +134,16 @@ class GramNeighbourhood:
 
     # -------------------- whole sweeps
 
-    def show(self, store):
+    def show(self, pool):
         """Give the kernels the fits of the pool that they did not make; returns the number of
         sizes, size 0 included.
         """
         self._widen()
         if self.best is None:
-            self.best = table_sweeps.new_best_supports(store.last, store.last + self.forced)
+            self.best = table_sweeps.new_best_supports(pool.last, pool.last + self.forced)
         best = self.best
-        best.counters[table_sweeps.IMPROVED], best.counters[table_sweeps.LAST] = 0, store.last
-        for k, fit in store.fits.items():
+        best.counters[table_sweeps.IMPROVED], best.counters[table_sweeps.LAST] = 0, pool.last
+        for k, fit in pool.fits.items():
             if self.known.get(k) is not fit:
                 size = fit.support.size
                 best.S[k, :size], best.b[k, :size], best.value[k], best.fresh[:, k] = (
@@ -155,7 +155,7 @@ class GramNeighbourhood:
                 self.known[k] = fit
         return best.value.size
 
-    def _push(self, store):
+    def _push(self, pool):
         """Update the pool by what the kernels improved; True if there was anything."""
         best = self.best
         for k in np.flatnonzero(best.fresh[2] & np.isfinite(best.value)).tolist():
@@ -169,10 +169,10 @@ class GramNeighbourhood:
                 float(best.value[k]),
             )
             best.fresh[2, k] = False
-            if store.offer(fit):
+            if pool.update(fit):
                 self.known[k] = fit
         if best.counters[table_sweeps.SATURATED]:
-            store.finish(int(best.counters[table_sweeps.LAST]), End.SATURATED)
+            pool.finish(int(best.counters[table_sweeps.LAST]), End.SATURATED)
             best.counters[table_sweeps.SATURATED] = 0
         self.model.tables += int(best.counters[table_sweeps.TABLES])
         best.counters[table_sweeps.TABLES] = 0
