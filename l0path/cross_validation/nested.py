@@ -212,7 +212,7 @@ def nested_cv(
         "sample_weight": sample_weight,
         "offset": offset,
     }
-    X, y, arguments = formula.at_the_door(X, y, {**arguments, **by_row})
+    X, y, arguments = formula.open_formula(X, y, {**arguments, **by_row})
     outer, groups_cv, sample_weight, offset = map(arguments.pop, by_row)
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)

@@ -163,7 +163,7 @@ def cv_fit(
     >>> l0path.cv_fit(X, y, cv=5, max_k=4, random_state=1).model("1se").support
     array([2, 7])
     """
-    X, y, arguments = formula.at_the_door(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
+    X, y, arguments = formula.open_formula(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
     cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, cv=cv, groups_cv=groups_cv)
@@ -293,7 +293,7 @@ def fit_group(numbers, todo, trains, deadline, single):
         FoldOutcome(number, *result, caught)
         for number, result, caught in zip(numbers, results, told, strict=True)
     ]
-    if clock.pressed and not any(
+    if clock.interrupted and not any(
         outcome.end for outcome in outcomes
     ):  # too late for any of them, not for what follows
         outcomes[-1] = outcomes[-1]._replace(end=End.INTERRUPTED)

@@ -44,10 +44,10 @@ def spare_copies(data, classes, ridge):
     lambda2 > 0 in any slice.
     """
     pairs = []
-    loose = np.isneginf(data.lower) & np.isposinf(data.upper)
+    unbounded = np.isneginf(data.lower) & np.isposinf(data.upper)
     forced = set(data.forced.tolist())
     for columns in classes if not ridge else ():
-        free = [j for j in columns if loose[j]]
+        free = [j for j in columns if unbounded[j]]
         if free:
             kept = min(free, key=lambda j: (j not in forced, data.factor[j], j))
             pairs += [(j, kept) for j in free if j != kept and j not in forced]

@@ -330,9 +330,11 @@ class Dense:
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         if self.compiled:
             mean, second = self._moments_by_kernel(weights, bool(center))
-            wild = np.flatnonzero(~np.isfinite(second)) if not weights.all() else np.empty(0)
-            if wild.size:  # perhaps only in rows of weight 0, which take no part
-                mean[wild], second[wild] = Dense(self.X[:, wild], np.inf).moments(weights, center)
+            nonfinite = np.flatnonzero(~np.isfinite(second)) if not weights.all() else np.empty(0)
+            if nonfinite.size:  # perhaps only in rows of weight 0, which take no part
+                mean[nonfinite], second[nonfinite] = Dense(self.X[:, nonfinite], np.inf).moments(
+                    weights, center
+                )
             return mean, second
         pivot, mean, second, mass = np.zeros((4, self.p))
         positive = None if weights.all() else weights > 0

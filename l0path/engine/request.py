@@ -117,7 +117,7 @@ class Request:
         What the columns were made by.
     offset_name : str, optional
         The column of the user's table that is the offset.
-    settled : bool
+    resolved : bool
         Whether the data hold what X decides: copies of columns, the threshold of the Huber loss.
     pilot : bool
         Whether that threshold is still to be found.
@@ -138,7 +138,7 @@ class Request:
     response: str | None = None
     formula: Any = None
     offset_name: str | None = None
-    settled: bool = False
+    resolved: bool = False
     pilot: bool = False
     certify: bool = False
     progress: bool = False
@@ -152,7 +152,7 @@ class Request:
         """The request of a further fit of the same data, or of rows of them: nobody listens, and
         what X decided stays.
         """
-        return Request(**{"data": self.data, "plan": self.plan, "settled": True, **changes})
+        return Request(**{"data": self.data, "plan": self.plan, "resolved": True, **changes})
 
 
 def request(X, y=None, *, data=None, **given) -> Request:
@@ -164,7 +164,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         If an argument is not one of those of `fit`, or not allowed.
     """
     given = given if data is None else {**given, "data": data}
-    X, y, given = formula.at_the_door(X, y, given)
+    X, y, given = formula.open_formula(X, y, given)
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")

@@ -28,7 +28,7 @@ from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from . import assemble
 from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
-from .posing import columns_of, prepared, selectable, settled, unit
+from .posing import columns_of, prepared, resolved, selectable, unit
 from .protocols import Point, Session, Slice
 from .registry import algorithm_of, make_engine
 from .strategies.generating import relaxation_bounds
@@ -61,7 +61,7 @@ def run(request, clock=None) -> Fitted:
         HELPING_PROCESSES.compiling(*_compiled_ahead(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
-        request, problem = settled(request, clock)
+        request, problem = resolved(request, clock)
         setting = prepared(request, problem, Control(clock))
         slices = _search(setting)
         solutions = [s for one in slices for s in one.solutions]
@@ -82,7 +82,7 @@ def _compiled_ahead(request):
     beforehand. See `warm.recipes`.
     """
     default = request.plan.settings == LocalSearch(tol=request.plan.tol)
-    if not default or request.settled:
+    if not default or request.resolved:
         return ()
     name = name_of(request.data.loss)
     kind = name if request.data.groups is None else f"{name}:groups"
@@ -282,7 +282,7 @@ def _bounds(setting, solutions):
         if groups:
             notes = _group_bounds(setting, out)
         else:
-            shared = request.row_counts is None and not control.torn
+            shared = request.row_counts is None and not control.inconsistent
             notes = bound_solutions(
                 setting.problem,
                 out,

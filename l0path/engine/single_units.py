@@ -41,7 +41,7 @@ AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a tim
 BETWEEN_LOOKS = 256  # models between two looks at the clock
 # lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
 # for their combination, below the second it is one
-FAINT_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
+SMALL_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
 
 
 class Unclear(Exception):
@@ -82,11 +82,11 @@ def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
         pool.compared = pool.fits[1].key
 
 
-def judge(length):
+def independent_count(length):
     """How many columns are independent, by the lengths that they keep; Unclear where some are
     nearly dependent.
     """
-    if ((length > NO_LENGTH) & (length < FAINT_LENGTH)).any():
+    if ((length > NO_LENGTH) & (length < SMALL_LENGTH)).any():
         raise Unclear
     return np.count_nonzero(length > NO_LENGTH)
 
@@ -146,10 +146,10 @@ class OneUnit:
         A = np.vstack([self.columns(F), np.sqrt(2.0 * self.lambda2) * np.eye(F.size)])
         Q, R, order = qr(A / np.sqrt((A * A).sum(axis=0)), mode="economic", pivoting=True)
         length = np.abs(np.diagonal(R))
-        some = judge(length)
+        some = independent_count(length)
         self.basis, self.kept = Q[:, :some], np.sort(order[:some])
 
-    def rest(self, J):
+    def residuals(self, J):
         """(A, full): the columns J, extended by zeros for the ridge of F, less their projection on
         F, and their lengths before it.
         """
@@ -161,7 +161,9 @@ class OneUnit:
         return A, full
 
     def residual(self):
-        """What the forced columns' optimum leaves of y, extended like the columns of `rest`."""
+        """What the forced columns' optimum leaves of y, extended like the columns of
+        `residuals`.
+        """
         p, fit = self.problem, self.null
         left = self.root * (p.y - p.X.dot(fit.support, fit.b))
         return np.append(left, -np.sqrt(2.0 * self.lambda2) * fit.b)
@@ -251,7 +253,7 @@ class SingleColumns(SquaredUnits):
             return np.empty(0)
         if J.size * p.X.n > AT_ONCE:
             raise Unclear
-        A, full = self.rest(J)
+        A, full = self.residuals(J)
         square = (A * A).sum(axis=0)
         gone = np.sqrt(square) <= NO_LENGTH * full
         if not self.exact:
@@ -296,7 +298,7 @@ class SingleGroups(SquaredUnits):
         for left, right in self.batches():
             self.poll()
             J = [self.of(i) for i in range(left, right)]
-            A, full = self.rest(np.concatenate(J))
+            A, full = self.residuals(np.concatenate(J))
             if self.foretells:
                 c = y @ A
             else:
@@ -332,7 +334,7 @@ class SingleGroups(SquaredUnits):
         if self.foretells:
             own = Q[:, length > NO_LENGTH].T @ np.append(y, np.zeros(m))
             return 0.5 * float(own @ own)
-        if judge(length) < m:
+        if independent_count(length) < m:
             return np.inf  # a fit decides
         u = solve_triangular(R, c[order], trans="T")
         return 0.5 * float(u @ u)
@@ -352,8 +354,8 @@ class SingleFits(OneUnit):
         self.own.max_iter, self.own.near = self.model.max_iter, self.model.near
         J = [self.of(i) for i in range(self.units.size)]
         self.own.grow(np.unique(np.concatenate([self.forced, *J])))
-        if self.own.faint(self.lambda2):
-            self._judge(J)
+        if self.own.negligible_ridge(self.lambda2):
+            self._check_dependence(J)
         left = np.arange(self.units.size)
         if self.groups is None:
             left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))]
@@ -387,15 +389,15 @@ class SingleFits(OneUnit):
         threads.run(part, [*range(0, which.size, max(BETWEEN_LOOKS // 16, 1)), which.size])
         return found
 
-    def _judge(self, J):
+    def _check_dependence(self, J):
         """Unclear where a unit's columns are nearly dependent beside the forced ones."""
         if self.groups is None and not self.forced.size:
             return
-        A, full = self.rest(np.concatenate(J))
+        A, full = self.residuals(np.concatenate(J))
         A /= full
         for left, right in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
             R = qr(A[:, left:right], mode="r", pivoting=True)[0] if left < right else A[:0]
-            judge(np.abs(np.diagonal(R)))
+            independent_count(np.abs(np.diagonal(R)))
 
     def first_bounds(self):
         """What models of a single column do not fall below, by their first Newton step; -inf where

@@ -58,13 +58,13 @@ def _best_near(model, fit, m, lambda1, lambda2, poll):
         found = model.refit(J[support], lambda1, lambda2)
         return found.value, found
 
-    loose = np.searchsorted(J, np.setdiff1d(fit.support, problem.forced))
+    removable = np.searchsorted(J, np.setdiff1d(fit.support, problem.forced))
     tree = Tree(
         dual,
-        size=loose.size,
+        size=removable.size,
         refit=refit,
         settings=BranchAndBound(node_limit=NODES),
-        around=(loose, m),
+        around=(removable, m),
     )
     tree.accept(fit.value, None)
     tree.run(lambda: bool(poll()))

@@ -22,7 +22,7 @@ def refuse_groups(data, settings):
             "integrality generation searches among models of k columns, but there are groups: use "
             "algorithm='exact', or certify with algorithm=None, which compare all sets of groups"
         )
-    count = int(data.groups.choosable(~data.excluded).sum())
+    count = int(data.groups.selectable(~data.excluded).sum())
     if count > MOST_GROUPS:
         raise ValueError(
             "algorithm='exact' and certify compare all sets of groups (with a formula: of terms), "
@@ -52,7 +52,7 @@ class GroupEnumeration(Contest):
         self.problem, self.refit, self.n_best = problem, refit, max(n_best, 2)
         self.known = {} if known is None else known
         self.forced = np.flatnonzero((groups.factor == 0) & (kept > 0))
-        self.free = np.flatnonzero(groups.choosable(problem.usable))
+        self.free = np.flatnonzero(groups.selectable(problem.usable))
         self.lambda0 = 0.0 if lambda0 is None else lambda0
         sizes = range(self.free.size + 1) if size is None else [min(size, self.free.size)]
         self.todo = [one for k in sizes for one in combinations(self.free.tolist(), k)][::-1]

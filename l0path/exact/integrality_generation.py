@@ -225,8 +225,8 @@ class _Search:
 
 
 class _Tree(_Search):
-    """Rounds of one tree: where its lowest node rests, that node's relaxation is the optimum of
-    (M_I).
+    """Rounds of one tree: where its lowest node may not be split, that node's relaxation is the
+    optimum of (M_I).
     """
 
     def run(self):

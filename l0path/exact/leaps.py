@@ -129,7 +129,7 @@ class Worker:
     def least(self):
         return float(self.stack.least[self.base : self.f + 1].min(initial=math.inf))
 
-    def load(self, task):
+    def push(self, task):
         """Begin a task."""
         s, f, m = self.stack, len(task.into), task.ident.size
         (
@@ -364,7 +364,7 @@ class Leaps(Contest):
                 task, deals = self.tasks.popleft(), deals - 1
                 if task.least < self.cutoff + self.margin:
                     self._look(task.value + task.member_cost, task.into)
-                    worker.load(task)
+                    worker.push(task)
             if not worker.open:
                 busy = max(self.workers, key=lambda other: other.f - other.base)
                 if busy.f > busy.base:

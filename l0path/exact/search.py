@@ -163,7 +163,7 @@ class CertificateSearch:
             counted[self.bounds.whole.forced] = False
             member = np.isin(np.arange(counted.size), best.support) & counted
         else:
-            counted = grouped.choosable(self.bounds.whole.usable)
+            counted = grouped.selectable(self.bounds.whole.usable)
             member = np.isin(np.arange(counted.size), best.groups) & counted
         copied = [] if self.data.copies is None else self.data.copies[:, 1]
         if member[copied].any():
@@ -397,13 +397,13 @@ class CertificateSearch:
         """
         s, problem = self.solution, self.bounds.problem
         model = make_model(problem)
-        loose = np.setdiff1d(s.support, problem.forced)
+        removable = np.setdiff1d(s.support, problem.forced)
         others = np.setdiff1d(np.flatnonzero(problem.usable), s.support)
         gains = np.abs(problem.X.correlate(problem.weights * problem.y))[others]
         others = others[np.argsort(-gains, kind="stable")[: 2 * self.n_best]]
         supports = [
             s.support,
-            *(np.sort(np.append(s.support[s.support != i], j)) for i in loose for j in others),
+            *(np.sort(np.append(s.support[s.support != i], j)) for i in removable for j in others),
         ]
         values = []
         for support in supports:
@@ -421,7 +421,7 @@ class CertificateSearch:
             or (self.n_best == 1 and self.bounds.gap <= self.settings.gap)
         ):
             return "optimal"
-        if self.clock.pressed:
+        if self.clock.interrupted:
             return str(End.INTERRUPTED)
         return str(
             SearchEnd.NODE_LIMIT

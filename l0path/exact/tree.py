@@ -119,7 +119,7 @@ class Tree(Contest):
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
         with one_blas_thread():
             if not self.nodes:
-                self._settle([self._root()])
+                self._solve_nodes([self._root()])
             self.poll = poll  # the root is solved at any rate
             while self.heap and self.heap[0][0] < self.cutoff:
                 if poll is not None and poll():
@@ -142,7 +142,7 @@ class Tree(Contest):
                     and self.heap[0][2].split >= 0
                 ):
                     nodes.append(heapq.heappop(self.heap)[2])
-                self._settle([child for node in nodes for child in self._children(node)])
+                self._solve_nodes([child for node in nodes for child in self._children(node)])
         self.heap = []
         return SearchEnd.CLOSED
 
@@ -205,9 +205,9 @@ class Tree(Contest):
 
     def resolve_lowest(self):
         """Solve the node of the lowest bound again."""
-        self._settle([heapq.heappop(self.heap)[2]])
+        self._solve_nodes([heapq.heappop(self.heap)[2]])
 
-    def _settle(self, nodes):
+    def _solve_nodes(self, nodes):
         """Solve nodes, bound them over all columns, and put those that may hold a better model on
         the heap.
         """

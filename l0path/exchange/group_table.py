@@ -157,7 +157,7 @@ def _work(size, widest):
 
 
 @njit
-def _load(part, D, g, ridge_diag, work):
+def _diagonal_block(part, D, g, ridge_diag, work):
     """Fill A, M, s and scale for group g of a Crossing; D = B rows."""
     starts, at, values = part.blocks
     A, M, s, scale = work.A, work.M, work.s, work.scale
@@ -221,7 +221,7 @@ def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
         if skip[g]:
             continue
         begin, d = part.blocks.starts[g], part.blocks.starts[g + 1] - part.blocks.starts[g]
-        _load(part, D, g, ridge_diag, work)
+        _diagonal_block(part, D, g, ridge_diag, work)
         for i in range(d):
             x[i] = part.c[begin + i]
         _factor(work.A, d, work.scale, work.LA)

@@ -6,9 +6,9 @@
 
 A coordinate enters, stays or leaves by its exact one-dimensional optimum (`penalties.threshold`;
 other losses: a safeguarded Newton search, the true decrease decides), so P never rises and no
-support comes back. Once the support rests, the restricted problem is solved exactly; what no
-coordinate step changes then is *stationary*.
-Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), Algorithms 1, 2 (coordinate descent), 3
+support comes back. Once the support no longer changes, the restricted problem is solved exactly;
+what no coordinate step changes then is *stationary*. Sources: Dedieu, Hazimeh & Mazumder (JMLR
+22:135, 2021), Algorithms 1, 2 (coordinate descent), 3
     (partial swaps);
 Hazimeh & Mazumder (Oper. Res. 68(5), 2020), sections 2.2 (stationary points) and 3.
 """
@@ -33,7 +33,7 @@ class CoordinateDescent:
     Parameters
     ----------
     tol : float, default 1e-8
-        A sweep whose largest step is below it has settled.
+        A sweep whose largest step is below it has converged.
     max_sweeps : int, default 1000
         The largest number of sweeps of one solve.
     screen_size : int, default 1000
@@ -91,7 +91,7 @@ class CoordinateSolver:
     def __init__(self, model, lambda1, lambda2, settings, scale):
         self.model, self.problem, self.settings, self.scale = model, model.problem, settings, scale
         self.lambda1, self.lambda2, self.tie = float(lambda1), float(lambda2), 1e-12 * scale
-        self.visited, self.best, self.resting, self.width = {}, {}, {}, -1
+        self.visited, self.best, self.stationary, self.width = {}, {}, {}, -1
         p = self.problem
         self.open = p.usable & np.isfinite(p.factor)  # columns that may enter, (p,)
         self.open[p.forced] = False
@@ -160,9 +160,9 @@ class CoordinateSolver:
             else None
         )
 
-    def solve(self, lambda0, start, poll=lambda: None, settled=True):
-        """A stationary point of (P) on W from a start (a Fit; `settled`: it is the optimum on its
-        support): descend, refit, until the support rests.
+    def solve(self, lambda0, start, poll=lambda: None, converged=True):
+        """A stationary point of (P) on W from a start (a Fit; `converged`: it is the optimum on its
+        support): descend, refit, until the support no longer changes.
         """
         fit, sweeps, penalty = start, 0, self.penalty(lambda0)
         while FitStatus.SEPARATED not in fit.flags:
@@ -170,9 +170,9 @@ class CoordinateSolver:
             self._refresh()
             spent, support, start = self.descend(penalty, fit)
             sweeps += spent
-            if settled and np.array_equal(support, fit.support):
+            if converged and np.array_equal(support, fit.support):
                 return fit
-            fit, settled = self.refit(support, start), True
+            fit, converged = self.refit(support, start), True
             if sweeps >= self.settings.max_sweeps:
                 return (
                     fit
@@ -191,7 +191,7 @@ class CoordinateSolver:
             if swapped is None:
                 break
             poll()
-            new = self.solve(lambda0, swapped, poll, settled=False)
+            new = self.solve(lambda0, swapped, poll, converged=False)
             if not self.objective(lambda0, new) < self.objective(lambda0, fit):
                 break
             fit = new
@@ -205,13 +205,13 @@ class CoordinateSolver:
         if (
             fit.support.size == self.problem.forced.size
             or FitStatus.SEPARATED in fit.flags
-            or self.resting.get(key) == self.model.width
+            or self.stationary.get(key) == self.model.width
         ):
             return None
         self._refresh()
         found = self._swap(lambda0, fit, n_best)
         if found is None:
-            self.resting[key] = self.model.width
+            self.stationary[key] = self.model.width
             return None
         out, into, b = found
         keep = fit.support != out

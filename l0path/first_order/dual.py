@@ -120,7 +120,7 @@ class DualProblem:
         return self.project(a)
 
 
-def rests(history, tol, scale):
+def stalled(history, tol, scale):
     """Whether neither the best bound nor the running mean's, the two columns of `history`, has
     grown by more than tol, relative, over its later half, at least five looks.
 
@@ -167,7 +167,7 @@ class DualSizes:
         J = np.sort(np.concatenate([J, np.flatnonzero(view.forced)])) if view.forced.any() else J
         return J, b[J], float(h[J].sum())
 
-    def partner(self, fit):
+    def dual_of(self, fit):
         """The dual point a_i = loss'(eta_i) of a fit."""
         p = self.model.problem
         eta = (

@@ -61,7 +61,7 @@ def solve_size(
     for _ in range(0 if solver.traits.all_columns else ROUNDS):
         steps += outcome.iterations
         ((score, J),) = outside(model, solver, [outcome])
-        outcome = solver.judge(outcome, score)
+        outcome = solver.certified(outcome, score)
         if outcome.proven or not model.grow(J[: solver.traits.max_entering]):
             break
         outcome = solver.solve(k, outcome.fit, poll, watch)

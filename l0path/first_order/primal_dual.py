@@ -33,7 +33,7 @@ from ..working_set.columns import PRODUCTS_AT_ONCE
 from ..working_set.starts import scale_of, seed_at, slopes_at
 from .coordinate_descent import entry_gains
 from .coordinate_solvers import make_descent
-from .dual import EXAMINED, NO_GAP, DualProblem, balance, diverged, needs_ridge, rests
+from .dual import EXAMINED, NO_GAP, DualProblem, balance, diverged, needs_ridge, stalled
 from .operators import working_columns
 
 
@@ -147,9 +147,9 @@ class PrimalDualSolver:
         keep = locked | (h >= cost)
         return float((h - np.where(locked, 0.0, cost))[keep].sum()), np.where(keep, b, 0.0), h
 
-    def solve(self, lambda0, start=None, poll=lambda: None, everywhere=True):
+    def solve(self, lambda0, start=None, poll=lambda: None, all_columns=True):
         """`Certified` solution at a lambda0, from a Fit (the optimum on its support; default:
-        forced columns only). everywhere=False: on the working columns alone, without a bound.
+        forced columns only). all_columns=False: on the working columns alone, without a bound.
         """
         p, s = self.problem, self.settings
         fit = self.model.null(self.lambda1, self.lambda2) if start is None else start
@@ -170,7 +170,7 @@ class PrimalDualSolver:
             if s.primal_step:
                 fit = self.descent.solve(lambda0, fit, poll)
             self.a = ascent.best_a
-            if not everywhere:
+            if not all_columns:
                 return Certified(
                     fit,
                     self.descent.objective(lambda0, fit),
@@ -270,7 +270,7 @@ class PenalisedAscent:
         """P of the best fit."""
         return self.solver.descent.objective(self.lambda0, self.fit)
 
-    def consider(self, a):
+    def evaluate(self, a):
         """Let a dual point compete: the coefficients b(a) on the working columns."""
         s = self.solver
         total, b, _ = s.penalised_sum(
@@ -291,11 +291,11 @@ class PenalisedAscent:
                 + fit.b @ s.model.Z[s.model.where[fit.support]]
                 + (0.0 if p.quadratic else fit.b0)
             )
-            self.consider(s.dual.of_predictor(eta))
+            self.evaluate(s.dual.of_predictor(eta))
 
     def improve(self, b, poll):
-        """The primal from b(a): coordinate descent (13) until the support rests, then a refit;
-        without the primal step a refit alone. Once per support. Returns the fit.
+        """The primal from b(a): coordinate descent (13) until the support no longer changes, then a
+        refit; without the primal step a refit alone. Once per support. Returns the fit.
         """
         s = self.solver
         J = np.flatnonzero((b != 0.0) | s.locked)
@@ -307,7 +307,10 @@ class PenalisedAscent:
             if s.settings.primal_step:
                 self.offer(
                     s.descent.solve(
-                        self.lambda0, Fit(support, b[J], self.fit.b0, math.nan), poll, settled=False
+                        self.lambda0,
+                        Fit(support, b[J], self.fit.b0, math.nan),
+                        poll,
+                        converged=False,
                     )
                 )
             else:
@@ -325,18 +328,18 @@ class PenalisedAscent:
         return min(1.0 / L, 2.0 / (s.dual.least * t + 2.0 * L))
 
     def run(self, poll):
-        """Ascend until the gap is small, the bound rests or max_iter steps were taken: the
+        """Ascend until the gap is small, the bound stalls or max_iter steps were taken: the
         status.
         """
         s, settings, history = self.solver, self.solver.settings, []
         for t in range(1, settings.max_iter + 1):
-            b, self.steps = self.consider(self.a), t
+            b, self.steps = self.evaluate(self.a), t
             self.weight += t
             self.mean += t / self.weight * (self.a - self.mean)
             if t % EXAMINED == 1:
                 poll()
                 self.improve(b, poll)
-                b_mean = self.consider(
+                b_mean = self.evaluate(
                     balance(self.mean, s.problem.weights) if s.dual.tied else self.mean
                 )
                 mean_value = self.value
@@ -344,7 +347,7 @@ class PenalisedAscent:
                 history.append((self.best, mean_value))
                 if self.top() - self.best <= settings.tol * abs(self.top()):
                     return "gap_below_tol"
-                if rests(history, settings.tol, s.scale):
+                if stalled(history, settings.tol, s.scale):
                     return "gap_not_closed"
             J = np.flatnonzero(b)
             ahead = b[J] @ s.Z[J]

@@ -53,7 +53,7 @@ class ProjectedGradient:
         Maps without a change of support before it is solved on. None means 2, and 5 with
         paper_defaults.
     tol : float, default 1e-6
-        The residual (24) at which the maps have settled.
+        The residual (24) at which the maps have converged.
     max_iter : int, optional
         Maps per size. None means 1000, and 10 000 with paper_defaults.
     polish : bool, default False
@@ -187,7 +187,7 @@ class GradientSolver:
         b = fit.b[~np.isin(fit.support, self.model.problem.forced)]
         return float((0.5 * b * b).min(initial=np.inf))
 
-    def judge(self, outcome, outside):
+    def certified(self, outcome, outside):
         """Nothing to add to what the map over all columns says."""
         return outcome
 

@@ -18,7 +18,7 @@ from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, tex
 BY_ROW = ("sample_weight", "offset", "groups_cv")
 
 
-def at_the_door(X, y, arguments):
+def open_formula(X, y, arguments):
     """(X, y, arguments) as `fit` was given them, with a formula opened, and with the column of a
     DataFrame that offset= names taken out of X.
     """

@@ -16,7 +16,7 @@ from ..core.progress import Bar
 from ..core.status import End
 from ..core.warnings import recorded
 from ..cross_validation.processes import check_jobs, in_processes, processes
-from ..engine.posing import default_max_k, settled
+from ..engine.posing import default_max_k, resolved
 from ..engine.request import request
 from ..engine.run import run as fit_request
 from ..problem.losses import name_of
@@ -57,7 +57,7 @@ def resolve(X, y, arguments):
     clock = Clock(asked.plan.time_limit)
     control = Control(clock)
     with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():
-        asked, _ = settled(asked, clock)
+        asked, _ = resolved(asked, clock)
         clock.poll()
     if control.end == End.INTERRUPTED:
         raise KeyboardInterrupt
@@ -69,7 +69,7 @@ def resolve(X, y, arguments):
         free[data.forced] = False
         competing = int((free & moving(data)).sum())
     else:
-        competing = int(data.groups.choosable(moving(data) & ~data.excluded).sum())
+        competing = int(data.groups.selectable(moving(data) & ~data.excluded).sum())
     if competing < 1:
         raise ValueError("no column of X competes: all are constant, excluded or always included")
     return Resolved(asked, competing)

@@ -253,9 +253,9 @@ def _full_variance(data):
     values, vectors = linalg.eigh(gram)
     keep = values > 1e-10 * max(values[-1], 0.0) if J.size else np.zeros(0, dtype=bool)
     along = (vectors.T @ problem.X.correlate(problem.weights * problem.y)[J])[keep]
-    rest = problem.weights @ problem.y**2 - np.sum(along**2 / values[keep])
+    residual = problem.weights @ problem.y**2 - np.sum(along**2 / values[keep])
     residual_df = problem.n_eff - keep.sum() - data.intercept
-    return float(problem.n_eff * max(rest, 0.0) / residual_df) if residual_df > 0 else math.nan
+    return float(problem.n_eff * max(residual, 0.0) / residual_df) if residual_df > 0 else math.nan
 
 
 def _has_likelihood(meta):

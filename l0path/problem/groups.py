@@ -43,7 +43,7 @@ class Groups(NamedTuple):
         """Groups that have one of these columns, ascending."""
         return np.unique(self.owners()[np.isin(self.columns, columns)])
 
-    def choosable(self, usable):
+    def selectable(self, usable):
         """(G,) groups that may be chosen: neither forced nor excluded, with a column that is
         `usable` (p,).
         """

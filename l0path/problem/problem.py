@@ -182,16 +182,16 @@ def pose(data, keep=None, known=None):
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if known is None or keep is None else known.less(keep, full)
         if held is None and traits_of(data.design).prefetch:
-            _foresee(data, rows, weights, y, keep is None)
+            _prefetch(data, rows, weights, y, keep is None)
         mean, second = (
             data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
         )
-    wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
-    if wild.size:
+    nonfinite = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
+    if nonfinite.size:
         check_finite(data.design, data.names)
         raise ValueError(
-            f"X has entries too large to be squared in {wild.size} columns, the first "
-            f"{data.names[wild[0]]}; rescale them"
+            f"X has entries too large to be squared in {nonfinite.size} columns, the first "
+            f"{data.names[nonfinite[0]]}; rescale them"
         )
     usable = _usable(data, second)
     # without an intercept columns keep their origin, and the scale is their root mean square
@@ -246,7 +246,7 @@ def _usable(data, second):
     return usable
 
 
-def _foresee(data, rows, weights, y, first):
+def _prefetch(data, rows, weights, y, first):
     """Tell a design whose reads are dear what will be asked for after its moments: products with y,
     and in a first fit the looks of `duplicates`.
     """

@@ -90,7 +90,7 @@ class Dual:
         )
 
     @cached_property
-    def rough(self):
+    def rounding_scale(self):
         """(p,): what the rounding of tau_j is proportional to, the norm of the column before it is
         centred.
         """
@@ -105,8 +105,9 @@ class Dual:
 
 class Points(NamedTuple):
     """m dual points: a (n, m) feasible, tau (p, m) = Z'a (less split * u), constant (m,) = C, norm
-    (m,) = sqrt(sum a^2 / w), and for rounding size (m,): what was summed in C, slip (m,): what was
-    summed in tau_j is at most slip times `Dual.rough`; the norm where X was read for tau.
+    (m,) = sqrt(sum a^2 / w), and for rounding size (m,): what was summed in C, rounding_factor
+    (m,): what was summed in tau_j is at most rounding_factor times `Dual.rounding_scale`; the norm
+    where X was read for tau.
     """
 
     a: np.ndarray
@@ -114,7 +115,7 @@ class Points(NamedTuple):
     constant: np.ndarray
     norm: np.ndarray
     size: np.ndarray
-    slip: np.ndarray
+    rounding_factor: np.ndarray
 
     def take(self, columns):
         """Some of the points."""
@@ -181,7 +182,7 @@ def gains(dual, points, m):
     """h (p,) of point m, rounded up: what column j can take off the bound."""
     out = np.empty(dual.ridge.size)
     costs = Costs(dual.lambda1, dual.ridge, dual.lower, dual.upper)
-    rounding = dual.gamma * points.slip[m] * dual.rough
+    rounding = dual.gamma * points.rounding_factor[m] * dual.rounding_scale
     _gains(np.ascontiguousarray(points.tau[:, m]), costs, rounding, dual.gamma, out)
     return out
 
@@ -228,12 +229,13 @@ def evaluate(dual, a, at=None):
     return _finished(dual, a, problem.X.correlate(a), at)
 
 
-def known_points(dual, a, tau, at=None, slip=None):
+def known_points(dual, a, tau, at=None, rounding_factor=None):
     """`evaluate` without a read of X, for slopes a (n, m) whose tau (p, m) = Z'a is at hand, from a
     check of all columns or from rows of the Gram matrix; tau may be overwritten.
 
-    slip (m,): see `Points`; None: tau was summed over the rows of X. What making a feasible changes
-    in tau_j, at most sqrt(sum_i (change of a_i)^2 / w_i) sqrt(square_j), is counted as rounding.
+    rounding_factor (m,): see `Points`; None: tau was summed over the rows of X. What making a
+    feasible changes in tau_j, at most sqrt(sum_i (change of a_i)^2 / w_i) sqrt(square_j), is
+    counted as rounding.
     """
     problem = dual.problem
     moved = feasible(problem.loss, problem.y, problem.weights, problem.intercept, a)
@@ -244,11 +246,12 @@ def known_points(dual, a, tau, at=None, slip=None):
         moved,
         tau,
         at,
-        (norm if slip is None else np.maximum(norm, slip)) + shift / dual.gamma,
+        (norm if rounding_factor is None else np.maximum(norm, rounding_factor))
+        + shift / dual.gamma,
     )
 
 
-def _finished(dual, a, tau, at, slip=None):
+def _finished(dual, a, tau, at, rounding_factor=None):
     """`Points` of feasible a and their correlations: shrunk where lambda1 asks for it, with a split
     moved to the tangent.
     """
@@ -257,7 +260,11 @@ def _finished(dual, a, tau, at, slip=None):
             np.isinf(np.where(tau > 0, dual.lower[:, None], dual.upper[:, None]))
             & dual.open[:, None]
         )
-        size = np.abs(tau) + (0.0 if slip is None else dual.gamma * dual.rough[:, None] * slip)
+        size = np.abs(tau) + (
+            0.0
+            if rounding_factor is None
+            else dual.gamma * dual.rounding_scale[:, None] * rounding_factor
+        )
         ratio = np.minimum(
             1.0,
             dual.lambda1
@@ -266,7 +273,7 @@ def _finished(dual, a, tau, at, slip=None):
         )
         a, tau = a * ratio, tau * ratio
     points = with_constants(dual, a, tau)
-    points = points if slip is None else points._replace(slip=slip)
+    points = points if rounding_factor is None else points._replace(rounding_factor=rounding_factor)
     if dual.split is None:
         return points
     if at is None:

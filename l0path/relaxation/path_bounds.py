@@ -140,12 +140,14 @@ def _known(dual, solutions, fits, model):
     """`Points` of the slopes of solutions of one slice that the model knows, fits their
     standardised coefficients; and the numbers of these.
     """
-    known, a, tau, slip = model.known_slopes(fits, solutions[0].lambda1, solutions[0].lambda2)
+    known, a, tau, rounding_factor = model.known_slopes(
+        fits, solutions[0].lambda1, solutions[0].lambda2
+    )
     J = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(fits[i][0] for i in known)]))
     U = np.zeros((J.size, len(known)))
     for m, i in enumerate(known):
         U[np.searchsorted(J, fits[i][0]), m] = fits[i][1]
-    return relaxation.known_points(dual, a, tau, (J, U), slip), known
+    return relaxation.known_points(dual, a, tau, (J, U), rounding_factor), known
 
 
 def first_points(dual, solutions, fits, model=None):

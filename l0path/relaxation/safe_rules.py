@@ -111,7 +111,7 @@ def _sharpened(dual, points, m, J, cost):
         return none
     tau, q = np.abs(points.tau[J, m]), dual.ridge[J]
     c = curvature * dual.problem.square[J] - (0.0 if dual.split is None else dual.split[J])
-    slack = dual.gamma * (dual.rough[J] * points.slip[m] + tau + dual.lambda1)
+    slack = dual.gamma * (dual.rounding_scale[J] * points.rounding_factor[m] + tau + dual.lambda1)
     u, s = tau + slack - dual.lambda1, np.sqrt(2.0 * cost / (c + 2.0 * q))
     with np.errstate(divide="ignore", invalid="ignore"):
         inner = np.where(q > 0, -u * u / (4.0 * q), np.where(u > 0, -np.inf, 0.0))

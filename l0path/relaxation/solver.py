@@ -181,10 +181,10 @@ def _blend(dual, targets, old, new):
 
     with one_blas_thread():
         run_each(search, share.size)
-    a, tau, constant, _, size, slip = (
+    a, tau, constant, _, size, rounding_factor = (
         (1.0 - share) * x + share * y for x, y in zip(old, new, strict=True)
     )
-    points = with_constants(dual, a, tau)._replace(slip=slip)
+    points = with_constants(dual, a, tau)._replace(rounding_factor=rounding_factor)
     return points if dual.split is None else points._replace(constant=constant, size=size)
 
 

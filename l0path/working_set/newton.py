@@ -290,9 +290,9 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
                 copy(x, held)
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
         # quadratically, and with a Hessian from one step before nearly so
-        settled = quiet and promised <= (1e-15 if stale else 1e-11) * level
+        converged = quiet and promised <= (1e-15 if stale else 1e-11) * level
         little = worst <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)
-        if settled or (gain <= rounding(n) * level and little):
+        if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
     if capped > 0 and status != SEPARATED and far > FAR_OUT and _diverged(model, held):

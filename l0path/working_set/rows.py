@@ -289,7 +289,7 @@ class RowModel(WorkingColumns):
 
     def known_slopes(self, fits, lambda1, lambda2):
         """`GramModel.known_slopes` for what checks with `seen` switched on left behind: the slopes
-        of fits of the same support and shrinkage, summed over the rows of X (slip None).
+        of fits of the same support and shrinkage, summed over the rows of X (rounding_factor None).
         """
         held = {} if self.seen is None else self.seen
         keys = [(lambda1, lambda2, support.tobytes()) for support, _ in fits]

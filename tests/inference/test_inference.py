@@ -703,11 +703,11 @@ def test_time_limit_and_interrupts_keep_what_has_finished(name, monkeypatch):
         getattr(l0path, name)(X, y, **CALLS[name], random_state=0, time_limit=1e-9)
 
 
-@pytest.mark.parametrize("where", ["settled", "fit_request"])
+@pytest.mark.parametrize("where", ["resolved", "fit_request"])
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_before_anything_is_done_is_passed_on(name, where, monkeypatch):
     X, y = sample()
-    plain = paths_on_rows.settled
+    plain = paths_on_rows.resolved
 
     def press(*arguments, **more):
         signal.raise_signal(signal.SIGINT)

@@ -710,17 +710,18 @@ def test_checks_of_all_columns_leave_slopes_behind_that_give_the_bounds_of_a_rea
     SizePath(path).run()
     fits = [(path.pool.fits[k].support, path.pool.fits[k].b) for k in range(1, 6)]
     dual = relaxation.dual_problem(problem, lambda1, 0.05)
-    known, a, tau, slip = model.known_slopes(
+    known, a, tau, rounding_factor = model.known_slopes(
         [*fits, (np.array([7, 150, 151, 280]), np.ones(4))], lambda1, 0.05
     )
     assert known == list(range(5)) and a.shape == (80, 5) and tau.shape == (300, 5)
     fresh, read = (
-        relaxation.known_points(dual, a, tau, slip=slip),
+        relaxation.known_points(dual, a, tau, rounding_factor=rounding_factor),
         relaxation.points_of_fits(dual, fits),
     )
     exact = problem.X.columns(np.arange(300)).T @ fresh.a
     assert (
-        np.abs(fresh.tau - exact) <= dual.gamma * dual.rough[:, None] * fresh.slip + 1e-15
+        np.abs(fresh.tau - exact)
+        <= dual.gamma * dual.rounding_scale[:, None] * fresh.rounding_factor + 1e-15
     ).all()
     low, usual = (
         relaxation.cardinality_bounds(dual, fresh, 5),

@@ -123,7 +123,7 @@ class Sharded(ColumnBlocks):
         self.received += sum(_nbytes(part) for part in out)
         return out
 
-    def settle(self, futures):
+    def wait(self, futures):
         """The futures once they are done; the first error is raised here."""
         distributed.wait(futures)
         for future in futures:
@@ -157,7 +157,7 @@ class Sharded(ColumnBlocks):
                 )
                 for i, part in enumerate(parts)
             ]
-        return self.settle(shards)
+        return self.wait(shards)
 
     def _inside(self, start, stop):
         """(shard, left, right within it, its first column) of the shards that hold start:stop."""

@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
     lambda_lo: float = float("nan")
 
 
-def settled(improves):
+def passed_where_unimproved(improves):
     """Verdicts of points that pass where nothing improves them."""
     return [Verdict(better, not better) for better in improves]
 
@@ -127,9 +127,11 @@ class PartialSwapCheck:
         self.model.tables += len(points)
         joined(self.model, [[into for _, _, into in pairs] for pairs in found])
         if quadratic:
-            return settled([bool(pairs) for pairs in found])
+            return passed_where_unimproved([bool(pairs) for pairs in found])
         swap = self.descent.swap
-        return settled([swap(p.lambda0, p.fit, self.n_best) is not None for p in points])
+        return passed_where_unimproved(
+            [swap(p.lambda0, p.fit, self.n_best) is not None for p in points]
+        )
 
     def _by_gram_rows(self, points):
         """Improving swaps of each point over all columns, the ENTERING_POINT best columns each."""
@@ -210,5 +212,7 @@ class ExchangeCheck:
             found += violators(self.model, [point.fit], wanted, penalty)
         joined(self.model, [[c.into for c in candidates] for candidates in found])
         if steps.exact:
-            return settled([bool(candidates) for candidates in found])
-        return settled([steps.best_exchange(p.lambda0, p.fit) is not None for p in points])
+            return passed_where_unimproved([bool(candidates) for candidates in found])
+        return passed_where_unimproved(
+            [steps.best_exchange(p.lambda0, p.fit) is not None for p in points]
+        )

@@ -135,7 +135,10 @@ class Lambda0Path:
         not see such columns.
         """
         model, best = self.model, self.descent.best
-        if not (model.faint(self.lambda2) and (model.look_for_near() or model.near is not None)):
+        if not (
+            model.negligible_ridge(self.lambda2)
+            and (model.look_for_near() or model.near is not None)
+        ):
             return
         self.exact = False
         for k in list(best):
@@ -279,7 +282,7 @@ class Lambda0Path:
         # the first value of the dynamic grid is the last at which the null fit is stationary: it is
         # shown there
         if self.ascent is not None and (self.points or self.grid is not None):
-            out = self.ascent.solve(lambda0, start, self.clock.poll, everywhere=False)
+            out = self.ascent.solve(lambda0, start, self.clock.poll, all_columns=False)
             start, self.duals[lambda0] = out.fit, out.alpha
         return self.steps.solve(lambda0, start)
 

@@ -110,12 +110,12 @@ class ExchangeSteps(DescentSteps):
         keep, ceiling = (1, -tolerance) if self.exact else (self.n_best, 1e300)
         penalty = separable(lambda0, descent.lambda1, descent.lambda2)
         best = ranked(model, fit, quadratic, model.W, penalty, Wanted(0.0, ceiling, keep))
-        loose = ~np.isin(fit.support, model.problem.forced)
+        removable = ~np.isin(fit.support, model.problem.forced)
         loss = fit.b**2 / (2.0 * np.diagonal(quadratic.B))
         change = loss - lambda0 * descent.factor_all[fit.support]
         best += [
             Candidate(change[i], int(fit.support[i]), -1)
-            for i in np.flatnonzero(loose)
+            for i in np.flatnonzero(removable)
             if not self.exact or change[i] < -tolerance
         ]
         return sorted(best)[: max(keep, 2)]

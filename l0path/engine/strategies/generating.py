@@ -47,7 +47,7 @@ class Generation:
         if not solver.traits.all_columns:
             solver.renew()
             null = self.pool.fits[0]
-            first = SizeOutcome(null, 0, "", alpha=solver.partner(null))
+            first = SizeOutcome(null, 0, "", alpha=solver.dual_of(null))
             _, (J,) = solver.check([first], self.most)
             self.groups.grow(J)
 
@@ -85,7 +85,10 @@ class Generation:
                 if (
                     fit is not None
                     and FitStatus.SEPARATED not in fit.flags
-                    and (step == neighbourhood.drop or not self.groups.tall(fit.support.size))
+                    and (
+                        step == neighbourhood.drop
+                        or not self.groups.more_columns_than_rows(fit.support.size)
+                    )
                 ):
                     self.sizes.clock.poll()
                     new = step(fit, polish=False)

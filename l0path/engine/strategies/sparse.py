@@ -85,7 +85,9 @@ class SparseSizes(SizeStrategy):
         columns (see `ExchangeStrategy`).
         """
         model, known = self.model, -1 if self.exact else self._near
-        found = model.faint(self.lambda2) and (model.look_for_near() or model.near is not None)
+        found = model.negligible_ridge(self.lambda2) and (
+            model.look_for_near() or model.near is not None
+        )
         if not found or model.near.size == known:
             return
         self.exact, self._near = False, model.near.size
@@ -191,7 +193,7 @@ class SparseSizes(SizeStrategy):
         fits, self.stale = self.pool.fits, set()
         if self.solver.traits.all_columns:
             for k in sizes:
-                self._settle(k)
+                self._mark_verified(k)
             return
         sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
         if not sizes:
@@ -205,11 +207,11 @@ class SparseSizes(SizeStrategy):
         for k, (score, J) in zip(sizes, found, strict=True):
             if k not in fits:  # a swap ended the sizes before it
                 continue
-            self.outcomes[k] = self.solver.judge(self.outcomes[k]._replace(fit=fits[k]), score)
+            self.outcomes[k] = self.solver.certified(self.outcomes[k]._replace(fit=fits[k]), score)
             if k in better:
                 continue
             if self.outcomes[k].proven or not J.size:
-                self._settle(k)
+                self._mark_verified(k)
             else:
                 changed.add(k)
                 joining.append(J[: self.solver.traits.max_entering])
@@ -251,7 +253,7 @@ class SparseSizes(SizeStrategy):
                 better.add(k)
         return better
 
-    def _settle(self, k):
+    def _mark_verified(self, k):
         """Mark a size verified and tell the listener, where the solver came to an end of its
         own.
         """

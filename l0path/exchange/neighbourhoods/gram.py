@@ -60,7 +60,7 @@ class GramNeighbourhood:
             if self.best is not None:
                 self.best.fresh[:2] = True
 
-    def _load(self, fit):
+    def _move_to(self, fit):
         """Make the state hold the fit's support."""
         self._widen()
         k, at = fit.support.size, self.model.where[fit.support]
@@ -94,7 +94,7 @@ class GramNeighbourhood:
         """One size up: the best addition, then swaps. None when no column is independent of the
         support.
         """
-        self._load(fit)
+        self._move_to(fit)
         if not table.add_best(self.state, self.columns):
             return None
         return self._polish() if polish else self._fit()
@@ -103,7 +103,7 @@ class GramNeighbourhood:
         """One size down: the cheapest removal, then swaps. None when only forced columns are
         left.
         """
-        self._load(fit)
+        self._move_to(fit)
         i = table.cheapest_drop(self.state, self.columns)
         if i < 0:
             return None
@@ -112,7 +112,7 @@ class GramNeighbourhood:
 
     def swap(self, fit, thorough=False):
         """Swaps until none improves: the table is exact, so all are always tried."""
-        self._load(fit)
+        self._move_to(fit)
         return self._polish()
 
     def refined(self, fit):

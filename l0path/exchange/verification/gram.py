@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core import threads
-from ...working_set.gram import FAINT_RIDGE
+from ...working_set.gram import TINY_RIDGE
 from .. import table, updates
 from ..ranking import candidates, combinations_count, entry_costs
 from . import cluster
@@ -81,7 +81,7 @@ def _members(model, fits, penalty, cost):
     p, index = model.problem, np.unique(np.concatenate([fit.support for fit in fits]))
     at, dependent = model.where[index], combinations_count(model, penalty)
     # members may depend on each other there: a trace of a ridge lets the table tell them apart
-    trace = FAINT_RIDGE * float(p.square[index].mean()) if dependent and index.size else 0.0
+    trace = TINY_RIDGE * float(p.square[index].mean()) if dependent and index.size else 0.0
     columns = table.Columns(
         np.ascontiguousarray(model.G[np.ix_(at, at)]),
         model.q[at],
