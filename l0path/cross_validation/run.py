@@ -28,7 +28,7 @@ from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
 from ..problem.losses import canonical_name
-from ..problem.problem import known_of
+from ..problem.problem import all_rows_of
 from .comparing import fold_scores
 from .processes import check_jobs, draw_seed, in_processes, in_worker, processes, warn_once
 from .result import CVPath, linear_predictor
@@ -182,7 +182,7 @@ def cv_fit(
     splits = make_splits(cv, asked.data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     score(metric, _first_held_out(path, asked.data, splits[0][1]))  # fails before folds are solved
     jobs = processes(n_jobs, len(splits))
-    all_rows = known_of(working_set, jobs) if SHARED_PRODUCTS else None
+    all_rows = all_rows_of(working_set, jobs) if SHARED_PRODUCTS else None
     del working_set  # its memory goes with the last reference
     folds = Folds(tasks(path, asked.part(all_rows=all_rows)), splits, jobs, n_jobs is not None)
     outcomes, end = _run_folds(folds, deadline, progress)

@@ -352,7 +352,7 @@ def _proofs(setting, solutions, notes):
     request, control, out = setting.request, setting.control, list(solutions)
     if control.end:
         return out, []
-    known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
+    group_fits = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
     bar = Bar(request.progress, "l0path proofs", len(out), "model")
     with control.stage(" while models were proved"), bar:
         for i, s in enumerate(out):
@@ -363,7 +363,7 @@ def _proofs(setting, solutions, notes):
                 clock=control.clock.within(_share(control.clock, len(out) - i)),
                 settings=request.plan.settings,
                 bar=bar,
-                known=known.setdefault((s.lambda1, s.lambda2), {}),
+                group_fits=group_fits.setdefault((s.lambda1, s.lambda2), {}),
             )
             found = search.run()
             out[i] = certified(s, found, setting.problem, request.data, setting.weights)

@@ -35,7 +35,7 @@ def refuse_groups(data, settings):
 
 class GroupEnumeration(Contest):
     """One search. problem (with groups); refit(support) -> `Fit` for columns; size (groups besides
-    forced ones) or lambda0; n_best: how many of the best sets are wanted; known: {groups as bytes:
+    forced ones) or lambda0; n_best: how many of the best sets are wanted; fits: {groups as bytes:
     GroupFit} of earlier searches with the same shrinkage, which this one extends.
 
     best: [(value, GroupFit)], ascending, at least two where there are two; lower: no model is below
@@ -44,13 +44,13 @@ class GroupEnumeration(Contest):
     none. `run` may be called again to go on.
     """
 
-    def __init__(self, problem, *, refit, size=None, lambda0=None, n_best=1, known=None):
+    def __init__(self, problem, *, refit, size=None, lambda0=None, n_best=1, fits=None):
         groups = problem.groups
         kept = np.bincount(
             groups.owners()[problem.usable[groups.columns]], minlength=len(groups.labels)
         )
         self.problem, self.refit, self.n_best = problem, refit, max(n_best, 2)
-        self.known = {} if known is None else known
+        self.fits = {} if fits is None else fits
         self.forced = np.flatnonzero((groups.factor == 0) & (kept > 0))
         self.free = np.flatnonzero(groups.selectable(problem.usable))
         self.lambda0 = 0.0 if lambda0 is None else lambda0
@@ -77,12 +77,12 @@ class GroupEnumeration(Contest):
     def _fit(self, groups):
         """The GroupFit of a set, ascending."""
         key = groups.tobytes()
-        if key not in self.known:
+        if key not in self.fits:
             columns = [self.problem.groups.of(g) for g in groups]
             support = np.unique(np.concatenate([*columns, self.problem.forced]))
             support = support[self.problem.usable[support]].astype(np.int64)
-            self.known[key] = GroupFit(*self.refit(support), groups)
-        return self.known[key]
+            self.fits[key] = GroupFit(*self.refit(support), groups)
+        return self.fits[key]
 
     def _compare(self, chosen):
         """Let the set of forced groups and `chosen` compete."""

@@ -41,8 +41,8 @@ MOST_ROUNDS = 20  # rounds of bounding and fixing
 
 
 class CertificateSearch:
-    """The search for a proof of one solution (`paths.Solution`) of a problem. known: fits of sets
-    of groups, which searches with the same shrinkage share.
+    """The search for a proof of one solution (`paths.Solution`) of a problem. group_fits: fits of
+    sets of groups, which searches with the same shrinkage share.
     """
 
     def __init__(
@@ -56,11 +56,12 @@ class CertificateSearch:
         settings=None,
         n_best=1,
         bar=None,
-        known=None,
+        group_fits=None,
     ):
         self.data, self.solution, self.clock = data, solution, clock
         self.settings = BranchAndBound() if settings is None else settings
-        self.n_best, self.bar, self.known = n_best, Bar(False, "") if bar is None else bar, known
+        self.n_best, self.bar = n_best, Bar(False, "") if bar is None else bar
+        self.group_fits = group_fits
         self.given = box
         self.bounds = Bounding(problem, solution, names=data.names, clock=clock, box=box)
         self.fit = None
@@ -124,7 +125,7 @@ class CertificateSearch:
                 return model.refit(support, s.lambda1, s.lambda2)
 
             return GroupEnumeration(
-                problem, refit=refit, n_best=self.n_best, known=self.known, **target
+                problem, refit=refit, n_best=self.n_best, fits=self.group_fits, **target
             )
         if (
             self.bounds.penalised
@@ -215,7 +216,7 @@ class CertificateSearch:
         if not searches:
             bounds.reason = bounds.reason or self.obstacle
             return
-        self.offer_known(searches, J)
+        self.offer_supports(searches, J)
         self.ended, one = self.take_turns(searches)
         if self.ended == SearchEnd.TOO_MANY:
             self.obstacle = too_dependent(problem, self.names(J))
@@ -230,7 +231,7 @@ class CertificateSearch:
             one.cutoff if self.n_best > 1 else -math.inf,
         )
 
-    def offer_known(self, searches, J):
+    def offer_supports(self, searches, J):
         """Let the models that are known compete in searches of the columns J."""
         for one in searches:
             if self.n_best == 1:

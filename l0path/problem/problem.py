@@ -160,7 +160,7 @@ def effective_rows(weights):
     return float(weights.sum()) if whole else float(np.count_nonzero(weights))
 
 
-def pose(data, keep=None, known=None):
+def pose(data, keep=None, all_rows=None):
     """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are
     taken there, X is not copied.
 
@@ -180,7 +180,7 @@ def pose(data, keep=None, known=None):
         y, offset = y - shift, np.zeros(y.size)
     y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        held = None if known is None or keep is None else known.less(keep, full)
+        held = None if all_rows is None or keep is None else all_rows.less(keep, full)
         if held is None and traits_of(data.design).prefetch:
             _prefetch(data, rows, weights, y, keep is None)
         mean, second = (
@@ -259,7 +259,7 @@ def _prefetch(data, rows, weights, y, first):
         data.design.foresee(np.hstack(ahead))
 
 
-def known_of(model, jobs=1):
+def all_rows_of(model, jobs=1):
     """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that
     share the memory allowed.
     """

@@ -229,7 +229,7 @@ def evaluate(dual, a, at=None):
     return _finished(dual, a, problem.X.correlate(a), at)
 
 
-def known_points(dual, a, tau, at=None, rounding_factor=None):
+def points_of_slopes(dual, a, tau, at=None, rounding_factor=None):
     """`evaluate` without a read of X, for slopes a (n, m) whose tau (p, m) = Z'a is at hand, from a
     check of all columns or from rows of the Gram matrix; tau may be overwritten.
 

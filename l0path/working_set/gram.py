@@ -15,7 +15,7 @@ from .linear_algebra import invert
 from .quadratic import solve_quadratic
 
 GRAM_STRIP = 64  # rows of G made at a time
-SLICE = 2048  # columns of a task of `known_slopes`
+SLICE = 2048  # columns of a task of `verified_slopes`
 TINY_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
 
 
@@ -232,12 +232,12 @@ class GramModel(WorkingColumns):
             members = more
         yield slice(first, len(fits))
 
-    def known_slopes(self, fits, lambda1, lambda2):
+    def verified_slopes(self, fits, lambda1, lambda2):
         """What checks of all columns left behind about the slopes a_i = w_i (z_i'b - y_i) of fits,
         pairs (support, b): the numbers of the fits whose Gram rows are all at hand (m of them), a
         (n, m), tau (p, m) = Z'a = Gram rows times b less Z'(w y), and rounding_factor (m,), what
-        rounding of tau is proportional to (see `relaxation.known_points`). No read of X. For any
-        lambda1 and lambda2.
+        rounding of tau is proportional to (see `relaxation.points_of_slopes`). No read of X. For
+        any lambda1 and lambda2.
         """
         p = self.problem
         known = [

@@ -710,12 +710,12 @@ def test_checks_of_all_columns_leave_slopes_behind_that_give_the_bounds_of_a_rea
     SizePath(path).run()
     fits = [(path.pool.fits[k].support, path.pool.fits[k].b) for k in range(1, 6)]
     dual = relaxation.dual_problem(problem, lambda1, 0.05)
-    known, a, tau, rounding_factor = model.known_slopes(
+    known, a, tau, rounding_factor = model.verified_slopes(
         [*fits, (np.array([7, 150, 151, 280]), np.ones(4))], lambda1, 0.05
     )
     assert known == list(range(5)) and a.shape == (80, 5) and tau.shape == (300, 5)
     fresh, read = (
-        relaxation.known_points(dual, a, tau, rounding_factor=rounding_factor),
+        relaxation.points_of_slopes(dual, a, tau, rounding_factor=rounding_factor),
         relaxation.points_of_fits(dual, fits),
     )
     exact = problem.X.columns(np.arange(300)).T @ fresh.a
@@ -739,7 +739,7 @@ def test_a_known_point_outside_the_domain_gives_a_lower_bound_still():
     dual = relaxation.dual_problem(problem, 0.0, 0.05)
     a = relaxation.points_of_fits(dual, [([], [])]).a * (1.0 + 1e-3 * rng.standard_normal((80, 3)))
     known, read = (
-        relaxation.known_points(dual, a, problem.X.correlate(a)),
+        relaxation.points_of_slopes(dual, a, problem.X.correlate(a)),
         relaxation.evaluate(dual, a),
     )
     low, usual = (

@@ -211,7 +211,7 @@ class Lambda0Path:
                 break
             low = np.nan if separated(fit) else self.descent.lambda0_entry(fit)
             self.points.append(Solved(lambda0, fit, low))
-            self.known(lambda0, fit).width = self.model.width
+            self._progress(lambda0, fit).width = self.model.width
         self.unreached = []
 
     def _look_back(self):
@@ -221,12 +221,12 @@ class Lambda0Path:
         first = None
         for i in range(len(self.points) - 2, -1, -1):
             here, start = self.points[i], self.points[i + 1].fit
-            if not self.known(here.lambda0, start).from_there and not separated(start):
-                self.known(here.lambda0, start).from_there = True
+            if not self._progress(here.lambda0, start).from_there and not separated(start):
+                self._progress(here.lambda0, start).from_there = True
                 self.descent.solve(here.lambda0, start, self.clock.poll)
-            known = self.known(here.lambda0, here.fit)
-            if self._rival(here.lambda0, here.fit) is not None and not known.stays:
-                known.stays = True
+            progress = self._progress(here.lambda0, here.fit)
+            if self._rival(here.lambda0, here.fit) is not None and not progress.stays:
+                progress.stays = True
                 first = i
         return first
 
@@ -288,7 +288,7 @@ class Lambda0Path:
 
     # -------------------- verification
 
-    def known(self, lambda0, fit):
+    def _progress(self, lambda0, fit):
         """The `Progress` of the support of a fit at a lambda0."""
         return self.progress[lambda0, fit.key]
 
@@ -318,7 +318,8 @@ class Lambda0Path:
         return [
             i
             for i, point in enumerate(self.points)
-            if not separated(point.fit) and self.known(point.lambda0, point.fit).passed == number
+            if not separated(point.fit)
+            and self._progress(point.lambda0, point.fit).passed == number
         ]
 
     def _first_improved(self, check, number, todo):
@@ -331,13 +332,13 @@ class Lambda0Path:
         first = None
         points = [self.points[i] for i in todo]
         for i, point, verdict in zip(todo, points, check(points), strict=True):
-            known = self.known(point.lambda0, point.fit)
-            if verdict.improves and first is None and self.model.width > known.width:
+            progress = self._progress(point.lambda0, point.fit)
+            if verdict.improves and first is None and self.model.width > progress.width:
                 first = i
             if verdict.passes and not verdict.improves:
-                known.passed = number + 1
+                progress.passed = number + 1
                 if not np.isnan(verdict.lambda_lo):
-                    known.lambda_lo = verdict.lambda_lo
+                    progress.lambda_lo = verdict.lambda_lo
         return first
 
     def _report(self):
@@ -345,13 +346,13 @@ class Lambda0Path:
         once.
         """
         for i, point in enumerate(self.points):
-            known = self.known(point.lambda0, point.fit)
-            if known.passed < len(self.checks) or FitStatus.NOT_CONVERGED in point.fit.flags:
+            progress = self._progress(point.lambda0, point.fit)
+            if progress.passed < len(self.checks) or FitStatus.NOT_CONVERGED in point.fit.flags:
                 continue
             claim = {"verified": True, "optimality": self.steps.claim}
-            self.points[i] = point._replace(lambda_lo=known.lambda_lo, **claim)
-            if not known.reported:
-                known.reported = True
+            self.points[i] = point._replace(lambda_lo=progress.lambda_lo, **claim)
+            if not progress.reported:
+                progress.reported = True
                 self.session.listener(self.point(self.points[i]))
 
     # -------------------- results

@@ -25,10 +25,8 @@ class GramNeighbourhood:
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings
         self.width, self.forced = -1, model.problem.forced.size
         self.capacity = max_k + beyond(max_k) + self.forced + 1
-        self.best, self.known = (
-            None,
-            {},
-        )  # supports by size as the kernels see them; the Fit of the pool that each stands for
+        # supports by size as the kernels see them; the Fit of the pool that each stands for
+        self.best, self.shown = None, {}
         perfect = model.problem.floor + 1e-13 * scale + model.problem.noise
         self.limits = table_sweeps.Limits(
             float(model.half_square),
@@ -144,7 +142,7 @@ class GramNeighbourhood:
         best = self.best
         best.counters[table_sweeps.IMPROVED], best.counters[table_sweeps.LAST] = 0, pool.last
         for k, fit in pool.fits.items():
-            if self.known.get(k) is not fit:
+            if self.shown.get(k) is not fit:
                 size = fit.support.size
                 best.S[k, :size], best.b[k, :size], best.value[k], best.fresh[:, k] = (
                     self.model.where[fit.support],
@@ -152,7 +150,7 @@ class GramNeighbourhood:
                     fit.value,
                     (True, True, False),
                 )
-                self.known[k] = fit
+                self.shown[k] = fit
         return best.value.size
 
     def _push(self, pool):
@@ -170,7 +168,7 @@ class GramNeighbourhood:
             )
             best.fresh[2, k] = False
             if pool.update(fit):
-                self.known[k] = fit
+                self.shown[k] = fit
         if best.counters[table_sweeps.SATURATED]:
             pool.finish(int(best.counters[table_sweeps.LAST]), End.SATURATED)
             best.counters[table_sweeps.SATURATED] = 0
