@@ -141,18 +141,18 @@ def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[i
 def _contents(design, J):
     """Bytes that are equal where columns are, one after the other; None for a constant column."""
     width = max(1, (1 << 21) // design.n)
-    for left in range(0, J.size, width):
-        for column in design.columns(J[left : left + width]).T + 0.0:  # + 0.0 turns -0.0 into 0.0
+    for start in range(0, J.size, width):
+        for column in design.columns(J[start : start + width]).T + 0.0:  # + 0.0 turns -0.0 into 0.0
             yield None if (column == column[0]).all() else column.tobytes()
 
 
 def _close(x):
     """Positions, sorted, of the entries of x that have another one within 1e-9, relative."""
     order, found = np.argsort(x), [np.empty(0, dtype=np.intp)]
-    for left in range(
+    for start in range(
         0, x.size, PART
     ):  # in parts: new memory for vectors of length p costs more than what is done with them
-        here = order[left : left + PART + 1]
+        here = order[start : start + PART + 1]
         value = x[here]
         close = np.flatnonzero(
             np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1]))

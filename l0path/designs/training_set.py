@@ -234,13 +234,13 @@ class HeldOut:
         if self.filled is not None:
             self.filled[-1] = self.away
 
-    def removed(self, R, own, left, right):
-        """(Z_D'R + a own')[left:right] transposed, (m, right - left), for R (rows held out, m) and
+    def removed(self, R, own, start, stop):
+        """(Z_D'R + a own')[start:stop] transposed, (m, stop - start), for R (rows held out, m) and
         own (m,).
         """
         if self.filled is not None:
-            return np.vstack([R, own]).T @ self.filled[:, left:right]
-        return self.block.correlate(R, left, right).T + own[:, None] * self.away[left:right]
+            return np.vstack([R, own]).T @ self.filled[:, start:stop]
+        return self.block.correlate(R, start, stop).T + own[:, None] * self.away[start:stop]
 
     def _moments(self, share):
         """Mean and second moment of the held-out rows in the units of Z; columns off the origin are
@@ -252,15 +252,15 @@ class HeldOut:
             np.flatnonzero(np.abs(X.center) > OFF * X.scale),
             max(1, BLOCK_ENTRIES // share.size),
         )
-        for left in range(0, off.size, width):
-            J = off[left : left + width]
+        for start in range(0, off.size, width):
+            J = off[start : start + width]
             middle[J], second[J] = Dense(self.block.columns(J)).moments(share, intercept)
         return middle, second
 
     def _read_awkward(self, weights):
         X, width = self.all_rows.X, max(1, BLOCK_ENTRIES // self.all_rows.X.design.n)
-        for left in range(0, self.awkward.size, width):
-            J = self.awkward[left : left + width]
+        for start in range(0, self.awkward.size, width):
+            J = self.awkward[start : start + width]
             self.mean[J], self.second[J] = Dense(X.design.columns(J)).moments(
                 weights, self.all_rows.intercept
             )
@@ -335,13 +335,13 @@ class TrainingSet(Standardized):
         R = held.d[:, None] * held.block.columns(J) * factor
         own = held.away[J] * shrink[J]
 
-        def part(left, right):
+        def part(start, stop):
             with pool.limited(1):
-                G = rows[places, left:right]
+                G = rows[places, start:stop]
                 G *= factor[:, None]
-                G -= held.removed(R, own, left, right)
-                G *= shrink[left:right]
-                out[target, left:right] = G
+                G -= held.removed(R, own, start, stop)
+                G *= shrink[start:stop]
+                out[target, start:stop] = G
 
         width = max(256, BITE // len(J))
         with pool.one_blas_thread():
@@ -350,6 +350,6 @@ class TrainingSet(Standardized):
     def _among_awkward(self, R):
         """Z_J'R for the awkward columns J, (len(J), m)."""
         out, width = np.empty((self._awkward.size, R.shape[1])), max(1, BLOCK_ENTRIES // self.n)
-        for left in range(0, out.shape[0], width):
-            out[left : left + width] = self.columns(self._awkward[left : left + width]).T @ R
+        for start in range(0, out.shape[0], width):
+            out[start : start + width] = self.columns(self._awkward[start : start + width]).T @ R
         return out

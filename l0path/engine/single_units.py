@@ -231,8 +231,8 @@ class SingleColumns(SquaredUnits):
             H = self.held[0][np.ix_(self.held[1][self.kept], F[self.kept])]
             factor = np.linalg.cholesky(H + ridge * np.eye(self.kept.size))
         step = max(AT_ONCE // max(F.size, 1), 1)
-        for left in range(0, gains.size, step):
-            J = self.units[left : left + step]
+        for start in range(0, gains.size, step):
+            J = self.units[start : start + step]
             correlation, s = model.q_all[J], p.square[J]
             if F.size:
                 rows = self.held[0][np.ix_(self.held[1], J)]
@@ -240,10 +240,10 @@ class SingleColumns(SquaredUnits):
                 U = solve_triangular(factor, rows[self.kept], lower=True)
                 s = s - (U * U).sum(axis=0)
             shrunk = self.lambda1, self.lambda2, p.lower[J], p.upper[J]
-            gains[left : left + step] = entry_gains(correlation, s, *shrunk)
+            gains[start : start + step] = entry_gains(correlation, s, *shrunk)
             if F.size:
                 doubtful = s + ridge <= 10.0 * COLLINEAR * (p.square[J] + ridge)
-                gains[left + np.flatnonzero(doubtful)] = self._by_rows(J[doubtful])
+                gains[start + np.flatnonzero(doubtful)] = self._by_rows(J[doubtful])
         return gains
 
     def _by_rows(self, J):
@@ -295,9 +295,9 @@ class SingleGroups(SquaredUnits):
         used = [self.forced, *(self.of(i) for i in range(self.units.size))]
         self.foretells = not (self.lambda1 or self.bounded(np.concatenate(used)))
         gains, y = np.zeros(self.units.size), self.residual()
-        for left, right in self.batches():
+        for start, stop in self.batches():
             self.poll()
-            J = [self.of(i) for i in range(left, right)]
+            J = [self.of(i) for i in range(start, stop)]
             A, full = self.residuals(np.concatenate(J))
             if self.foretells:
                 c = y @ A
@@ -305,7 +305,7 @@ class SingleGroups(SquaredUnits):
                 c = y[: self.root.size] @ self.columns(np.concatenate(J))
                 c = np.sign(c) * np.maximum(np.abs(c) - self.lambda1, 0.0)
             starts = np.cumsum([0, *(columns.size for columns in J)])
-            gains[left:right] = self._gains(
+            gains[start:stop] = self._gains(
                 A / full, c / full, 2.0 * self.lambda2 / full**2, starts, y
             )
         return gains
@@ -395,8 +395,8 @@ class SingleFits(OneUnit):
             return
         A, full = self.residuals(np.concatenate(J))
         A /= full
-        for left, right in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
-            R = qr(A[:, left:right], mode="r", pivoting=True)[0] if left < right else A[:0]
+        for start, stop in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
+            R = qr(A[:, start:stop], mode="r", pivoting=True)[0] if start < stop else A[:0]
             independent_count(np.abs(np.diagonal(R)))
 
     def first_bounds(self):
@@ -420,8 +420,8 @@ class SingleFits(OneUnit):
         first = -H @ (A @ slopes + 2.0 * self.lambda2 * penalised * b)
         before = self.lambda2 * float((b[penalised] ** 2).sum())
 
-        def part(left, right):
-            J = self.units[left:right]
+        def part(start, stop):
+            J = self.units[start:stop]
             Z = own.Z[own.where[J]]
             cross = (Z * v) @ A.T
             turned = cross @ H
@@ -437,7 +437,7 @@ class SingleFits(OneUnit):
             _dual_bounds(p.loss, p.y, p.weights, slopes, v, eta, ends, out)
             moved = ((b + steps)[:, penalised] ** 2).sum(axis=1) + x * x
             out += null.value + self.lambda2 * moved - before + self.lambda1 * np.abs(x)
-            none[left:right] = np.where(clear, out, -np.inf)
+            none[start:stop] = np.where(clear, out, -np.inf)
 
         width = max(AT_ONCE // (8 * p.X.n), 1)
         threads.run(part, [*range(0, none.size, width), none.size])

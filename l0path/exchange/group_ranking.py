@@ -50,8 +50,8 @@ def table(model, fit, previous, keep):
         ([], []) if previous is None else (list(previous.additions), list(previous.swaps))
     )
 
-    def part(left, right):
-        plus, change = _best(model, fit, (quadratic, removals), keep, slice(left, right))
+    def part(start, stop):
+        plus, change = _best(model, fit, (quadratic, removals), keep, slice(start, stop))
         additions.extend(plus)
         swaps.extend(change)
 

@@ -147,10 +147,10 @@ class RowSolver(CoordinateSolver):
         order, k = self._order(self.model.where[fit.support], gains)
         rest = order[k:][self.factor[order[k:]] > 0]
         estimates, best = gains[rest] / self.factor[rest], 0.0
-        for left in range(0, rest.size, PROBED):
-            if left and self.safety * estimates[left] < best:
+        for start in range(0, rest.size, PROBED):
+            if start and self.safety * estimates[start] < best:
                 break
-            at = rest[left : left + PROBED]
+            at = rest[start : start + PROBED]
             exact = self.exact_gains(eta, at)[1]
             best = max(best, float((exact / self.factor[at]).max()))
         return best

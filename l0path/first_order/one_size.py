@@ -20,8 +20,8 @@ def outside(model, solver, outcomes):
     least = np.array([solver.reach(edge) for edge in edges]) if solver.traits.prunes else None
     found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
     step = max(256, PRODUCTS_AT_ONCE // R.shape[1])
-    for left in range(0, p.X.p, step):
-        block = slice(left, min(left + step, p.X.p))
+    for start in range(0, p.X.p, step):
+        block = slice(start, min(start + step, p.X.p))
         correlations = -(
             p.X.correlate(R, block.start, block.stop)
             if least is None
@@ -33,7 +33,7 @@ def outside(model, solver, outcomes):
             over = np.flatnonzero(score > edges[i])
             score, J = (
                 np.concatenate([found[i][0], score[over]]),
-                np.concatenate([found[i][1], left + over]),
+                np.concatenate([found[i][1], start + over]),
             )
             best = np.lexsort((J, -score))[
                 : max(solver.traits.max_entering, outcome.fit.support.size)

@@ -208,9 +208,9 @@ class PrimalDualSolver:
         R = np.column_stack([p.weights * a, slopes_at(self.model, fit)])
         correlations = np.empty((p.X.p, 2))
         step = max(256, PRODUCTS_AT_ONCE // 2)
-        for left in range(0, p.X.p, step):
-            right = min(left + step, p.X.p)
-            correlations[left:right] = -p.X.correlate(R, left, right)
+        for start in range(0, p.X.p, step):
+            stop = min(start + step, p.X.p)
+            correlations[start:stop] = -p.X.correlate(R, start, stop)
         self.model.reads += 1
         cost = lambda0 * self.descent.factor_all
         locked = np.isin(np.arange(p.X.p), p.forced)

@@ -245,9 +245,9 @@ def _full_variance(data):
     J = np.flatnonzero(problem.usable)
     gram = np.empty((J.size, J.size))
     step = max(1, (1 << 23) // max(problem.X.n, 1))
-    for left in range(0, J.size, step):
-        block = J[left : left + step]
-        gram[:, left : left + step] = problem.X.correlate(
+    for start in range(0, J.size, step):
+        block = J[start : start + step]
+        gram[:, start : start + step] = problem.X.correlate(
             problem.weights[:, None] * problem.X.columns(block)
         )[J]
     values, vectors = linalg.eigh(gram)

@@ -290,7 +290,7 @@ def checksum(data):
     J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))
     digest.update(repr((design.n, design.p)).encode())
     step = max(1, (1 << 20) // max(design.n, 1))
-    for left in range(0, J.size, step):
-        digest.update(np.ascontiguousarray(design.columns(J[left : left + step]).T).tobytes())
+    for start in range(0, J.size, step):
+        digest.update(np.ascontiguousarray(design.columns(J[start : start + step]).T).tobytes())
     digest.update(np.ascontiguousarray(data.y).tobytes())
     return digest.hexdigest()

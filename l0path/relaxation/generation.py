@@ -124,10 +124,10 @@ class GroupPool(Pool):
             np.empty((self.selectable.size, R.shape[1])),
             max(1, PRODUCTS_AT_ONCE // max(self.problem.X.p, 1)),
         )
-        for left in range(0, R.shape[1], step):
-            correlations = self.problem.X.correlate(R[:, left : left + step])
+        for start in range(0, R.shape[1], step):
+            correlations = self.problem.X.correlate(R[:, start : start + step])
             self.model.reads += 1
-            for i, correlation in enumerate(correlations.T, left):
+            for i, correlation in enumerate(correlations.T, start):
                 out[:, i] = np.where(
                     self.inside, -1.0, self.summed(self.gain(correlation), self.columns, self.owner)
                 )

@@ -93,7 +93,7 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
             unbounded.add(number)
             continue
         step = max(1, HELD_ENTRIES // (problem.X.n + problem.X.p))
-        for part in (rows[left : left + step] for left in range(0, len(rows), step)):
+        for part in (rows[start : start + step] for start in range(0, len(rows), step)):
             if poll():
                 break
             for i, bound in zip(
@@ -119,9 +119,9 @@ def bound_by_slopes(problem, solutions, a, model=None):
         return solutions
     step = max(1, HELD_ENTRIES // (problem.X.n + problem.X.p))
     bounds = np.full(len(few), -math.inf)
-    for left in range(0, max(a.shape[1], len(few)), step):
-        fits = [standardized(problem, s) for s in few[left : left + step]]
-        sources = [relaxation.evaluate(dual, a[:, left : left + step])] + (
+    for start in range(0, max(a.shape[1], len(few)), step):
+        fits = [standardized(problem, s) for s in few[start : start + step]]
+        sources = [relaxation.evaluate(dual, a[:, start : start + step])] + (
             [] if model is None or not fits else [_from_verification(dual, few, fits, model)[0]]
         )
         for points in sources:

@@ -366,17 +366,17 @@ class GroupModel:
             if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
                 bounds.append(g)
 
-        def part(left, right):
-            J = self.columns[self.start[left] : self.start[right]]
+        def part(start, stop):
+            J = self.columns[self.start[start] : self.start[stop]]
             if whole:
-                blocks_in_place(whole, weights, centred, self.columns, blocks, left, right)
+                blocks_in_place(whole, weights, centred, self.columns, blocks, start, stop)
             elif J.size:
-                own = slice(left, right + 1)
+                own = slice(start, stop + 1)
                 some = GroupBlocks(
-                    self.start[own] - self.start[left], blocks.at[own], blocks.values
+                    self.start[own] - self.start[start], blocks.at[own], blocks.values
                 )
                 Z = np.ascontiguousarray(X.columns(J).T)
-                blocks_of(Z, weights, centred, some, 0, right - left)
+                blocks_of(Z, weights, centred, some, 0, stop - start)
 
         threads.run(part, [*bounds, self.free.size])
 

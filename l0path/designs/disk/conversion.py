@@ -160,11 +160,11 @@ def _source(source, memory):
         height = max(1, min(source.n, memory // 8 // width))
 
     def pieces():
-        for left in range(0, source.p, width):
+        for start in range(0, source.p, width):
             for top in range(0, source.n, height):
                 rows, cols = (
                     slice(top, min(top + height, source.n)),
-                    slice(left, min(left + width, source.p)),
+                    slice(start, min(start + width, source.p)),
                 )
                 yield (
                     rows,

@@ -69,8 +69,8 @@ class EntryCheck:
         safety = 1.0 if p.quadratic else descent.safety
         largest, found = np.zeros(len(fits)), [[] for _ in fits]
         step = max(256, PRODUCTS_AT_ONCE // len(fits))
-        for left in range(0, p.X.p, step):
-            block = slice(left, min(left + step, p.X.p))
+        for start in range(0, p.X.p, step):
+            block = slice(start, min(start + step, p.X.p))
             box = (p.lower[block], p.upper[block]) if p.boxed else (None, None)
             squares = curvature[:, None] * p.square[block]
             correlation = correlations(block)
@@ -81,13 +81,13 @@ class EntryCheck:
             )
             outside = self.model.where[block] < 0
             for i, fit in enumerate(fits):
-                inside = fit.support[(fit.support >= left) & (fit.support < block.stop)] - left
+                inside = fit.support[(fit.support >= start) & (fit.support < block.stop)] - start
                 gains[i, inside] = 0.0
                 largest[i] = max(largest[i], gains[i].max(initial=0.0))
                 bar = values[i] * (1 + 1e-9) + descent.tie
                 over = np.flatnonzero(outside & (safety * gains[i] > bar))
                 over = over[np.argsort(-gains[i, over], kind="stable")[:ENTERING_POINT]]
-                found[i] += [(-gains[i, j], left + int(j)) for j in over]
+                found[i] += [(-gains[i, j], start + int(j)) for j in over]
         return largest, [[j for _, j in sorted(pairs)[:ENTERING_POINT]] for pairs in found]
 
     def _correlations(self, fits):
@@ -178,10 +178,10 @@ class PartialSwapCheck:
         R = -np.concatenate([slopes for slopes, _, _ in parts]).T
         ranked = [[] for _ in points]
         step = max(512, PRODUCTS_AT_ONCE // max(R.shape[1], 1))
-        for left in range(0, p.X.p if R.shape[1] else 0, step):
-            block = slice(left, min(left + step, p.X.p))
+        for start in range(0, p.X.p if R.shape[1] else 0, step):
+            block = slice(start, min(start + step, p.X.p))
             correlations, at = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T), 0
-            none = np.zeros(block.stop - left)
+            none = np.zeros(block.stop - start)
             for i, (point, (slopes, rho, total)) in enumerate(zip(points, parts, strict=True)):
                 k, a = len(slopes), total * p.square[block]
                 rows = correlations[at : at + k]

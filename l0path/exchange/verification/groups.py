@@ -31,14 +31,14 @@ def scores(model, R, mass, products=None):
     blocks, p = model.all_blocks(), model.problem.X.p
     out = np.full((R.shape[1], model.free.size), -1.0)
     step = max(1, ENTRIES_READ // max(p, 1))
-    for left in range(0, R.shape[1], step):
-        right = min(left + step, R.shape[1])
-        C = np.empty((right - left, p)) if products is None else products[left:right]
+    for start in range(0, R.shape[1], step):
+        stop = min(start + step, R.shape[1])
+        C = np.empty((stop - start, p)) if products is None else products[start:stop]
         if products is None:
-            model.problem.X.correlate_into(np.ascontiguousarray(R[:, left:right].T), C)
+            model.problem.X.correlate_into(np.ascontiguousarray(R[:, start:stop].T), C)
             model.model.reads += 1
-        part = out[left:right]
-        ridge = 2.0 * model.lambda2 / max(float(np.mean(mass[left:right])), 1e-300)
+        part = out[start:stop]
+        ridge = 2.0 * model.lambda2 / max(float(np.mean(mass[start:stop])), 1e-300)
 
         def task(a, e, C=C, part=part, ridge=ridge):
             group_table.scores(C, model.columns, blocks, ridge, model.widest, a, e, part)

@@ -25,8 +25,8 @@ def best_exchanges(columns, sequence, capacity, start, stop):
     else:
         J = start + np.flatnonzero(columns.usable[start:stop])
     lists = [[] for _ in range(e)]
-    for left in range(0, J.size, updates.RANGE):
-        some = J[left : left + updates.RANGE]
+    for first in range(0, J.size, updates.RANGE):
+        some = J[first : first + updates.RANGE]
         found = updates.BestExchanges(*new_list(e, capacity), np.zeros(e, np.int64))
         updates.apply_updates(columns, sequence, some, found)
         for i, k in enumerate(found.count.tolist()):
