@@ -120,9 +120,9 @@ def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[i
     """
     J = np.arange(design.p) if second is None else _close(second)
     if J.size > 64:
-        looks = design.correlate(directions(design.n))[J]
+        sketches = design.correlate(directions(design.n))[J]
         J = J[
-            np.union1d(*(_close(look) for look in looks.T))
+            np.union1d(*(_close(sketch) for sketch in sketches.T))
             # equal columns may differ here by rounding; with a sum near zero that may be much, but
             # not
             # along both directions

@@ -242,7 +242,7 @@ def with_hull(problem, null, rows, last):
     return out
 
 
-def on_lambda0(setting, claim, rows, intervals, x):
+def on_lambda0(setting, optimality_if_verified, rows, intervals, x):
     """(rows for lambda0 values, notes): the dynamic grid of the hull, or the user's values, each
     with the stored model of least loss + shrinkage + lambda0 sum f.
     """
@@ -266,7 +266,7 @@ def on_lambda0(setting, claim, rows, intervals, x):
                 objective=float(F[i] + value * x[i]),
                 flags=flags,
                 lower_bound=float("nan"),
-                optimality=claim if only else row.optimality,
+                optimality=optimality_if_verified if only else row.optimality,
             )
         )
     note = (

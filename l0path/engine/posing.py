@@ -321,13 +321,13 @@ class _Pilot:
         self.renew(self.problem.y - eta)
         return fit
 
-    def best_column(self, fit, look, wanted):
+    def best_column(self, fit, all_columns, wanted):
         """The working column of largest standardised gradient, None if noise gives as much; look:
         take the largest ones of all p columns among the working columns first.
         """
         p, model = self.problem, self.model
         usable = np.flatnonzero(p.usable)
-        if look and model.width < usable.size:
+        if all_columns and model.width < usable.size:
             most = max(
                 min(
                     2 * -(-wanted // PILOT_READS) + 10,

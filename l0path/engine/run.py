@@ -193,7 +193,7 @@ def _size_rows(setting, number, part, result, past):
     rows, intervals, x = assemble.with_intervals(setting, rows, past)
     notes, passed, separated = assemble.end_notes(setting, number, past)
     if plan.grid == "lambda0":
-        rows, more = assemble.on_lambda0(setting, result.claim, rows, intervals, x)
+        rows, more = assemble.on_lambda0(setting, result.optimality_if_verified, rows, intervals, x)
         notes += more
     elif plan.sizes is not None:
         rows, more = _asked_for(setting, rows)

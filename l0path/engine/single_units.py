@@ -38,7 +38,7 @@ from ..working_set.rows import RowModel
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
-BETWEEN_LOOKS = 256  # models between two looks at the clock
+MODELS_PER_POLL = 256  # models between two looks at the clock
 # lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
 # for their combination, below the second it is one
 SMALL_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
@@ -359,9 +359,9 @@ class SingleFits(OneUnit):
         left = np.arange(self.units.size)
         if self.groups is None:
             left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))]
-        for start in range(0, left.size, BETWEEN_LOOKS):
+        for start in range(0, left.size, MODELS_PER_POLL):
             self.poll()
-            for fit in self._fits(left[start : start + BETWEEN_LOOKS], self.mark):
+            for fit in self._fits(left[start : start + MODELS_PER_POLL], self.mark):
                 if fit is None or not (fit.value < self.mark or _unfit(fit)):
                     continue
                 if FitStatus.NOT_CONVERGED in fit.flags:
@@ -386,7 +386,7 @@ class SingleFits(OneUnit):
                     fit = GroupFit(*fit, chosen)
                 found[e] = fit
 
-        threads.run(part, [*range(0, which.size, max(BETWEEN_LOOKS // 16, 1)), which.size])
+        threads.run(part, [*range(0, which.size, max(MODELS_PER_POLL // 16, 1)), which.size])
         return found
 
     def _check_dependence(self, J):

@@ -51,7 +51,7 @@ class SizeStrategy:
     # -------------------- what is known of a size
 
     @property
-    def claim(self) -> Optimality:
+    def optimality_if_verified(self) -> Optimality:
         """What a verification shows."""
         return Optimality.STATIONARY
 
@@ -79,7 +79,7 @@ class SizeStrategy:
         """The class that was checked for the best model of size k."""
         if self.closed(k):
             return Optimality.GLOBAL
-        return self.claim if self.is_verified(k) else Optimality.UNVERIFIED
+        return self.optimality_if_verified if self.is_verified(k) else Optimality.UNVERIFIED
 
     def point(self, k: int) -> Point:
         """The best model of size k."""
@@ -103,7 +103,7 @@ class SizeStrategy:
             separated=self._separated(),
             scale=pool.scale,
             tol=pool.tol,
-            claim=self.claim,
+            optimality_if_verified=self.optimality_if_verified,
             dual_points=self.dual_points(),
             starts=tuple(fit.units for k, fit in pool.fits.items() if k),
             rounds=tuple(rounds),

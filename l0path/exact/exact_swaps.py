@@ -50,7 +50,7 @@ def _best_near(model, fit, m, lambda1, lambda2, poll):
     dual = relaxation.dual_problem(
         few, lambda1, lambda2, split=relaxation.split(few) if few.quadratic else None
     )
-    if dual.open.any():
+    if dual.unbounded.any():
         return None
     model.grow(J)
 

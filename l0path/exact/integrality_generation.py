@@ -157,7 +157,7 @@ def generate(
         raise ValueError(f"pass either size or lambda0, not size={size!r} and lambda0={lambda0!r}")
     dual = dual_problem(problem, lambda1, lambda2, box=box)
     wanted = BestSubset(dual, size, lambda0, float(lambda2))
-    if dual.open.any():
+    if dual.unbounded.any():
         raise ValueError(
             "lambda2=0 without a finite box leaves columns that nothing bounds; give lambda2 > 0 "
             "or box="

@@ -122,7 +122,7 @@ class Worker:
         self.base, self.f, self.nodes = 0, -1, 0
 
     @property
-    def open(self):
+    def busy(self):
         return self.f >= self.base
 
     @property
@@ -302,7 +302,7 @@ class Leaps(Contest):
             return min(0.0, self.cutoff)
         least = min(
             [task.least for task in self.tasks]
-            + [worker.least for worker in self.workers if worker.open],
+            + [worker.least for worker in self.workers if worker.busy],
             default=math.inf,
         )
         return min(least - self.margin, self.cutoff)
@@ -315,7 +315,7 @@ class Leaps(Contest):
         shrink = 1.0 - 0.5 * self.settings.gap if self.n_best == 1 else math.inf
         while True:
             self._deal()
-            active = [worker for worker in self.workers if worker.open]
+            active = [worker for worker in self.workers if worker.busy]
             if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
                 return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
             if poll is not None and poll():
@@ -336,9 +336,9 @@ class Leaps(Contest):
             for value, at in sorted(
                 (note for notes in found for note in notes), key=lambda note: note[0]
             ):
-                self._look(value, at[at >= 0])
+                self._offer_set(value, at[at >= 0])
 
-    def _look(self, value, at):
+    def _offer_set(self, value, at):
         """Offer the set at positions `at`, if it may be wanted; of several best sets all have the
         full size.
         """
@@ -353,9 +353,9 @@ class Leaps(Contest):
         """
         deals = DEALS_BETWEEN_POLLS
         for worker in self.workers:
-            if worker.open:
+            if worker.busy:
                 continue
-            while not worker.open and deals:
+            while not worker.busy and deals:
                 if not self.tasks and self.more is not None and self.made < MOST_SUBTREES:
                     with one_blas_thread():
                         self.tasks.extend(islice(self.more, 1))
@@ -363,9 +363,9 @@ class Leaps(Contest):
                     break
                 task, deals = self.tasks.popleft(), deals - 1
                 if task.least < self.cutoff + self.margin:
-                    self._look(task.value + task.member_cost, task.into)
+                    self._offer_set(task.value + task.member_cost, task.into)
                     worker.push(task)
-            if not worker.open:
+            if not worker.busy:
                 busy = max(self.workers, key=lambda other: other.f - other.base)
                 if busy.f > busy.base:
                     worker.share(busy)

@@ -199,7 +199,7 @@ class CertificateSearch:
     def search(self, dual):
         """Search what is left of the problem."""
         bounds, s = self.bounds, self.solution
-        if searchable(dual) and dual.open.any():
+        if searchable(dual) and dual.unbounded.any():
             self.unsearched = NO_BOUNDS
             return
         if self.n_best > 1 and not self.models:
@@ -272,7 +272,7 @@ class CertificateSearch:
                 out.append(Leaps(dual, **options))
             except ValueError:
                 self.obstacle = too_dependent(problem, self.names(J))
-        if not dual.open.any():
+        if not dual.unbounded.any():
             out.append(
                 (HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options)
             )

@@ -158,7 +158,7 @@ def _least_change(rows, table, exchange, trial, left):
     copy(trial.eta, trial.ahead)
     copy(trial.slopes, trial.dual)
     for _round in range(DRAWN_BACK):
-        _look_ahead(rows, table, exchange.j, move, -left / total, trial)
+        _extrapolate(rows, table, exchange.j, move, -left / total, trial)
         change = 0.0
         for l in range(x.size):
             end[l] -= move[l]
@@ -212,7 +212,7 @@ def _drawn_back(loss, y, eta, at, step):
 
 
 @njit
-def _look_ahead(rows, table, j, z, shift, trial):
+def _extrapolate(rows, table, j, z, shift, trial):
     """Move the predictor trial.ahead by the chord step -z (k + 1,), whose intercept moves by
     `shift` and by the means, and trial.dual by what the curvatures make of it.
     """

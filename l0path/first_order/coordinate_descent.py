@@ -93,11 +93,13 @@ class CoordinateSolver:
         self.lambda1, self.lambda2, self.tie = float(lambda1), float(lambda2), 1e-12 * scale
         self.visited, self.best, self.stationary, self.width = {}, {}, {}, -1
         p = self.problem
-        self.open = p.usable & np.isfinite(p.factor)  # columns that may enter, (p,)
-        self.open[p.forced] = False
+        self.selectable = p.usable & np.isfinite(p.factor)  # columns that may enter, (p,)
+        self.selectable[p.forced] = False
         self.factor_all = np.where(np.isfinite(p.factor), p.factor, 1e300)
         self.factor_all[p.forced] = 0.0
-        self.even = np.ptp(self.factor_all[self.open]) == 0.0 if self.open.any() else True
+        self.even = (
+            np.ptp(self.factor_all[self.selectable]) == 0.0 if self.selectable.any() else True
+        )
 
     def objective(self, lambda0, fit):
         """P of a fit."""
@@ -115,7 +117,7 @@ class CoordinateSolver:
             self.factor, self.lower, self.upper = self.factor_all[W], p.lower[W], p.upper[W]
             self.fixed = np.isin(W, p.forced)
             self.columns = Coordinates(self.factor, self.lower, self.upper, self.fixed)
-            self.enters = self.open[W]
+            self.enters = self.selectable[W]
 
     def penalty(self, lambda0):
         return Separable(float(lambda0), self.lambda1, self.lambda2, self.tie)
@@ -223,7 +225,7 @@ class CoordinateSolver:
         """`frozen_swaps` of a fit with the `Sides` of an exchange: [(change, out, into)]."""
         p, J = self.problem, sides.J
         numbers = np.arange(p.X.p)[J]
-        skip = ~self.open[J]
+        skip = ~self.selectable[J]
         skip[np.isin(numbers, fit.support)] = True
         rho = np.where(np.isin(fit.support, p.forced), 1e300, sides.rho)
         member_cost = penalty.lambda0 * self.factor_all[fit.support]

@@ -163,7 +163,9 @@ class DualSizes:
         """Positions of b(a)'s support, its values there and the sum of its h."""
         view = self.view
         b, h = self.dual.link(correlation, view.lower, view.upper, view.boxed)
-        J = largest(np.where(view.open, h, -1.0), min(k, int(view.open.sum())), view.index)
+        J = largest(
+            np.where(view.selectable, h, -1.0), min(k, int(view.selectable.sum())), view.index
+        )
         J = np.sort(np.concatenate([J, np.flatnonzero(view.forced)])) if view.forced.any() else J
         return J, b[J], float(h[J].sum())
 
@@ -204,7 +206,7 @@ class DualSizes:
         k = outcome.fit.support.size - self.model.problem.forced.size
         J, _, _ = self.top(correlation, k)
         h = self.dual.link(correlation, self.view.lower, self.view.upper, self.view.boxed)[1]
-        return float(h[J][self.view.open[J]].min(initial=np.inf))
+        return float(h[J][self.view.selectable[J]].min(initial=np.inf))
 
     def closed(self, k, fit):
         """Whether the bound of size k over all columns meets the value of a fit, up to rounding."""

@@ -143,9 +143,9 @@ class DualSolver(DualSizes):
         included), the best dual value, and whether they meet.
         """
         self.refresh()
-        if k > int(self.view.open.sum()):
+        if k > int(self.view.selectable.sum()):
             raise ValueError(
-                f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen"
+                f"k={k} exceeds the {int(self.view.selectable.sum())} columns that can be chosen"
             )
         run = SizeAscent(self, k, start, watch or (lambda name, value: None))
         status = run.stochastic(poll) if self.settings.blocks > 1 else run.full(poll)
@@ -170,7 +170,7 @@ class DualSolver(DualSizes):
         correlation = -(self.Z @ self.right_side(outcome))
         J, _, total = self.top(correlation, k)
         h = self.dual.link(correlation, self.view.lower, self.view.upper, self.view.boxed)[1][J]
-        inside = np.sort(h[self.view.open[J]])
+        inside = np.sort(h[self.view.selectable[J]])
         merged = np.sort(np.concatenate([inside, outside]))[::-1][:k]
         value = (
             self.dual.smooth_part(outcome.alpha)

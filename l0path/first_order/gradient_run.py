@@ -39,7 +39,7 @@ class GradientRun:
         used = np.zeros(self.view.m, dtype=bool)
         for x in points:
             used |= x.w != 0.0
-        return int(np.count_nonzero(used & self.view.open))
+        return int(np.count_nonzero(used & self.view.selectable))
 
     def mapped(self, z, gradient, step):
         """T(z) of (M): positions J and the Iterate."""

@@ -117,8 +117,8 @@ class View:
         self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
         self.lower, self.upper = problem.lower[index], problem.upper[index]
         self.forced = np.isin(index, problem.forced)
-        self.open = problem.usable[index] & ~self.forced
-        self.closed = ~self.open & ~self.forced
+        self.selectable = problem.usable[index] & ~self.forced
+        self.closed = ~self.selectable & ~self.forced
         self.boxed = bool(
             np.isfinite(self.lower[~self.closed]).any()
             or np.isfinite(self.upper[~self.closed]).any()
@@ -175,8 +175,8 @@ class View:
             0.0,
             *((self.lower, self.upper) if self.boxed else (None, None)),
         )
-        gain[~self.open] = -1.0
-        J = largest(gain, min(size, int(self.open.sum())), self.index)
+        gain[~self.selectable] = -1.0
+        J = largest(gain, min(size, int(self.selectable.sum())), self.index)
         if self.forced.any():
             J = np.sort(np.concatenate([J, np.flatnonzero(self.forced)]))
         u = np.copysign(np.maximum(np.abs(raw[J]) - step * self.lambda1, 0.0), raw[J])

@@ -121,7 +121,7 @@ class PrimalDualSolver:
         self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
         self.dual = DualProblem(model.problem, lambda1, lambda2)
         self.descent = descent or make_descent(model, lambda1, lambda2, scale=scale)
-        self.usable = self.descent.open | np.isin(
+        self.usable = self.descent.selectable | np.isin(
             np.arange(model.problem.X.p), model.problem.forced
         )
         self.a, self.width = self.dual.project(np.zeros(model.problem.X.n)), -1

@@ -145,14 +145,14 @@ class GradientSolver:
         "solved", "map", "refit", and of every residual (24) by watch("residual", value).
         """
         self.refresh()
-        if k > int(self.view.open.sum()):
+        if k > int(self.view.selectable.sum()):
             raise ValueError(
-                f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen"
+                f"k={k} exceeds the {int(self.view.selectable.sum())} columns that can be chosen"
             )
         run = GradientRun(self, k, poll, watch or (lambda name, value: None))
         x = self.view.of_fit(start)
-        if np.count_nonzero(x.w[self.view.open]) > k:
-            J, _ = self.view.choose(np.where(self.view.open, x.w, 0.0), 0.0, k)
+        if np.count_nonzero(x.w[self.view.selectable]) > k:
+            J, _ = self.view.choose(np.where(self.view.selectable, x.w, 0.0), 0.0, k)
             start = run.refit(J, x)
             x = self.view.of_fit(start)
         return (

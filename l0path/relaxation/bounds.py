@@ -61,7 +61,7 @@ class Dual:
         return out
 
     @cached_property
-    def open(self):
+    def unbounded(self):
         """(p,) bool: columns without a ridge that some side of the box does not bound: their h_j
         can be infinite.
         """
@@ -69,10 +69,10 @@ class Dual:
 
     @property
     def bounded(self):
-        """Whether bounds can say anything for k > 0: no column is open, or lambda1 > 0 holds the
-        open ones.
+        """Whether bounds can say anything for k > 0: no column is unbounded, or lambda1 > 0
+        bounds the slopes of those that are.
         """
-        return self.lambda1 > 0 or not self.open.any()
+        return self.lambda1 > 0 or not self.unbounded.any()
 
     @cached_property
     def homogeneous(self):
@@ -221,8 +221,8 @@ def evaluate(dual, a, at=None):
 
     at: with a split the point of tangency (columns J, u (len(J), m)), a_i = w_i (z_i'u - y_i)
         exactly; its linear minorant of loss - sum d b^2 / 2 needs C + sum d u^2 / 2 and tau - d u.
-    With lambda1 > 0 and open columns, points are shrunk until |tau_j| <= lambda1 there: the bound
-    of the Lasso, which knows nothing of lambda0.
+    With lambda1 > 0 and unbounded columns, points are shrunk until |tau_j| <= lambda1 there: the
+    bound of the Lasso, which knows nothing of lambda0.
     """
     problem = dual.problem
     a = feasible(problem.loss, problem.y, problem.weights, problem.intercept, a)
@@ -255,10 +255,10 @@ def _finished(dual, a, tau, at, rounding_factor=None):
     """`Points` of feasible a and their correlations: shrunk where lambda1 asks for it, with a split
     moved to the tangent.
     """
-    if dual.split is None and dual.lambda1 > 0 and dual.open.any():
+    if dual.split is None and dual.lambda1 > 0 and dual.unbounded.any():
         unbounded = (
             np.isinf(np.where(tau > 0, dual.lower[:, None], dual.upper[:, None]))
-            & dual.open[:, None]
+            & dual.unbounded[:, None]
         )
         size = np.abs(tau) + (
             0.0

@@ -222,7 +222,7 @@ class GeneratingSolver(DualSizes):
         for size k: columns outside W push the least out of the sums.
         """
         k = self.size(outcome.fit)
-        score, _, taken = self.pool.look(self.right_side(outcome))
+        score, _, taken = self.pool.scores(self.right_side(outcome))
         score = np.sort(np.concatenate([score[score >= 0.0], outside]))[::-1]
         base = self.dual.smooth_part(outcome.alpha) - taken - self.margin()
         lower = base - float(score[: self.settings.size(k)].sum())
@@ -283,7 +283,7 @@ class GroupGeneratingSolver(GeneratingSolver):
         )
         found, joining = [], []
         for outcome, outside in zip(outcomes, score.T, strict=True):
-            k, own = self.size(outcome.fit), self.pool.look(self.right_side(outcome))[0]
+            k, own = self.size(outcome.fit), self.pool.scores(self.right_side(outcome))[0]
             edge = (
                 -np.partition(-own, k - 1)[k - 1] if 0 < k <= int(self.groups.inside.sum()) else 0.0
             )

@@ -44,9 +44,9 @@ class Pool:
             model.problem,
             all_columns,
         )
-        self.open = self.problem.usable.copy()
-        self.open[self.problem.forced] = False
-        self.free = int(self.open.sum())  # units that may be chosen
+        self.columns_selectable = self.problem.usable.copy()
+        self.columns_selectable[self.problem.forced] = False
+        self.free = int(self.columns_selectable.sum())  # units that may be chosen
 
     def gains(self, slopes, index):
         """h of columns `index` (None: all p) for slopes (n,) by rows, weights included."""
@@ -67,14 +67,14 @@ class Pool:
             4.0 * self.dual.lambda2
         )
 
-    def look(self, slopes):
+    def scores(self, slopes):
         """(score (m,), ids (m,), h of the forced columns summed); scores of units that may not be
         chosen are -1.
         """
         index = np.arange(self.problem.X.p) if self.all_columns else self.model.W
         h = self.gains(slopes, None if self.all_columns else index)
         forced = self.problem.forced if self.all_columns else self.model.where[self.problem.forced]
-        return np.where(self.open[index], h, -1.0), index, float(h[forced].sum())
+        return np.where(self.columns_selectable[index], h, -1.0), index, float(h[forced].sum())
 
     def entries(self, units):
         """(columns, unit), (E,) each, of some units."""
@@ -90,7 +90,7 @@ class GroupPool(Pool):
     def __init__(self, model, dual, groups, inside, all_columns):
         super().__init__(model, dual, all_columns)
         self.inside = inside
-        kept = self.open[groups.columns]
+        kept = self.columns_selectable[groups.columns]
         self.columns, self.owner = groups.columns[kept], groups.owners()[kept]
         self.start = np.searchsorted(self.owner, np.arange(len(groups.labels) + 1))
         self.selectable = groups.selectable(self.problem.usable)
@@ -102,7 +102,7 @@ class GroupPool(Pool):
         sums = np.bincount(owner, h[columns], minlength=self.selectable.size)
         return np.where(self.selectable, sums, -1.0)
 
-    def look(self, slopes):
+    def scores(self, slopes):
         h, forced = np.zeros(self.problem.X.p), self.problem.forced
         if self.all_columns:
             h[:] = self.gains(slopes, None)
@@ -236,7 +236,7 @@ def generate(
         blocks, b = sub.split_up()
         free = free._replace(v=b)
         slopes = sub.slopes()
-        score, ids, taken = pool.look(slopes)
+        score, ids, taken = pool.scores(slopes)
         units = best_units(score, ids, budget)
         total = float(score[np.isin(ids, units)].sum())
         lower = sub.x.smooth - float(sub.x.w @ sub.gradient(sub.x)) - total - taken

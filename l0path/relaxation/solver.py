@@ -99,10 +99,10 @@ def improve(
     start: `Points` to begin with (`points_of_fits`), None for those of the null model (one read).
         goal (t,): objectives known; a target is left alone once its bound is within tol |goal|
     of its goal, or within a tenth of that of the relaxation. coefficients: for each target
-    (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the
-    bounds of `start` alone. poll(): asked before every read, True ends the search; what was found
-    is returned. patience: so many reads in a row that gain less than tol |bound| for every target
-    end it too.
+    (support, b) of a fit, where its descent begins. A dual with unbounded columns (see `Dual`) gets
+    the bounds of `start` alone. poll(): asked before every read, True ends the search; what was
+    found is returned. patience: so many reads in a row that gain less than tol |bound| for every
+    target end it too.
     """
     targets = _Targets(
         None if sizes is None else np.asarray(sizes, dtype=np.int64),
@@ -114,7 +114,7 @@ def improve(
     if start is None:
         start, reads = points_of_fits(dual, [([], [])]), 1
     pool = _Pool(dual, targets, start)
-    if not dual.open.any():
+    if not dual.unbounded.any():
         run = RestrictedRelaxation(dual, targets, pool, coefficients, goal, tol)
         idle, patience = 0, steps if patience is None else patience
         while reads < steps and idle < patience and not (poll is not None and poll()):
@@ -258,7 +258,7 @@ class RestrictedRelaxation:
             else np.where(np.isnan(self.curvature), guess, np.maximum(self.curvature, 0.1 * guess))
         )
 
-    def _open(self):
+    def _active(self):
         """Targets whose bound may still gain enough to be worth a read."""
         known = np.minimum(self.relaxed, self.goal)
         worth = self.tol * np.abs(np.where(np.isfinite(known), known, 1.0))
@@ -267,10 +267,10 @@ class RestrictedRelaxation:
         )
 
     def step(self):
-        """Let violators in, solve the restricted relaxation for the open targets, read X once;
-        False when no target is open.
+        """Let violators in, solve the restricted relaxation for the active targets, read X once;
+        False when no target is active.
         """
-        T = self._open()
+        T = self._active()
         if not T.size:
             return False
         with one_blas_thread():

@@ -102,7 +102,7 @@ class WorkingColumns:
         A /= np.sqrt(np.maximum(self.problem.square[J], 1e-300))[:, None]
         return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
 
-    def look_for_near(self):
+    def find_near(self):
         """Note the working columns that are combinations of others up to less than APART of their
         length, but not beyond CONDITION or rounding; whether there are any.
 

@@ -272,7 +272,7 @@ def test_a_fit_is_a_fixed_point_of_its_map_over_all_columns(loss):
             ProjectedGradient(variant="htp"),
             ProjectedGradient(step="normalised"),
         ):
-            k = min(2, int(view.open.sum()))
+            k = min(2, int(view.selectable.sum()))
             outcome = solve_k(
                 make_model(problem),
                 k,

@@ -221,7 +221,7 @@ def dual_of(d, problem, table):
         d["X"], weights=d["weights"], standardize=d["standardize"], intercept=d["intercept"]
     )[1]
     plain = relaxation.dual_problem(problem, d["lambda1"], d["lambda2"])
-    if not plain.open.any():
+    if not plain.unbounded.any():
         return plain
     diagonal = relaxation.split(problem)
     if diagonal is not None:

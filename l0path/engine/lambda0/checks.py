@@ -75,7 +75,7 @@ class EntryCheck:
             squares = curvature[:, None] * p.square[block]
             correlation = correlations(block)
             gains = entry_gains(correlation, squares, descent.lambda1, descent.lambda2, *box)
-            penalised = descent.open[block] & (descent.factor_all[block] > 0)
+            penalised = descent.selectable[block] & (descent.factor_all[block] > 0)
             gains = np.where(
                 penalised, gains / np.where(penalised, descent.factor_all[block], 1.0), 0.0
             )

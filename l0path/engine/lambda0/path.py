@@ -136,16 +136,15 @@ class Lambda0Path:
         """
         model, best = self.model, self.descent.best
         if not (
-            model.negligible_ridge(self.lambda2)
-            and (model.look_for_near() or model.near is not None)
+            model.negligible_ridge(self.lambda2) and (model.find_near() or model.near is not None)
         ):
             return
         self.exact = False
         for k in list(best):
             best[k] = self._again(best[k])
         for i, point in enumerate(self.points):
-            claim = {"verified": False, "optimality": Optimality.UNVERIFIED}
-            self.points[i] = point._replace(fit=self._again(point.fit), **claim)
+            optimality_if_verified = {"verified": False, "optimality": Optimality.UNVERIFIED}
+            self.points[i] = point._replace(fit=self._again(point.fit), **optimality_if_verified)
 
     def _again(self, fit):
         """The fit of a support made anew, if that has an optimum."""
@@ -153,7 +152,7 @@ class Lambda0Path:
         return new if np.isfinite(new.value) else fit
 
     def _run(self):
-        if self.descent.open.any():
+        if self.descent.selectable.any():
             self._seed()
         first = 0
         try:
@@ -163,7 +162,7 @@ class Lambda0Path:
                 self.rounds.check(len(self.points))
                 first = self._verify()
                 if first is None and self.grid is not None:
-                    first = self._look_back()
+                    first = self._restart_backwards()
                 verified = sum(point.verified for point in self.points)
                 self.rounds.end(self.model, self.model.members, verified)
         # an interrupt between rounds: what an earlier round solved further down is still worth
@@ -176,7 +175,7 @@ class Lambda0Path:
     def _seed(self):
         """Columns without a cost, then those most correlated with the null slopes."""
         size = self.descent.settings.screen_size
-        free = np.flatnonzero(self.descent.open & (self.descent.factor_all == 0))
+        free = np.flatnonzero(self.descent.selectable & (self.descent.factor_all == 0))
         if self.model.width <= self.model.problem.forced.size:
             seed(
                 self.model, self.null, min(self.max_k, max(size // 4, 1)), self.lambda1, extra=free
@@ -214,7 +213,7 @@ class Lambda0Path:
             self._progress(lambda0, fit).width = self.model.width
         self.unreached = []
 
-    def _look_back(self):
+    def _restart_backwards(self):
         """Start every point from the next one, which has more columns; the number of the first
         point that has a better start now, None when none has.
         """
@@ -253,7 +252,10 @@ class Lambda0Path:
 
     def _base(self):
         """The fit above every lambda0: forced columns, and those of factor 0 that help."""
-        if separated(self.null) or not (self.descent.factor_all[self.descent.open] == 0).any():
+        if (
+            separated(self.null)
+            or not (self.descent.factor_all[self.descent.selectable] == 0).any()
+        ):
             return self.null
         return self.descent.solve(HUGE, self.null, self.clock.poll)
 
@@ -349,8 +351,11 @@ class Lambda0Path:
             progress = self._progress(point.lambda0, point.fit)
             if progress.passed < len(self.checks) or FitStatus.NOT_CONVERGED in point.fit.flags:
                 continue
-            claim = {"verified": True, "optimality": self.steps.claim}
-            self.points[i] = point._replace(lambda_lo=progress.lambda_lo, **claim)
+            optimality_if_verified = {
+                "verified": True,
+                "optimality": self.steps.optimality_if_verified,
+            }
+            self.points[i] = point._replace(lambda_lo=progress.lambda_lo, **optimality_if_verified)
             if not progress.reported:
                 progress.reported = True
                 self.session.listener(self.point(self.points[i]))
@@ -374,7 +379,7 @@ class Lambda0Path:
             separated=min(ended, key=self.size, default=None),
             scale=self.scale,
             tol=self.descent.settings.tol,
-            claim=self.steps.claim,
+            optimality_if_verified=self.steps.optimality_if_verified,
             dual_points=self.dual_points(),
             rounds=tuple(self.rounds),
             notes=tuple(self.notes),

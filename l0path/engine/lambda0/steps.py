@@ -23,7 +23,7 @@ class DescentSteps:
         Raises where the search has to end.
     """
 
-    claim, refits = Optimality.CD, False
+    optimality_if_verified, refits = Optimality.CD, False
 
     def __init__(self, descent, poll):
         self.descent, self.poll = descent, poll
@@ -40,7 +40,7 @@ class DescentSteps:
 class PartialSwapSteps(DescentSteps):
     """Coordinate descent and swaps in which the other coefficients stay as they are."""
 
-    claim = Optimality.SWAP
+    optimality_if_verified = Optimality.SWAP
 
     def __init__(self, descent, poll, settings):
         super().__init__(descent, poll)
@@ -65,7 +65,9 @@ class ExchangeSteps(DescentSteps):
         super().__init__(descent, poll)
         self.max_swaps, self.n_best = settings.max_swaps, settings.n_best or RANKED
         self.exact = closed_form(descent.problem, descent.lambda1)
-        self.claim = Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
+        self.optimality_if_verified = (
+            Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
+        )
         self.failed = set()  # (support, lambda0, working columns) that no exchange improves
 
     def solve(self, lambda0, start):

@@ -36,7 +36,7 @@ WIDE = 4096
 NEAR = 0.3  # the share of a gain that such an exchange may lose
 # reads that only correlate the residuals of some sizes, before the first check of all sizes
 SCREENING_PASSES = 2
-LOOKED = 6  # sizes whose residuals are looked at
+SCREENED_SIZES = 6  # sizes whose residuals are looked at
 
 
 def entering(found):
@@ -114,7 +114,8 @@ class ColumnExchanges(ExchangeStrategy):
             return
         self.sweep(set())
         sizes = sorted(
-            {int(k) for k in np.linspace(2, max(self.pool.fits), LOOKED)} & set(self.pool.fits)
+            {int(k) for k in np.linspace(2, max(self.pool.fits), SCREENED_SIZES)}
+            & set(self.pool.fits)
         )
         b = np.zeros((len(sizes), model.width))
         for row, k in zip(b, sizes, strict=True):
@@ -126,7 +127,9 @@ class ColumnExchanges(ExchangeStrategy):
             model,
             residual.T,
             min(
-                60 if problem.X.p >= WIDE else 30, max(model.columns_in_memory // LOOKED, 4), usable
+                60 if problem.X.p >= WIDE else 30,
+                max(model.columns_in_memory // SCREENED_SIZES, 4),
+                usable,
             ),
         )
         model.grow(np.unique(np.concatenate(top)))
@@ -156,7 +159,7 @@ class ColumnExchanges(ExchangeStrategy):
             self.offer_support(support)
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """All exchanges, or those of a ranking."""
         return Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
 

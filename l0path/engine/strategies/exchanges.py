@@ -58,9 +58,7 @@ class ExchangeStrategy(SizeStrategy):
         """
         pool, gram = self.pool, self.gram()
         known = gram.near.size if self.apart else 0
-        found = gram.negligible_ridge(self.lambda2) and (
-            gram.look_for_near() or gram.near is not None
-        )
+        found = gram.negligible_ridge(self.lambda2) and (gram.find_near() or gram.near is not None)
         if not found or gram.near.size == known:
             return
         self.apart, self.verified = True, {}

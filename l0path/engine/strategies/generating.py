@@ -150,7 +150,7 @@ class GeneratedGroups(GroupExchanges):
                 self.mark_verified(k)
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """The coefficients of a size are at their best."""
         return Optimality.STATIONARY
 

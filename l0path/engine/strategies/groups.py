@@ -180,7 +180,7 @@ class GroupExchanges(ExchangeStrategy):
             self.mark_verified(k)
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """What a check has shown: all exchanges, or those of the m best."""
         return (
             Optimality.REFIT_SWAP

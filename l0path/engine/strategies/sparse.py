@@ -86,7 +86,7 @@ class SparseSizes(SizeStrategy):
         """
         model, known = self.model, -1 if self.exact else self._near
         found = model.negligible_ridge(self.lambda2) and (
-            model.look_for_near() or model.near is not None
+            model.find_near() or model.near is not None
         )
         if not found or model.near.size == known:
             return

@@ -15,7 +15,7 @@ from ..ranking import candidates, combinations_count, entry_costs
 from . import cluster
 from .ranges import best_exchanges, first_of, leaders, tasks
 
-LOOK = 1 << 16  # columns of a task of `leading`
+TASK_COLUMNS = 1 << 16  # columns of a task of `leading`
 
 
 class RangeLimits(NamedTuple):
@@ -137,12 +137,12 @@ def leading(model, R, most):
     if model.cluster is not None:
         return list(cluster.leading(model.cluster, R, most))
     p, C = model.problem, model.problem.X.correlate(R)
-    cuts = [*range(0, p.X.p, LOOK), p.X.p]
+    cuts = [*range(0, p.X.p, TASK_COLUMNS), p.X.p]
     parts = [None] * (len(cuts) - 1)
 
-    def look(start, stop):
+    def rank(start, stop):
         own = slice(start, stop)
-        parts[start // LOOK] = leaders(C[own], p.square[own], p.usable[own], most, start)
+        parts[start // TASK_COLUMNS] = leaders(C[own], p.square[own], p.usable[own], most, start)
 
-    threads.run(look, cuts)
+    threads.run(rank, cuts)
     return list(first_of(parts, most))
