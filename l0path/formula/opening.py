@@ -12,7 +12,7 @@ from ..core.arguments import same_index, vector
 from ..designs.checks import check_table
 from ..designs.names import column_names
 from .encoding import Encoded, Formula
-from .expressions import tight, wild
+from .expressions import has_dot, tight
 from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
 
 BY_ROW = ("sample_weight", "offset", "groups_cv")
@@ -76,7 +76,7 @@ def opened(text, data, arguments):
                 "per row"
             )
     formula = Formula(
-        text, [name for name in data.columns if not (wild(text) and name in named.values())]
+        text, [name for name in data.columns if not (has_dot(text) and name in named.values())]
     )  # "." does not stand for weights and the like
     formula.own = formula._environment(_caller())
     repeated = [
