@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.sparse.linalg import aslinearoperator
 
 import l0path
 from l0path.errors import ConvergenceWarning, SeparationWarning
@@ -56,6 +57,12 @@ WRONG = {
     "three dimensions": (dict(X=X[:, :, None]), ValueError, "dimensions"),
     "complex X": (dict(X=X + 1j), TypeError, "Complex"),
     "strings in X": (dict(X=X.astype(str)), TypeError, "X has dtype"),
+    "a linear operator": (
+        dict(X=aslinearoperator(X)),
+        TypeError,
+        r"X is a MatrixLinearOperator.*columns cannot be read; pass .*X @ np.eye",
+    ),
+    "an object of its own": (dict(X=object()), TypeError, "it is of type object; pass a two-dim"),
     "object column": (
         dict(X=FRAME.assign(a=FRAME.a.astype(object))),
         TypeError,
