@@ -26,10 +26,10 @@ def refuse_groups(data, settings):
     if count > MOST_GROUPS:
         raise ValueError(
             "algorithm='exact' and certify compare all sets of groups (with a formula: of terms), "
-            f"which is done for at most {MOST_GROUPS} groups that may be chosen, and here are "
-            f"{count}: exclude= or always_include= some, fit with algorithm='swap' (certify=True "
-            "and lambda2= give bounds), or search single columns without groups= (with a formula: "
-            "groups=False)"
+            f"which is done for at most {MOST_GROUPS} groups that may be chosen; here there are "
+            f"{count}. Name some of them in exclude= or always_include=, fit with algorithm='swap' "
+            "(certify=True and lambda2= give bounds), or search single columns without groups= "
+            "(with a formula: groups=False)"
         )
 
 

@@ -205,7 +205,7 @@ class Leaps(Contest):
     ):
         reason = searchable(dual)
         if reason:
-            raise ValueError(f"{reason}; search with Tree")
+            raise ValueError(f"{reason}; search by branch and bound")
         self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = (
             dual,
             size,
@@ -228,7 +228,7 @@ class Leaps(Contest):
             ):
                 raise ValueError(
                     f"too many of {m} columns are linear combinations of others for leaps and "
-                    "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
+                    "bounds; search by branch and bound, or use a ridge (lambda2=1e-3)"
                 )
             self.margin, self.made, self.more = 0.0, 0, self._tasks(S, c, value)
             self.tasks = deque(islice(self.more, READY))

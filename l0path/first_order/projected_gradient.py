@@ -100,7 +100,7 @@ class ProjectedGradient:
         """Refuse what the method cannot take."""
         if self.rule == "fixed" and not math.isfinite(smoothness(problem.loss)):
             raise ValueError(
-                "step='fixed' needs a loss of bounded curvature, which poisson has not; use "
+                "step='fixed' needs a loss of bounded curvature, which the Poisson loss does not have; use "
                 "ProjectedGradient(step='backtracking')"
             )
 

@@ -251,7 +251,7 @@ WRONG = {
         ValueError,
         r"box of x1 is \[0.5, inf\].*always_include",
     ),
-    "box below zero": (dict(upper=-1.0), ValueError, "box of x0.*leaves out 0"),
+    "box below zero": (dict(upper=-1.0), ValueError, "bounds of x0.*do not contain 0"),
     "a forced constant column with a box without zero": (
         dict(X=np.column_stack([np.ones(N), X[:, 1:]]), lower={"x0": 0.1}, always_include=["x0"]),
         ValueError,

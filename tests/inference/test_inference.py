@@ -667,7 +667,8 @@ def test_bad_input_of_each_is_named(name, change, message):
 
 def test_hinge_has_no_p_values():
     with pytest.raises(
-        ValueError, match="split_inference needs a likelihood, which loss='squared_hinge' has not"
+        ValueError,
+        match="split_inference needs a likelihood, which loss='squared_hinge' does not have",
     ):
         l0path.split_inference(*sample(loss="logistic"), loss="squared_hinge")
 
