@@ -404,5 +404,5 @@ def check_box(low, high, forced, excluded, names):
         j = bad[0]
         raise ValueError(
             f"the bounds of {names[j]}, [{low[j]:g}, {high[j]:g}], do not contain 0, so the column "
-            "could not be left out; widen it, or put the column into always_include"
+            "could not be left out; widen them, or put the column into always_include"
         )

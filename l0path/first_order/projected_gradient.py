@@ -100,8 +100,8 @@ class ProjectedGradient:
         """Refuse what the method cannot take."""
         if self.rule == "fixed" and not math.isfinite(smoothness(problem.loss)):
             raise ValueError(
-                "step='fixed' needs a loss of bounded curvature, which the Poisson loss does not have; use "
-                "ProjectedGradient(step='backtracking')"
+                "step='fixed' needs a loss of bounded curvature, which the Poisson loss does not "
+                "have; use ProjectedGradient(step='backtracking')"
             )
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:

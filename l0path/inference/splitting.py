@@ -232,7 +232,8 @@ def _check(data, plan, k, rule, competing):
     loss = name_of(data.loss)
     if not data.loss.traits.link:
         raise ValueError(
-            f"split_inference needs a likelihood, which loss={loss!r} does not have; use loss='logistic'"
+            f"split_inference needs a likelihood, which loss={loss!r} does not have; "
+            "use loss='logistic'"
         )
     if k is not None:
         whole(k, "k", 1, competing)
