@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from .. import formula
-from ..core.arguments import finite, same_index, vector
+from ..core.arguments import finite, same_index, vector, whole
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
@@ -29,7 +29,7 @@ from .result import linear_predictor
 from .run import cv_fit
 from .scoring import HeldOutRows, metric_of, score
 from .showing import ShowingOuterScores
-from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread, whole
+from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread
 
 CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 

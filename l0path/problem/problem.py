@@ -164,7 +164,8 @@ def pose(data, keep=None, all_rows=None):
     """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are
     taken there, X is not copied.
 
-    known: AllRows of the same data, from whose sums those of a training set follow by subtraction
+    all_rows: AllRows of the same data, from whose sums those of a training set follow by
+    subtraction
         where that is safe.
     """
     full = row_weights(data, keep)

@@ -75,12 +75,8 @@ class Levels(Derived):
     def __len__(self):
         return self.low.size
 
-    def __getitem__(self, l):
-        if isinstance(l, slice):
-            return [self[i] for i in range(*l.indices(len(self)))]
-        if not -len(self) <= l < len(self):
-            raise IndexError(f"feature {l} is out of range for {len(self)} features")
-        l = int(l) % len(self)
+    def _name_of(self, l: int) -> str:
+        """The name of feature l: the column and the number of the step."""
         j = int(self.parents(l))
         return f"{self.base[j]}[{l - self.offsets[j] + 1}]"
 
