@@ -161,9 +161,7 @@ class OneUnit:
         return A, full
 
     def residual(self):
-        """What the forced columns' optimum leaves of y, extended like the columns of
-        `residuals`.
-        """
+        """The residual of the forced columns' optimum, extended like the columns of `residuals`."""
         p, fit = self.problem, self.null
         left = self.root * (p.y - p.X.dot(fit.support, fit.b))
         return np.append(left, -np.sqrt(2.0 * self.lambda2) * fit.b)

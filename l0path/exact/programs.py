@@ -161,9 +161,8 @@ class Program:
                 u[i] + float(p.y[i]) * (lib.quicksum(float(Z[i, j]) * b[j] for j in range(q)) + b0)
                 >= float(1.0 - p.y[i] * p.offset[i])
             )
-        cost = [
-            float(self.entry_cost[j]) * z[j] for j in range(q) if 0 < self.entry_cost[j] < math.inf
-        ]
+        costs = self.entry_cost.tolist()
+        cost = [costs[j] * z[j] for j in range(q) if 0 < costs[j] < math.inf]
         for j in range(q):
             for sign, M in ((1.0, self.upper[j]), (-1.0, -self.lower[j])):
                 if self.counted[j] and math.isfinite(M):

@@ -35,7 +35,7 @@ TRIES = 6  # chord steps after which an exchange that is not refuted is taken fo
 MOST_STEPS = 40  # those after which an exchange is left to a refit that no bound has refuted yet
 CLOSING = 12  # chord steps that bring the exchange taken to its optimum
 DRAWN_BACK = 4  # chord steps for a dual point within its domain
-CONVERGED = 1e-12  # share of F that descent may still promise there
+SMALL_PROMISE = 1e-12  # share of F that descent may still promise there
 
 
 class Exchanges(NamedTuple):
@@ -134,7 +134,7 @@ def _closed_in(rows, table, exchange, trial, best, level):
         before, promised = promised, direction(table, exchange, trial.r, g0, trial.z)
         level_best = level
         copy(trial.x, best)
-        if promised <= CONVERGED * abs(F) or not promised < 0.5 * before:
+        if promised <= SMALL_PROMISE * abs(F) or not promised < 0.5 * before:
             break
         learn(trial.secants, trial.r, g0, step)
         level = take_step(rows, table, exchange, trial, step, g0, level)

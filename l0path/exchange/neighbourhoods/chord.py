@@ -110,7 +110,7 @@ def attempt(model, fit, exchanges, lambda2, goal):
     if not np.isfinite(value):  # the quadratic predicted coefficients where the loss overflows
         b, b0 = np.zeros(support.size), fit.b0
         b[np.isin(support, fit.support)] = fit.b[stay]
-    elif promised <= trials.CONVERGED * abs(value) and (reach < model.REACH or lambda2 > 0):
+    elif promised <= trials.SMALL_PROMISE * abs(value) and (reach < model.REACH or lambda2 > 0):
         return Fit(support, b, b0, value), e
     return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
 
