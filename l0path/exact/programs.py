@@ -161,8 +161,7 @@ class Program:
                 u[i] + float(p.y[i]) * (lib.quicksum(float(Z[i, j]) * b[j] for j in range(q)) + b0)
                 >= float(1.0 - p.y[i] * p.offset[i])
             )
-        costs = self.entry_cost.tolist()
-        cost = [costs[j] * z[j] for j in range(q) if 0 < costs[j] < math.inf]
+        cost = [c * z[j] for j, c in enumerate(self.entry_cost.tolist()) if 0 < c < math.inf]
         for j in range(q):
             for sign, M in ((1.0, self.upper[j]), (-1.0, -self.lower[j])):
                 if self.counted[j] and math.isfinite(M):

@@ -47,7 +47,7 @@ GROWTH = 2.0  # by which tau grows where a step fails, and falls once at the sta
 
 
 class SolveLimits(NamedTuple):
-    """stall: share of the gap of (S) that GAP_STEPS steps must lower F by; tall: columns a row from
+    """stall: share of the gap of (S) that GAP_STEPS steps must lower F by; wide: columns a row from
     which systems are solved on the rows.
     """
 
