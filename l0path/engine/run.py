@@ -26,9 +26,9 @@ from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from . import assemble
 from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
-from .posing import columns_of, prepared, selectable, settled, unit
-from .proofs import all_sizes, one_by_one
+from .posing import columns_of, prepared, resolved, selectable, unit
 from .protocols import Point, Session, Slice
+from .proving.proofs import all_sizes, one_by_one
 from .registry import algorithm_of, make_engine
 from .strategies.generating import relaxation_bounds
 
@@ -60,7 +60,7 @@ def run(request, clock=None) -> Fitted:
         HELPING_PROCESSES.compiling(*_compiled_ahead(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
-        request, problem = settled(request, clock)
+        request, problem = resolved(request, clock)
         setting = prepared(request, problem, Control(clock))
         slices = _search(setting)
         solutions = [s for one in slices for s in one.solutions]
@@ -83,7 +83,7 @@ def _compiled_ahead(request):
     beforehand. See `warm.recipes`.
     """
     default = request.plan.settings == LocalSearch(tol=request.plan.tol)
-    if not default or request.settled:
+    if not default or request.resolved:
         return ()
     name = name_of(request.data.loss)
     kind = name if request.data.groups is None else f"{name}:groups"
@@ -194,7 +194,7 @@ def _size_rows(setting, number, part, result, past):
     rows, intervals, x = assemble.with_intervals(setting, rows, past)
     notes, passed, separated = assemble.end_notes(setting, number, past)
     if plan.grid == "lambda0":
-        rows, more = assemble.on_lambda0(setting, result.claim, rows, intervals, x)
+        rows, more = assemble.on_lambda0(setting, result.optimality_if_verified, rows, intervals, x)
         notes += more
     elif plan.sizes is not None:
         rows, more = _asked_for(setting, rows)
@@ -283,7 +283,7 @@ def _bounds(setting, solutions):
         if groups:
             notes = _group_bounds(setting, out)
         else:
-            shared = request.row_counts is None and not control.torn
+            shared = request.row_counts is None and not control.inconsistent
             notes = bound_solutions(
                 setting.problem,
                 out,

@@ -30,7 +30,7 @@ from .model_set import ModelSet
 from .neighbours import fit_data
 
 
-class Found(NamedTuple):
+class BestModels(NamedTuple):
     """What a search for the best sets has found: models, the best first, and their scores; bound:
     no other set has a smaller score; ended; nodes.
     """
@@ -252,7 +252,7 @@ class SetSearch:
         return fitted.value, fitted
 
     def run(self, score, options, time_limit):
-        """`Found` for a score; options: of `BestSets`."""
+        """`BestModels` for a score; options: of `BestSets`."""
         wanted, clock = BestSets(score, self.refit, **options), Clock(time_limit)
         control = Control(clock)
         with HELPING_PROCESSES.compiling(), deferred_interrupts(clock), control.stage():
@@ -290,7 +290,7 @@ class SetSearch:
         ]
         status = f"the {len(rows)} best models found"
         ranked = Path(path.meta, rows, status, path.notes, (), path._source)
-        return Found(
+        return BestModels(
             [Model(ranked, i) for i in range(len(rows))],
             np.array([one[0] for one in wanted.found]),
             bound,

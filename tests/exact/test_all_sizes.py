@@ -9,7 +9,7 @@ import pytest
 from test_leaps import CASES, REL, case, data, dependent, enumerated, posed
 
 import l0path
-from l0path.engine import proofs
+from l0path.engine.proving import proofs
 from l0path.exact.all_sizes.search import AllSizes
 from l0path.working_set.hinge import make_model
 

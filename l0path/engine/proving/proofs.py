@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 
-from ..core.progress import Bar
-from ..core.status import FitStatus, Optimality, SearchEnd
-from ..exact.all_sizes.rows import PenalisedRows, Rows
-from ..exact.all_sizes.search import AllSizes, servable
-from ..exact.contest import BranchAndBound
-from ..exact.result import certified, hidden, in_place_of
-from ..exact.search import CertificateSearch
-from ..exchange.local_search import LocalSearch
-from ..problem.dependence import from_rows
-from ..relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
-from ..working_set.ties import first_of_their_kind
-from . import assemble
+from ...core.progress import Bar
+from ...core.status import FitStatus, Optimality, SearchEnd
+from ...exact.all_sizes.rows import PenalisedRows, Rows
+from ...exact.all_sizes.search import AllSizes, servable
+from ...exact.contest import BranchAndBound
+from ...exact.result import certified, hidden, in_place_of
+from ...exact.search import CertificateSearch
+from ...exchange.local_search import LocalSearch
+from ...problem.dependence import from_rows
+from ...relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
+from ...working_set.ties import first_of_their_kind
+from .. import assemble
 
 AUTOMATIC_COLUMNS = 50  # usable columns up to which certify="auto" searches all sizes
 # of its search, some 20 ms; or twice the entries of X that the path has read, if that is more
@@ -173,7 +173,7 @@ def one_by_one(setting, solutions, tell):
     request, control, out = setting.request, setting.control, list(solutions)
     if control.end:
         return out, []
-    known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
+    group_fits = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
     bar = Bar(request.progress, "l0path proofs", len(out), "model")
     with control.stage(" while models were proved"), bar:
         for i, s in enumerate(out):
@@ -185,7 +185,7 @@ def one_by_one(setting, solutions, tell):
                     clock=control.clock.within(_share(control.clock, out[i:])),
                     settings=request.plan.settings,
                     bar=bar,
-                    known=known.setdefault((s.lambda1, s.lambda2), {}),
+                    group_fits=group_fits.setdefault((s.lambda1, s.lambda2), {}),
                 )
                 found = search.run()
                 out[i] = certified(s, found, setting.problem, request.data, setting.weights)
