@@ -38,7 +38,7 @@ class ModelSet:
     --------
     >>> import l0path
     >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
-    >>> found = path.near_best(k=3, within=0.01)
+    >>> found = path.near_best(k=3, within=0.005)
     >>> found.complete, [model.features for model in found.models]
     (True, [['Hits', 'CRBI', 'PutOuts'], ['Hits', 'CRBI', 'Division_W']])
     >>> found.frequencies[["Hits", "CRBI", "PutOuts"]].tolist()
