@@ -271,10 +271,13 @@ class SetSearch:
         return self._found(wanted, bound, ended, search.nodes)
 
     def _offer_known(self, search, wanted):
-        """Let the models of the path compete first, and those one column away from the best one."""
-        known = [s.support for s in self.path.solutions]
-        for support in known:
-            search.know(support)
+        """Let the best models of the path compete first, and those one column away from the best
+        one.
+        """
+        rows = [s for s in self.path.solutions if s.support.size - self.held < search.J.size + 1]
+        scores = [wanted.score.of(s.loss + s.shrinkage, s.support.size - self.held) for s in rows]
+        for i in np.argsort(scores, kind="stable")[: wanted.n_best or 1]:
+            search.know(rows[i].support)
         if wanted.found and (wanted.n_best or 0) > 1:
             best = np.array(wanted.found[0][2], dtype=np.int64)
             for j in np.flatnonzero(self.problem.selectable):
