@@ -266,7 +266,7 @@ class SetSearch:
             lower = search.lower()
         if control.end or ended == SearchEnd.STOPPED:
             self.status = "max_models" if wanted.full else "time_limit"
-            self.status = "interrupted" if clock.pressed else self.status
+            self.status = "interrupted" if clock.interrupted else self.status
         bound = wanted.bound(lower)
         return self._found(wanted, bound, ended, search.nodes)
 

@@ -217,6 +217,18 @@ def test_what_is_not_served_says_why(options, more, said):
         l0path.fit(X, y, **options).near_best(**more)
 
 
+def test_a_time_limit_leaves_the_best_models_met_and_a_bound():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 60)) + rng.standard_normal((120, 1))
+    y = X @ rng.choice([-1.0, 1.0], 60) + 5.0 * rng.standard_normal(120)
+    path = l0path.fit(X, y, certify=False)
+    found = path.certify(criterion="aic", time_limit=1e-3)
+    assert found.status == "time_limit" and not found.proven and "time limit" in repr(found)
+    assert found.lower_bound < found.incumbent <= path.score_table().aic.min() + 1e-9
+    assert found.gap == pytest.approx(found.incumbent - found.lower_bound)
+    assert not path.near_best(20, within=0.5, time_limit=1e-3).complete
+
+
 def test_a_criterion_takes_no_selector():
     X, y = instance("plain")
     path = l0path.fit(X, y)
