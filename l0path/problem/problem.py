@@ -14,9 +14,8 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
-from .losses import Huber, Poisson, Squared
-
-EPS = float(np.finfo(float).eps)
+from .losses import Squared
+from .responses import EPS, rounding, saturated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +198,8 @@ def pose(data, keep=None, known=None):
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
-    floor, noise = _least(data.loss, y, weights, size)
+    floor = float(weights @ saturated(data.loss, y))
+    noise = rounding(data.loss, y, weights, size)
     counted = data.weights if keep is None else data.weights * keep
     X = (
         Standardized(data.design, mean, scale, rows)
@@ -268,16 +268,6 @@ def known_of(model, jobs=1):
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
     return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
-
-
-def _least(loss, y, weights, size):
-    """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y|
-    before an intercept was taken off.
-    """
-    if isinstance(loss, Poisson):
-        floor = float(weights @ (y - y * np.log(np.where(y > 0, y, 1.0))))
-        return floor, 16 * EPS * max(abs(floor), float(weights @ y))
-    return 0.0, 8 * (EPS * size) ** 2 if isinstance(loss, Squared | Huber) else 0.0
 
 
 def weighted_median(x, weights):
