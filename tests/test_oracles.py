@@ -361,9 +361,7 @@ def test_a_constant_column_gets_zero_and_a_forced_box_is_kept():
     assert restricted(X, y, [0, 1], loss="huber", lower=[-1, 2.0, 0], upper=[1, 5, 0])[1][1] == 2.0
 
 
-SEVERAL = pytest.mark.parametrize(
-    "columns", [(4, 5), pytest.param((4, 8), marks=pytest.mark.slow)]
-)
+SEVERAL = pytest.mark.parametrize("columns", [(4, 5), pytest.param((4, 8), marks=pytest.mark.slow)])
 
 
 @SEVERAL

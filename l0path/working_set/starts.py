@@ -15,6 +15,7 @@ def seed_at(model, fit, count):
     p = model.problem
     g = np.abs(p.X.correlate(slopes_at(model, fit))) / np.sqrt(np.maximum(p.square, 1e-300))
     model.reads += 1
+    g = g.astype(np.float32)  # see `seed`
     g[~p.usable] = -1.0
     g[fit.support] = -1.0
     best = np.argsort(-g, kind="stable")[:count]
@@ -39,6 +40,7 @@ def seed(model, null, max_k, lambda1, extra=()):
     """Put the forced columns, `extra` and the most correlated columns into W."""
     problem = model.problem
     g = np.abs(null_gradient(model, null)) / np.sqrt(np.maximum(problem.square, 1e-300))
+    g = g.astype(np.float32)  # in which rounding of products does not choose among equal columns
     g[~problem.usable] = -1.0
     count = min(
         int(problem.usable.sum()),

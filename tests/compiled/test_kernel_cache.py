@@ -118,7 +118,7 @@ def test_an_upgrade_in_which_only_a_callee_differs_gives_the_new_answer(tmp_path
     assert first["answer"] == [0.5, 2.0] and first["compiled"] == 1 and err == ""
     assert first["file"].startswith(str(tmp_path))
     # what the kernel does not reach: another module, and another function of the callee's file
-    edit(package / "l0path" / "problem" / "problem.py", "EPS = float(", "EPS = 2.0 * float(")
+    edit(package / "l0path" / "problem" / "conjugates.py", "NEWTON_STEPS = 60", "NEWTON_STEPS = 61")
     edit(package / "l0path" / "problem" / "losses.py", "ETA_CAP = 30.0", "ETA_CAP = 31.0")
     edit(
         package / "l0path" / "problem" / "losses.py",
