@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...problem.penalties import Separable
+from ...working_set.starts import rounded
 from .. import updates
 from ..ranking import Wanted, new_list
 from ..screening import Screen, foretold
@@ -122,8 +123,7 @@ def leaders(C, square, usable, most, first=0):
     """(score, column), (m, most or all) each: for each column of C (q, m) = Z'R the usable columns
     of largest |c| / sqrt(square), counted from `first`; a score of -1 is none.
     """
-    # in single precision, in which rounding of products does not choose among equal columns
-    score = (np.abs(C.T) / np.sqrt(np.maximum(square, 1e-300))).astype(np.float32)
+    score = rounded(np.abs(C.T) / np.sqrt(np.maximum(square, 1e-300)))
     score[:, ~usable] = -1.0
     top = np.argpartition(-score, min(most, usable.size) - 1, axis=1)[:, :most]
     return np.take_along_axis(score, top, axis=1), top + first
