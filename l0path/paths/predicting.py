@@ -115,7 +115,7 @@ class Predicting:
         if shift is not None:
             eta = eta + shift[:, None]
         out = self._transform(eta, type)
-        if self.meta.responses is not None and index is not None:
+        if out.ndim == 3 and index is not None:
             return self._by_response(out, index, bare)
         if bare:
             return pd.DataFrame(out, index=index) if index is not None else out
@@ -156,6 +156,8 @@ class Predicting:
                 raise ValueError(
                     f"type='class' needs a classification loss; this path has loss={loss!r}"
                 )
+            if self.meta.responses is not None:
+                return np.asarray(self.classes)[eta.argmax(axis=-1)]
             unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
             if unknown.any():
                 raise ValueError(

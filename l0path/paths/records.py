@@ -78,7 +78,7 @@ class Meta:
         """What the linear predictor of a classification speaks for: "P(y = 'b')" where the loss has
         probabilities, "positive class 'b'" else; "" for real responses.
         """
-        if self.classes is None:
+        if self.classes is None or self.responses is not None:
             return ""
         label = shown(self.classes[1])
         if self.traits.link:

@@ -16,7 +16,7 @@ from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite,
 from ..designs.protocol import traits_of
 from .losses import Squared
 from .responses import EPS, rounding, saturated
-from .several import turned
+from .several import contrasts, turned
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +131,11 @@ class Problem:
         )
 
     @property
+    def refit_rows(self):
+        """What a refit costs, in rows of one response: by it the number of refits is set."""
+        return self.n_eff * (1 if self.turn is None else len(self.turn) ** 2)
+
+    @property
     def selectable(self):
         """Usable columns that are not forced (p,)."""
         out = self.usable.copy()
@@ -185,6 +190,8 @@ def pose(data, keep=None, known=None):
     if isinstance(data.loss, Squared):
         y, shift, turn = _centred(data, y - offset, weights)
         offset = np.zeros(weights.size)
+    elif data.responses is not None:
+        turn = contrasts(y.shape[1])
     y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if known is None or keep is None else known.less(keep, full)
