@@ -79,8 +79,8 @@ def fit(
         about. With the squared loss also several responses, of shape (n, r): all of them share the
         columns of a model, and each has coefficients of its own (docs/responses.md).
     loss : str, default "squared"
-        "squared", "logistic", "squared_hinge", "smoothed_hinge", "huber" or "poisson", and with
-        algorithm="exact" also "hinge". The losses are on the page docs/losses.md. Without shrinkage
+        "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber" or
+        "poisson", and with algorithm="exact" also "hinge". The losses are on the page docs/losses.md. Without shrinkage
         columns may separate the classes. Where they do so completely, the path ends; where only
         some observations are separated, larger sizes are searched without these columns.
     penalty : str, default "L0"

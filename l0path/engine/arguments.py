@@ -267,6 +267,10 @@ def class_weights(value, classes, loss):
     """None, "balanced" or the pair of weights of (negative, positive)."""
     if value is None:
         return None
+    if loss == "multinomial":
+        raise ValueError(
+            f"class_weight={value!r} is not served for loss='multinomial'; use sample_weight"
+        )
     if classes is None:
         raise ValueError(
             f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "

@@ -103,16 +103,17 @@ def refuse_unserved(data, plan, a):
     if data.responses is None:
         return
     settings, what = plan.settings, ""
-    search = isinstance(settings, LocalSearch) and settings.refit and settings.swap_size <= 2
-    costs = data.factor[np.isfinite(data.factor) & (data.factor > 0)]
     classes = data.classes is not None
+    most = 1 if classes else 2
+    search = isinstance(settings, LocalSearch) and settings.refit and settings.swap_size <= most
+    costs = data.factor[np.isfinite(data.factor) & (data.factor > 0)]
     if classes and not plan.least_shrinkage()[1] > 0:
         raise ValueError(
             "loss='multinomial' needs a ridge, because columns may separate classes: give "
             "lambda2 > 0, such as lambda2=1e-3"
         )
     if not search:
-        what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size 1 or 2)"
+        what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most})"
     elif "L1" in plan.penalty or (plan.lambda1 is not None and plan.lambda1.max() > 0):
         what = "lambda1: use lambda2, or penalty='L0L2'"
     elif np.isfinite(data.lower).any() or np.isfinite(data.upper).any():
@@ -127,8 +128,8 @@ def refuse_unserved(data, plan, a):
         what = "penalty_factor= that differs on a lambda0 grid: use grid='support'"
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
-    elif a.class_weight is not None:
-        what = "class_weight=: use sample_weight="
+    elif classes and a.response_weights is not None:
+        what = "response_weights="
     if what and classes:
         raise ValueError(f"loss='multinomial' is not served with {what}")
     if what:
@@ -140,6 +141,8 @@ def refuse_unserved(data, plan, a):
 
 def refuse_responses(data, what):
     """Raise ValueError where data of what takes one response have several."""
+    if data.responses is not None and data.classes is not None:
+        raise ValueError(f"loss='multinomial' is not served by {what}")
     if data.responses is not None:
         raise ValueError(
             f"y has {len(data.responses)} responses, and {what} take one: pass one of them, for "
