@@ -369,8 +369,8 @@ ALIASES = {
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
 SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
-EVERY = NAMES | EXACT | SEVERAL
-CLASSIFICATION = {name for name, kind in EVERY.items() if kind.traits.response == "classes"}
+RECORDS = NAMES | EXACT | SEVERAL
+CLASSIFICATION = {name for name, kind in RECORDS.items() if kind.traits.response == "classes"}
 
 
 def smoothness(loss):
@@ -387,7 +387,7 @@ def name_of(loss):
 
 def traits_named(name):
     """The LossTraits of a public name."""
-    return EVERY[name].traits
+    return RECORDS[name].traits
 
 
 def canonical_name(name, exact=False):
@@ -418,7 +418,7 @@ def make_loss(name, gamma=0.25, delta=1.0):
     """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of
     the Huber loss, in units of y.
     """
-    kind = EVERY[name]
+    kind = RECORDS[name]
     argument = kind.traits.parameter
     if not argument:
         return kind()

@@ -186,12 +186,8 @@ def pose(data, keep=None, known=None):
     weights = full if rows is None else full[rows]
     y, offset = data.y, np.zeros(data.y.shape) if data.offset is None else data.offset
     y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
-    shift, size, turn = 0.0, float(np.abs(y).max()), None
-    if isinstance(data.loss, Squared):
-        y, shift, turn = _centred(data, y - offset, weights)
-        offset = np.zeros(weights.size)
-    elif data.responses is not None:
-        turn = contrasts(y.shape[1])
+    size = float(np.abs(y).max())
+    y, offset, shift, turn = _centred(data, y, offset, weights)
     y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if known is None or keep is None else known.less(keep, full)
@@ -242,13 +238,18 @@ def pose(data, keep=None, known=None):
     )
 
 
-def _centred(data, y, weights):
-    """(y less its mean if there is an intercept, the mean, `Problem.turn` of several responses)."""
+def _centred(data, y, offset, weights):
+    """(y, offset, shift, turn) of a problem: a squared loss takes the offset off y, and its mean if
+    there is an intercept.
+    """
+    if not isinstance(data.loss, Squared):
+        return y, offset, 0.0, None if data.responses is None else contrasts(y.shape[1])
+    y, offset = y - offset, np.zeros(weights.size)
     shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
     if data.responses is None:
-        return y - float(shift), float(shift), None
+        return y - float(shift), offset, float(shift), None
     y, turn = turned(y - shift, weights, data.response_weights)
-    return y, shift, turn
+    return y, offset, shift, turn
 
 
 def _usable(data, second):

@@ -22,8 +22,8 @@ from ...problem.problem import Fit
 from ...problem.several import log_losses, probabilities
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
-CONVERGED = 1e-15  # of the objective that a Newton step would still gain
-HALVINGS = 40  # of a Newton step
+LEAST_GAIN = 1e-15  # of the objective that a Newton step would still gain
+STEP_HALVINGS = 40
 HELD = 128  # quadratics that are held
 
 
@@ -88,7 +88,7 @@ class MultinomialModel(ResponseModel):
             step = self._step(A, P, ridge, g)
             gain = float((g * step).sum())
             size = 1.0
-            for _ in range(HALVINGS):
+            for _ in range(STEP_HALVINGS):
                 new = x - size * step
                 found = at(new)
                 if found[0] <= value - 1e-4 * size * gain + 1e-15 * abs(value):
@@ -96,7 +96,7 @@ class MultinomialModel(ResponseModel):
                 size *= 0.5
             if found[0] <= value:
                 x, value, eta = new, *found
-            if gain <= CONVERGED * max(abs(value), 1e-12):
+            if gain <= LEAST_GAIN * max(abs(value), 1e-12):
                 return x, value, True
         return x, value, not len(A)
 
