@@ -37,9 +37,9 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         no minimum where the columns separate the classes.
     loss : str, default "logistic"
         "logistic", "multinomial", "squared_hinge", "smoothed_hinge" (width `gamma`), or with
-        algorithm="exact" "hinge". Only the first two have `predict_proba`. With more than two
-        classes "logistic" is "multinomial": all classes share the columns of the model
-        (docs/responses.md), `coef_` has a row for each, and lambda2 > 0 is needed.
+        algorithm="exact" "hinge". Only the first two have `predict_proba`. "multinomial" is for two
+        classes or more, which share the columns of the model (docs/responses.md): `coef_` has a row
+        for each, and lambda2 > 0 is needed.
     class_weight : dict or str, optional
         {label: weight}, or "balanced" for sum w / (2 sum of w in the class). It multiplies
         sample_weight. None means 1 for each class.

@@ -46,7 +46,7 @@ def _has_probabilities(self):
 class ClassifierMethods(ClassifierMixin):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.loss in ("logistic", "multinomial")
+        tags.classifier_tags.multi_class = self.loss == "multinomial"
         return tags
 
     def decision_function(self, X: Matrix) -> np.ndarray:

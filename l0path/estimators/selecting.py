@@ -159,7 +159,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             y = np.array(y.tolist())
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
-        several = kind == "multiclass" and self.loss in ("logistic", "multinomial")
+        several = kind == "multiclass" and self.loss == "multinomial"
         if kind != "binary" and not several:
             raise ValueError(
                 f"Only binary classification is supported by loss={self.loss!r}. The type of the "
@@ -174,10 +174,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
-        classes = getattr(self, "classes_", ())
-        loss = "multinomial" if len(classes) > 2 else self.loss
         return {name: value for name, value in vars(self).items() if name in names} | {
-            "loss": loss,
             "random_state": seed,
             "feature_names": getattr(self, "feature_names_in_", None),
         }

@@ -22,7 +22,7 @@ from ...problem.problem import Fit
 from ...problem.several import log_losses, probabilities
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
-LEAST_GAIN = 1e-15  # of the objective that a Newton step would still gain
+LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
 STEP_HALVINGS = 40
 HELD = 128  # quadratics that are held
 
@@ -87,16 +87,18 @@ class MultinomialModel(ResponseModel):
             g = A @ ((p.weights[:, None] * (P - p.y)) @ self.T.T) + ridge * x
             step = self._step(A, P, ridge, g)
             gain = float((g * step).sum())
+            # losses are differences of numbers of the size of eta
+            rounding = 1e-15 * (1.0 + float(p.weights @ np.abs(eta).max(axis=1)))
             size = 1.0
             for _ in range(STEP_HALVINGS):
                 new = x - size * step
                 found = at(new)
-                if found[0] <= value - 1e-4 * size * gain + 1e-15 * abs(value):
+                if found[0] <= value - 1e-4 * size * gain + rounding:
                     break
                 size *= 0.5
             if found[0] <= value:
                 x, value, eta = new, *found
-            if gain <= LEAST_GAIN * max(abs(value), 1e-12):
+            if gain <= LEAST_GAIN * abs(value) + 0.1 * rounding:
                 return x, value, True
         return x, value, not len(A)
 
