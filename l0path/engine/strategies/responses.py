@@ -19,7 +19,7 @@ class ResponseExchanges(ColumnExchanges):
     screening_passes = 0
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """All exchanges; nothing with near combinations."""
         return Optimality.UNVERIFIED if self.apart else Optimality.REFIT_SWAP
 
@@ -31,17 +31,17 @@ class ResponseExchanges(ColumnExchanges):
         """Effort "high": random restarts and double swaps."""
         if with_others:
             perturbation.perturb(
-                self.store, self.neighbourhood, self.rng, 30, self.done, self.clock.poll
+                self.pool, self.neighbourhood, self.rng, 30, self.done, self.clock.poll
             )
-            if perturbation.double_swaps(self.store, self.neighbourhood, 5, self.clock.poll):
+            if perturbation.double_swaps(self.pool, self.neighbourhood, 5, self.clock.poll):
                 self.sweep(self.done)
 
     def compare_single(self):
         """The check of size 1 has compared all columns, unless there are forced ones."""
-        held = self.store.fits.get(1)
+        held = self.pool.fits.get(1)
         if held is None or self.apart or self.problem.forced.size or not self.is_verified(1):
             return
-        self.store.compared = held.key
+        self.pool.compared = held.key
         self.session.listener(self.point(1))
 
 
@@ -56,8 +56,8 @@ class MultinomialExchanges(ColumnExchanges):
 
     def start_from_squares(self):
         """The path of several responses, the slopes at the null fit, starts this one."""
-        null, proxy = self.store.fits[0], self.model.proxy()
-        part = Slice(0.0, self.lambda2 / self.model.quadratic(null, 0.0)[1], self.store.last)
+        null, proxy = self.pool.fits[0], self.model.proxy()
+        part = Slice(0.0, self.lambda2 / self.model.quadratic(null, 0.0)[1], self.pool.last)
         fast = LocalSearch(effort="fast", tol=self.settings.tol)
         path = SizePath(ResponseExchanges(proxy, part, fast, Session(self.clock)))
         path.run()
@@ -73,7 +73,7 @@ class MultinomialExchanges(ColumnExchanges):
         """Effort "high": random restarts."""
         if with_others:
             perturbation.perturb(
-                self.store, self.neighbourhood, self.rng, 10, self.done, self.clock.poll
+                self.pool, self.neighbourhood, self.rng, 10, self.done, self.clock.poll
             )
 
     def compare_single(self):

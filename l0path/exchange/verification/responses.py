@@ -18,7 +18,7 @@ def violators(model, fits, wanted, penalty):
     model.read([fit.support for fit in fits])
     states = model.over_all(fits, penalty.lambda2)
 
-    def look(i):
+    def rank(i):
         fit, found = fits[i], []
         step = max(256, ENTRIES // max(fit.support.size, 1))
         for left in range(0, p.X.p, step):
@@ -26,7 +26,7 @@ def violators(model, fits, wanted, penalty):
             found += _best(model, fit, wanted[i], states[i], part)
         out[i] = sorted(found, key=lambda one: (one.change, one.into))[: wanted[i].count]
 
-    threads.run_each(look, len(fits))
+    threads.run_each(rank, len(fits))
     model.tables += len(fits)
     return out
 

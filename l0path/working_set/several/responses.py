@@ -48,7 +48,7 @@ class ResponseModel(GramModel):
         for there is a closed form.
         """
         self.refits += 1
-        if self.near is not None and self.faint(lambda2):
+        if self.near is not None and self.negligible_ridge(lambda2):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
