@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES, value
+from ..problem.losses import CLASSIFICATION, NAMES
+from ..problem.verbs import value
 
 HINGES = CLASSIFICATION - {"logistic"}
 REAL = NAMES.keys() - CLASSIFICATION

@@ -29,8 +29,8 @@ from ..exact.pair_scan import AGREEMENT
 from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
-from ..problem.losses import dual_bound
 from ..problem.problem import EPS
+from ..problem.verbs import coupled_columns, dual_bound
 from ..working_set.columns import CONDITION
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
@@ -412,6 +412,10 @@ class SingleFits(OneUnit):
         b = np.append(null.b, 0.0)[: len(A)]  # the intercept costs nothing
         penalised = np.arange(len(A)) < F.size
         H = (A * v) @ A.T + 2.0 * self.lambda2 * np.diag(penalised)
+        coupled = p.loss.traits.coupled
+        held = coupled_columns(p.loss, p.y, eta, p.weights, A) if coupled else None
+        if coupled:
+            H -= held @ held.T
         if len(A) and not np.linalg.cond(H) < 1.0 / COLLINEAR:
             return none
         H = np.linalg.inv(H)
@@ -421,9 +425,12 @@ class SingleFits(OneUnit):
         def part(left, right):
             J = self.units[left:right]
             Z = own.Z[own.where[J]]
-            cross = (Z * v) @ A.T
+            cross, second = (Z * v) @ A.T, (Z * Z) @ v
+            if coupled:
+                taken = coupled_columns(p.loss, p.y, eta, p.weights, Z)
+                cross -= taken @ held.T
+                second -= (taken * taken).sum(axis=1)
             turned = cross @ H
-            second = (Z * Z) @ v
             pull = -(Z @ slopes) - cross @ first
             s = second - (cross * turned).sum(axis=1) + 2.0 * self.lambda2
             clear = s > LEAST_EIGENVALUE * (second + 2.0 * self.lambda2)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import fenchel_gap
+from ..problem.verbs import fenchel_gap
 from ..working_set.linear_algebra import copy
 from .chord_steps import (
     SECANTS,

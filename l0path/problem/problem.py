@@ -14,7 +14,8 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
-from .losses import Huber, Poisson, Squared
+from .losses import Huber, Poisson, Squared, restricted
+from .verbs import least_value, unseen
 
 EPS = float(np.finfo(float).eps)
 
@@ -99,6 +100,11 @@ class Problem:
     noise: float = 0.0  # what rounding of y leaves of it
 
     @property
+    def centred(self):
+        """Whether columns are about their means: with an intercept, or where none would matter."""
+        return self.intercept or not self.loss.traits.intercept
+
+    @property
     def quadratic(self):
         """Whether the loss is squared, so that Gram matrices say everything."""
         return isinstance(self.loss, Squared)
@@ -161,6 +167,14 @@ def effective_rows(weights):
     return float(weights.sum()) if whole else float(np.count_nonzero(weights))
 
 
+def counted_rows(data, keep=None):
+    """The n of criteria: `effective_rows`, of the events where some rows have none."""
+    counted = data.weights if keep is None else data.weights * keep
+    if data.loss.traits.response == "survival":
+        counted = counted * data.y
+    return effective_rows(counted)
+
+
 def pose(data, keep=None, known=None):
     """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are
     taken there, X is not copied.
@@ -180,12 +194,13 @@ def pose(data, keep=None, known=None):
         shift = float(weights @ y) if data.intercept else 0.0
         y, offset = y - shift, np.zeros(y.size)
     y = np.ascontiguousarray(y, dtype=np.float64)
+    centred = data.intercept or not data.loss.traits.intercept
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if known is None or keep is None else known.less(keep, full)
         if held is None and traits_of(data.design).prefetch:
             _foresee(data, rows, weights, y, keep is None)
         mean, second = (
-            data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
+            data.design.moments(full, centred) if held is None else (held.mean, held.second)
         )
     wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if wild.size:
@@ -194,32 +209,33 @@ def pose(data, keep=None, known=None):
             f"X has entries too large to be squared in {wild.size} columns, the first "
             f"{data.names[wild[0]]}; rescale them"
         )
-    usable = _usable(data, second)
     # without an intercept columns keep their origin, and the scale is their root mean square
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
-    floor, noise = _least(data.loss, y, weights, size)
-    counted = data.weights if keep is None else data.weights * keep
+    loss = data.loss if rows is None else restricted(data.loss, data.y, rows)
+    floor, noise = _least(loss, y, weights, size)
     X = (
         Standardized(data.design, mean, scale, rows)
         if held is None
         else TrainingSet(held, scale, rows, weights, y)
     )
+    square = second / scale**2
+    usable = _usable(data, second, unseen(loss, y, weights, X, square))
     return Problem(
         X=X,
         y=y,
         weights=weights,
         offset=np.ascontiguousarray(offset, dtype=np.float64),
-        loss=data.loss,
+        loss=loss,
         intercept=data.intercept,
         factor=data.factor,
         lower=data.lower * scale,
         upper=data.upper * scale,
-        square=second / scale**2,
+        square=square,
         usable=usable,
         forced=data.forced[usable[data.forced]],
-        n_eff=effective_rows(counted),
+        n_eff=counted_rows(data, keep),
         shift=shift,
         groups=data.groups,
         floor=floor,
@@ -227,11 +243,11 @@ def pose(data, keep=None, known=None):
     )
 
 
-def _usable(data, second):
-    """Columns (p,) that vary and are not excluded. A forced column that does not vary has
-    coefficient 0: it is refused where that is outside its bounds.
+def _usable(data, second, unseen):
+    """Columns (p,) that vary, that the loss sees and that are not excluded. A forced column that
+    does not vary has coefficient 0: it is refused where that is outside its bounds.
     """
-    usable = (second > 0) & ~data.excluded & ~data.spare
+    usable = (second > 0) & ~unseen & ~data.excluded & ~data.spare
     if data.intercept and isinstance(data.names, Derived):
         usable[data.names.repeated(second)] = False
     dropped = data.forced[~usable[data.forced]]
@@ -267,13 +283,16 @@ def known_of(model, jobs=1):
     more = {"y": p.y, "products": model.q_all} if p.quadratic else {}
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
-    return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
+    return AllRows(p.X, p.weights, p.square, p.centred, jobs=jobs, **more)
 
 
 def _least(loss, y, weights, size):
     """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y|
     before an intercept was taken off.
     """
+    if loss.traits.coupled:
+        floor = least_value(loss, y, weights)
+        return floor, 16 * EPS * abs(floor)
     if isinstance(loss, Poisson):
         floor = float(weights @ (y - y * np.log(np.where(y > 0, y, 1.0))))
         return floor, 16 * EPS * max(abs(floor), float(weights @ y))

@@ -147,6 +147,19 @@ def _fill_gram(Z, S, v, H, h0, work):
 
 
 @njit
+def less_products(P, H):
+    """H -= P P' in place; P (k, r)."""
+    for a in range(P.shape[0]):
+        for c in range(a + 1):
+            t = 0.0
+            for l in range(P.shape[1]):
+                t += P[a, l] * P[c, l]
+            H[a, c] -= t
+            if c < a:
+                H[c, a] -= t
+
+
+@njit
 def weighted_squares(Z, v, centred, out):
     """out_j = sum_i v_i z_ji^2, less (sum_i v_i z_ji)^2 / sum v where `centred`; Z (w, n), v (n,),
     out (w,).

@@ -13,11 +13,20 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import ETA_CAP, derivatives, dual_bound, mean_loss, slope
+from ..problem.losses import ETA_CAP
+from ..problem.verbs import (
+    coupling_of_rows,
+    derivatives,
+    dual_bound,
+    mean_loss,
+    rank_of,
+    slope_along,
+)
 from .linear_algebra import (
     cholesky,
     copy,
     filled,
+    less_products,
     predictor,
     rounding,
     weighted_gram,
@@ -134,10 +143,7 @@ def line_minimum(rows, shrunk, start, end, b, x):
     loss, y, weights = rows.loss, rows.y, rows.weights
     low, high, t, low_slope, high_slope = 0.0, 1.0, 0.5, 0.0, 0.0
     for step in range(25):
-        slope_t = 0.0
-        for i in range(y.size):
-            d = end[i] - start[i]
-            slope_t += weights[i] * slope(loss, y[i], start[i] + t * d) * d
+        slope_t = slope_along(loss, y, weights, start, end, t)
         for a in range(b.size):
             d = x[a] - b[a]
             now = b[a] + t * d
@@ -173,10 +179,14 @@ def gradient(rows, S, slopes, lambda2, x, grad):
 
 
 @njit
-def hessian(rows, S, lambda2, model, work):
-    """Hessian of the loss + ridge; returns its trace."""
+def hessian(rows, S, lambda2, model, work, eta):
+    """Hessian of the loss + ridge at eta (n,); returns its trace."""
     k, H = S.size, model.H
     total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.room)
+    if rank_of(rows.loss) > 0:
+        P = np.empty((k, rank_of(rows.loss)))
+        coupling_of_rows(rows.loss, rows.y, eta, rows.weights, rows.Z, S, P)
+        less_products(P, H)
     trace = 0.0
     for a in range(k):
         H[a, a] += 2.0 * lambda2
@@ -256,7 +266,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         derivatives(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
         gradient(rows, S, work.slopes, shrunk.lambda2, x, model.grad)
         if not near:
-            trace = max(hessian(rows, S, shrunk.lambda2, model, work), 1e-300)
+            trace = max(hessian(rows, S, shrunk.lambda2, model, work, eta), 1e-300)
         unit = max(trace / reference, 1.0)
         size, level = _sizes(work.slopes, eta, shrunk.lambda1, abs(F) + 1e-300)
         worst, scale = _largest_violation(model), max(scale, size)
