@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES
+from ..problem.losses import CLASSIFICATION, NAMES, traits_named
+from ..problem.responses import saturated
 from ..problem.verbs import value
 
-HINGES = CLASSIFICATION - {"logistic"}
+HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
 USES = {
     "deviance": REAL | CLASSIFICATION,
@@ -35,7 +36,7 @@ USES = {
     "r2": REAL,
     "auc": CLASSIFICATION,
     "misclassification": CLASSIFICATION,
-    "brier": {"logistic"},
+    "brier": CLASSIFICATION - HINGES,
 }
 
 
@@ -86,11 +87,9 @@ def deviance_rows(held):
     """The unit deviance of every row."""
     out = np.empty(held.y.size)
     losses(held.path.loss_record(), held.y, held.eta, out)
-    if held.path.loss in HINGES:
+    if not held.path.meta.traits.link:
         return out
-    if held.path.loss == "poisson":
-        out -= held.y - held.y * np.log(np.maximum(held.y, 1e-300))  # eta = log y, with 0 log 0 = 0
-    return 2.0 * out
+    return 2.0 * (out - saturated(held.path.loss_record(), held.y))
 
 
 ROW_METRICS = {

@@ -9,8 +9,9 @@ from ..core.arguments import finite, number, shown, vector
 from ..designs.checks import check_table
 from ..errors import refuse_masked
 from ..problem.groups import by_label
-from ..problem.losses import CLASSIFICATION
+from ..problem.losses import CLASSIFICATION, traits_named
 from ..problem.problem import row_weights
+from ..problem.responses import LARGEST_EXPONENT, without_mean
 
 # values of y beyond, or all below the inverse, are refused: their squares are summed
 LARGEST_RESPONSE = 1e100
@@ -178,15 +179,27 @@ def _numbers(series, loss):
             "point numbers; rescale y"
         )
     notes = []
-    if loss == "poisson":
-        if (out < 0).any():
-            raise ValueError(
-                f"y has {(out < 0).sum()} negative values (smallest {out.min():g}); loss='poisson' "
-                "needs counts >= 0"
-            )
+    what = traits_named(loss).response
+    if what != "real":
+        _check_signs(out, loss, what)
     elif np.unique(out[:1000]).size == 2 and np.unique(out).size == 2:
         notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
     return out.copy(), None, notes
+
+
+# what a response that is not real may hold: whether 0 is in it, and its name
+NUMBERS = {"counts": (True, "counts >= 0")}
+
+
+def _check_signs(y, loss, what):
+    """Refuse numbers that a loss has no value for; what: a key of `NUMBERS`."""
+    zero, words = NUMBERS[what]
+    bad = y < 0 if zero else y <= 0
+    if bad.any():
+        kind = "negative" if zero else "zero or negative"
+        raise ValueError(
+            f"y has {bad.sum()} {kind} values (smallest {y.min():g}); loss={loss!r} needs {words}"
+        )
 
 
 def sample_weights(value, n):
@@ -207,16 +220,18 @@ def sample_weights(value, n):
 
 
 def offsets(value, weights, loss):
-    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
+    """Offsets (n,) whose losses (of that name) are finite numbers in every row of positive
+    weight.
+    """
     out = finite(vector(value, weights.size, "offset"), "offset")
-    most = 700.0 if loss == "poisson" else LARGEST_RESPONSE
+    rates = traits_named(loss).link == "log"
+    most = LARGEST_EXPONENT if rates else LARGEST_RESPONSE
     top = float(np.abs(out[weights > 0]).max())
     if top > most:
-        why = "exp(offset) would" if loss == "poisson" else "their losses"
+        why = "exp(offset) would" if rates else "their losses"
         raise ValueError(
             f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
-            "numbers; "
-            + ("give the logarithm of the exposure" if loss == "poisson" else "rescale it")
+            "numbers; " + ("give the logarithm of the exposure" if rates else "rescale it")
         )
     return out
 
@@ -257,9 +272,9 @@ def check_classes(data, loss):
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"
         )
-    if loss == "poisson" and not (full @ data.y > 0):
+    if without_mean(data.loss, full @ data.y):
         raise ValueError(
-            "y is zero in every row with positive weight; loss='poisson' has no finite intercept "
+            f"y is zero in every row with positive weight; loss={loss!r} has no finite intercept "
             "then"
         )
 

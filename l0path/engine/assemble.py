@@ -16,8 +16,9 @@ from ..exchange.local_search import LocalSearch, pairs_tried
 from ..exchange.neighbourhoods.groups import groups_tried
 from ..paths.past_separation import apart
 from ..paths.records import Meta
-from ..problem.losses import Huber, Poisson, SmoothedHinge, name_of
+from ..problem.losses import name_of
 from ..problem.problem import Fit, checksum, effective_rows
+from ..problem.responses import log_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
@@ -408,23 +409,15 @@ def _meta(setting):
         formula=encoding,
         random_state=seed if whole_seed else None,
         checksum=checksum(data) if counts is None else "",
-        log_constant=_log_constant(data, setting.weights),
+        log_constant=float(setting.weights @ log_constant(data.loss, data.y)),
         floor=problem.floor,
     )
 
 
 def _parameter(loss):
     """The parameter of a loss, in units of y."""
-    if isinstance(loss, SmoothedHinge):
-        return loss.gamma
-    return loss.delta if isinstance(loss, Huber) else None
-
-
-def _log_constant(data, weights):
-    """The mean of log(y!) of counts, which the loss leaves out."""
-    if not isinstance(data.loss, Poisson):
-        return 0.0
-    return float(weights @ np.array([math.lgamma(v + 1.0) for v in data.y]))
+    argument = loss.traits.parameter
+    return loss._asdict()[argument] if argument else None
 
 
 def _null_loss(setting):

@@ -29,7 +29,7 @@ from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
 EVERY_LOSS = frozenset(SMOOTH)
-BOUNDED_CURVATURE = EVERY_LOSS - {"poisson"}
+BOUNDED_CURVATURE = frozenset(name for name in SMOOTH if SMOOTH[name].traits.bounded)
 ONLY_COLUMNS, COLUMNS_AND_GROUPS = frozenset({"columns"}), frozenset({"columns", "groups"})
 
 

@@ -183,7 +183,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=encoding,
         offset_name=X.offset if isinstance(X, formula.Encoded) else None,
-        pilot=a.loss == "huber" and a.delta is None,
+        pilot=data.loss.traits.parameter == "delta" and a.delta is None,
         certify=bool(a.certify),
         progress=a.progress,
         on_solution=a.on_solution,
@@ -333,8 +333,7 @@ def _data_given_anew(path, X, y, offset):
         exclude=np.flatnonzero(meta.excluded),
         penalty_factor=meta.factor,
         feature_names=None if named else meta.names,
-        gamma=meta.loss_parameter or 0.25,
-        delta=meta.loss_parameter,
+        **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
         pos_label=None if meta.classes is None else meta.classes[1],
     )
     return replace(_data(X, y, arguments, read=True)[0], groups=meta.groups)

@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..core.types import Matrix
-from ..problem.losses import canonical_name
+from ..problem.losses import canonical_name, traits_named
 
 
 class RegressorMethods(RegressorMixin):
@@ -30,7 +30,7 @@ class RegressorMethods(RegressorMixin):
 
 
 def _has_probabilities(self):
-    if isinstance(self.loss, str) and canonical_name(self.loss, exact=True) == "logistic":
+    if isinstance(self.loss, str) and traits_named(canonical_name(self.loss, exact=True)).link:
         return True
     raise AttributeError(
         f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'"

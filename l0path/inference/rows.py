@@ -19,8 +19,9 @@ from ..cross_validation.processes import check_jobs, in_processes, processes
 from ..engine.posing import default_max_k, settled
 from ..engine.request import request
 from ..engine.run import run as fit_request
-from ..problem.losses import Poisson
+from ..problem.losses import name_of
 from ..problem.problem import effective_rows
+from ..problem.responses import without_mean
 
 OURS = {
     "k": "the path needs every size; pass max_k= for its largest",
@@ -163,10 +164,10 @@ def path_on_rows(asked, rows, deadline=None, most=None):
     most `most`. A path that was cut short is none: KeyboardInterrupt, Stop.
     """
     data, plan = on_rows(asked.data, rows), asked.plan
-    if isinstance(data.loss, Poisson) and not data.weights @ data.y > 0:
+    if without_mean(data.loss, data.weights @ data.y):
         raise ValueError(
-            "y is zero in every row of a random subset, so loss='poisson' has no finite intercept "
-            "there; raise fraction"
+            "y is zero in every row of a random subset, so "
+            f"loss={name_of(data.loss)!r} has no finite intercept there; raise fraction"
         )
     max_k = plan.max_k
     if max_k is None:

@@ -36,11 +36,10 @@ import pandas as pd
 from scipy import linalg
 
 from ..core.describing import described_by
-from ..problem.losses import CLASSIFICATION
 from ..problem.problem import pose
+from ..problem.responses import log_likelihood
 from . import Path
 
-LIKELIHOOD = ("squared", "logistic", "poisson")
 RULES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")
 PERFECT = 1e-13  # a loss at most this share of the null loss is zero up to rounding
 FORMULAS = {
@@ -65,13 +64,13 @@ def score_table(
     separated: bool = False,
 ) -> pd.DataFrame:
     meta = self.meta
-    _has_likelihood(meta.loss)
+    _has_likelihood(meta)
     q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
     chosen = [_chosen(meta, s) for s in self.solutions]
     out = _criteria(self, q, np.array(chosen), ebic_gamma)
-    squared = meta.loss == "squared"
+    squared = meta.traits.gaussian
     if squared:
         sigma2 = noise_variance(self) if sigma2 is None else _positive(sigma2)
         out |= _squared_criteria(self, out["df"], sigma2)
@@ -95,15 +94,11 @@ def _chosen(meta, s):
 
 def _criteria(path, q, chosen, ebic_gamma):
     """{name: (m,)} of the log-likelihood and the criteria that every likelihood has."""
-    meta, n, squared = path.meta, path.meta.n_eff, path.meta.loss == "squared"
+    meta, n, squared = path.meta, path.meta.n_eff, path.meta.traits.gaussian
     loss = np.array([s.loss for s in path.solutions])
     df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(meta.intercept)
     with np.errstate(divide="ignore", invalid="ignore"):
-        loglik = (
-            -0.5 * n * (np.log(4.0 * math.pi * loss) + 1.0)
-            if squared
-            else -n * (loss + meta.log_constant)
-        )
+        loglik = log_likelihood(path.loss_record(), loss, meta.log_constant, n)
         m = df + squared
         room = n - m - 1.0
         aic, bic = 2.0 * df - 2.0 * loglik, math.log(n) * df - 2.0 * loglik
@@ -158,7 +153,7 @@ def select(
             f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, a size (5, or k=5), or "
             f"a callable taking the path{hint}"
         )
-    if name == "cp" and self.meta.loss != "squared":
+    if name == "cp" and not self.meta.traits.gaussian:
         raise ValueError(
             f"rule='cp' is defined for the squared loss, this path has loss={self.meta.loss!r}; "
             "use 'aic', 'bic' or 'ebic'"
@@ -194,7 +189,7 @@ def usable(path, i, separated=False):
     coefficients than rows.
     """
     s, meta = path.solutions[i], path.meta
-    perfect = meta.loss == "squared" and s.loss <= PERFECT * meta.null_loss
+    perfect = meta.traits.gaussian and s.loss <= PERFECT * meta.null_loss
     room = np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
     return not perfect and room and (separated or not s.separated)
 
@@ -261,13 +256,16 @@ def _full_variance(data):
     return float(problem.n_eff * max(rest, 0.0) / room) if room > 0 else math.nan
 
 
-def _has_likelihood(loss):
-    if loss in LIKELIHOOD:
+def _has_likelihood(meta):
+    if meta.traits.likelihood:
         return
-    why = (
-        "is a margin loss"
-        if loss in CLASSIFICATION
-        else "depends on a scale (delta) that no likelihood estimates"
+    loss, why = (
+        meta.loss,
+        (
+            "is a margin loss"
+            if not meta.traits.link
+            else "depends on a scale (delta) that no likelihood estimates"
+        ),
     )
     raise ValueError(
         f"loss={loss!r} {why}, so it has no log-likelihood and no information criterion; choose "

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..designs.names import INTERCEPT
-from ..problem.losses import canonical_name, make_loss, mean_of_rows
+from ..problem.losses import make_loss, mean_of_rows
 from ..problem.problem import Data, row_weights
 from ..problem.solution import Solution
 from .choosing import Choosing
@@ -110,7 +110,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         """The threshold of the Huber loss in units of y, the same for all models; None for other
         losses.
         """
-        return self.meta.loss_parameter if self.loss == "huber" else None
+        return self.meta.loss_parameter if self.meta.traits.parameter == "delta" else None
 
     @property
     def penalty(self) -> str:
@@ -298,14 +298,9 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         NamedTuple
             The loss with its parameters, such as the `delta` of the Huber loss.
         """
-        name, parameter = self.meta.loss, self.meta.loss_parameter
+        argument = self.meta.traits.parameter
         return make_loss(
-            canonical_name(name, exact=True),
-            *(
-                [parameter, 1.0]
-                if name == "smoothed_hinge"
-                else [0.25, parameter if parameter is not None else 1.0]
-            ),
+            self.meta.loss, **({argument: self.meta.loss_parameter} if argument else {})
         )
 
     def objective(

@@ -17,7 +17,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..designs.names import column_names
 from ..formula import Encoded
-from ..problem.losses import CLASSIFICATION
+from ..problem.responses import mean_at
 
 
 class Predicting:
@@ -128,25 +128,18 @@ class Predicting:
         )
 
     def _transform(self, eta, type):
-        loss = self.meta.loss
+        loss, link = self.meta.loss, self.meta.traits.link
         if type is None:
-            type = "link" if loss in CLASSIFICATION - {"logistic"} else "response"
+            type = "response" if link else "link"
         if type == "link":
             return eta
         if type == "response":
-            if loss in CLASSIFICATION - {"logistic"}:
+            if not link:
                 raise ValueError(
                     f"type='response' needs a loss with a mean; {loss} has none: use type='link' "
                     "or 'class', or fit loss='logistic' for probabilities"
                 )
-            with np.errstate(over="ignore"):
-                return (
-                    1.0 / (1.0 + np.exp(-eta))
-                    if loss == "logistic"
-                    else np.exp(eta)
-                    if loss == "poisson"
-                    else eta
-                )
+            return mean_at(link, eta)
         if type == "class":
             if self.classes is None:
                 raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import shown
+from ..problem.losses import canonical_name, traits_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,11 @@ class Meta:
     )
     floor: float = 0.0
 
+    @property
+    def traits(self):
+        """The `LossTraits` of the loss."""
+        return traits_named(canonical_name(self.loss, exact=True))
+
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
         that is explained; NaN where there is none to explain.
@@ -67,7 +73,7 @@ class Meta:
         if self.classes is None:
             return ""
         label = shown(self.classes[1])
-        if self.loss == "logistic":
+        if self.traits.link:
             return f"P({self.response or 'y'} = {label})"
         return f"positive class {label}"
 

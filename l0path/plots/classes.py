@@ -16,7 +16,6 @@ from ..cross_validation import CVPath, NestedCV
 from ..cross_validation.result import linear_predictor
 from ..engine.arguments import coded, sample_weights
 from ..paths import Path
-from ..problem.losses import CLASSIFICATION
 from . import style
 from .numbers import auc, calibration
 
@@ -185,12 +184,12 @@ def _calibration(curve, ax, label, bins, positive):
 
 
 def _check(path, type):
-    if path.loss not in CLASSIFICATION:
+    if path.classes is None:
         raise ValueError(
             f"the path has loss={path.loss!r}; ROC and calibration curves are for classes, such as "
             "loss='logistic'"
         )
-    if type == "response" and path.loss != "logistic":
+    if type == "response" and not path.meta.traits.link:
         raise ValueError(
             f"loss={path.loss!r} gives no probabilities to be calibrated; fit loss='logistic', or "
             "see plot_roc"

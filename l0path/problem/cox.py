@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .losses import LossTraits
+from .traits import MONOTONE, LossTraits
 from .verbs import (
     bound_of_rows,
     coupling_of_rows,
@@ -57,7 +57,17 @@ class Cox(NamedTuple):
     term (g + 1,): the terms of event times; fraction, share: f_t, and v_t / sum_{D_g} w_i.
     """
 
-    traits = LossTraits("cox", "survival", math.inf, jumps=False, coupled=True)
+    traits = LossTraits(
+        "cox",
+        "survival",
+        math.inf,
+        jumps=False,
+        recession=MONOTONE,
+        bounded=False,
+        likelihood=True,
+        coupled=True,
+        intercept=False,
+    )
 
     start: np.ndarray
     stop: np.ndarray
@@ -294,12 +304,16 @@ def over_times(loss, tree, i):
 
 @njit
 def _log_sums(loss, risk):
-    """sum_t v_t log phi_t."""
+    """sum_t v_t log phi_t; inf where the rows at risk are all so far below others that their u are
+    0.
+    """
     value = 0.0
     for s in range(loss.block.size - 1):
         for g in range(loss.block[s], loss.block[s + 1]):
             for t in range(loss.term[g], loss.term[g + 1]):
                 phi = risk.sums[g] - loss.fraction[t] * risk.tied[g]
+                if not phi > 0.0:
+                    return np.inf
                 value += risk.weight[g] * loss.share[t] * (math.log(phi) + risk.tops[s])
     return value
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
-from .losses import Huber, Poisson, Squared, restricted
+from .losses import Squared, restricted
+from .responses import EPS, rounding, saturated
 from .verbs import least_value, unseen
-
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +213,11 @@ def pose(data, keep=None, known=None):
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
     loss = data.loss if rows is None else restricted(data.loss, data.y, rows)
-    floor, noise = _least(loss, y, weights, size)
+    if loss.traits.coupled:
+        floor = least_value(loss, y, weights)
+    else:
+        floor = float(weights @ saturated(loss, y))
+    noise = rounding(loss, y, weights, size)
     X = (
         Standardized(data.design, mean, scale, rows)
         if held is None
@@ -284,19 +287,6 @@ def known_of(model, jobs=1):
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
     return AllRows(p.X, p.weights, p.square, p.centred, jobs=jobs, **more)
-
-
-def _least(loss, y, weights, size):
-    """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y|
-    before an intercept was taken off.
-    """
-    if loss.traits.coupled:
-        floor = least_value(loss, y, weights)
-        return floor, 16 * EPS * abs(floor)
-    if isinstance(loss, Poisson):
-        floor = float(weights @ (y - y * np.log(np.where(y > 0, y, 1.0))))
-        return floor, 16 * EPS * max(abs(floor), float(weights @ y))
-    return 0.0, 8 * (EPS * size) ** 2 if isinstance(loss, Squared | Huber) else 0.0
 
 
 def weighted_median(x, weights):

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.status import FitStatus, Optimality
-from .losses import Logistic, Poisson, mean_of_rows
+from .losses import mean_of_rows
+from .traits import NO_RECESSION
 
 # the flag of a model that was searched without columns that separate the classes
 LEFT_OUT = "left_out"
@@ -176,7 +177,7 @@ def _cost(problem, data, support, beta, chosen):
 
 def _status(data, flags):
     """How the fit ended; the hinge has an optimum where it separates, of loss 0."""
-    if FitStatus.SEPARATED in flags and isinstance(data.loss, Logistic | Poisson):
+    if FitStatus.SEPARATED in flags and data.loss.traits.recession != NO_RECESSION:
         return FitStatus.SEPARATED
     if FitStatus.NOT_CONVERGED in flags:
         return FitStatus.NOT_CONVERGED

@@ -16,6 +16,7 @@ from what v gives (`coupled_columns`). Python calls the functions at the end, wh
 """
 
 import math
+from functools import singledispatch
 
 import numpy as np
 
@@ -116,13 +117,13 @@ def bound_of_rows(loss, y, weights, slopes, curvatures, start, end, scale):
     return total
 
 
-@generic
+@singledispatch
 def least_value(loss, y, weights):
     """What a coupled loss is never below."""
     return -math.inf
 
 
-@generic
+@singledispatch
 def unseen(loss, y, weights, X, square):
     """The columns (p,) of a design that a coupled loss does not see, because they change no
     predictor but by what it takes off: one read of X, or none. square (p,): the weighted mean

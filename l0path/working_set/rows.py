@@ -12,6 +12,8 @@ from scipy.linalg import solve_triangular
 from ..core.status import FitStatus
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
+from ..problem.responses import null_start
+from ..problem.traits import EMPTIES, NO_RECESSION, SEPARATES
 from ..problem.verbs import coupled_columns, derivatives
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
@@ -52,7 +54,7 @@ class RowModel(WorkingColumns):
     def __init__(self, problem):
         super().__init__(problem)
         traits = problem.loss.traits
-        self.name = traits.name
+        self.recession = traits.recession
         # losses with flat pieces: a small share of the largest curvature keeps the ranking informed
         # where no row is curved at present
         floor = traits.curvature_floor
@@ -124,7 +126,7 @@ class RowModel(WorkingColumns):
         b, b0 = self._begin(start, k)
         lower, upper = self.bounds_of(support)
         free = lambda1 == 0.0 and lambda2 == 0.0 and not self._closed(lower, upper)
-        capped = {"logistic": 1, "poisson": 2}.get(self.name, 0) if free else 0
+        capped = self.recession if free else NO_RECESSION
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
         # a bound from coefficients that Newton steps cannot tell apart refutes nothing
@@ -132,7 +134,7 @@ class RowModel(WorkingColumns):
         Z, S, R = self._basis(support, at) if free else (self.Z, at, None)
         if R is not None:
             b = R @ b
-        for limited in (capped, 0):
+        for limited in (capped, NO_RECESSION):
             status, value, b0, _ = newton.refit(
                 newton.rows_of(p, Z),
                 S,
@@ -146,7 +148,7 @@ class RowModel(WorkingColumns):
             if (
                 status != newton.SEPARATED
                 or value == 0.0
-                or recedes(self.name, p, self.Z[at], lower, upper)
+                or recedes(self.recession, p, self.Z[at], lower, upper)
             ):
                 # else curvature has vanished to rounding only, and a second descent may go as far
                 # as it must
@@ -162,7 +164,7 @@ class RowModel(WorkingColumns):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
-            if far > 0 and value == 0.0 and self.name == "logistic":
+            if far > 0 and value == 0.0 and self.recession == SEPARATES:
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
@@ -212,17 +214,7 @@ class RowModel(WorkingColumns):
     def _null_start(self):
         """Intercept near the null model's, where Newton starts."""
         p = self.problem
-        mean = float(p.weights @ p.y)
-        if self.name == "logistic":
-            return float(np.log((1 + mean) / (1 - mean)))
-        if self.name == "poisson":
-            top = float(p.offset.max())  # exp(offset) alone may overflow
-            return float(
-                np.log(max(mean, 1e-12)) - top - np.log(p.weights @ np.exp(p.offset - top))
-            )
-        if self.name == "huber":
-            return float(np.median(p.y - p.offset))
-        return mean
+        return null_start(p.loss, p.y, p.offset, p.weights)
 
     def derivatives(self, fit):
         """The Derivatives of a fit."""
@@ -333,15 +325,15 @@ class RowModel(WorkingColumns):
         return known, a, tau, None
 
 
-def recedes(name, problem, Z, lower, upper):
+def recedes(recession, problem, Z, lower, upper):
     """Whether the loss falls for ever along some direction d of the coefficients of Z (k, n) and
     the intercept that the box allows: a linear program.
 
-    logistic    y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
+    SEPARATES   y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
     every row is (Albert & Anderson, Biometrika 71, 1984)
-    poisson     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
+    EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
     """
-    counts = name == "poisson"
+    counts = recession == EMPTIES
     Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T
     A = -A if counts else A * problem.y[:, None]
