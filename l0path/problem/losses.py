@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
+from .coupled.cox import Cox
 from .elementary import exp_minus, log1p_unit
 from .traits import EMPTIES, SEPARATES, LossTraits
 from .verbs import curvature, fenchel_gap, mean_loss, slope, value
@@ -297,6 +298,7 @@ ALIASES = {
     "SquaredHinge": "squared_hinge",
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
+COUPLED = {"cox": Cox}  # losses that are no sum over rows
 CLASSIFICATION = {
     name for name, kind in (NAMES | EXACT).items() if kind.traits.response == "classes"
 }

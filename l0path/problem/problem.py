@@ -213,11 +213,6 @@ def pose(data, keep=None, known=None):
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
     loss = data.loss if rows is None else restricted(data.loss, data.y, rows)
-    if loss.traits.coupled:
-        floor = least_value(loss, y, weights)
-    else:
-        floor = float(weights @ saturated(loss, y))
-    noise = rounding(loss, y, weights, size)
     X = (
         Standardized(data.design, mean, scale, rows)
         if held is None
@@ -241,9 +236,16 @@ def pose(data, keep=None, known=None):
         n_eff=counted_rows(data, keep),
         shift=shift,
         groups=data.groups,
-        floor=floor,
-        noise=noise,
+        floor=_least(loss, y, weights),
+        noise=rounding(loss, y, weights, size),
     )
+
+
+def _least(loss, y, weights):
+    """The least value the mean loss can take."""
+    if loss.traits.coupled:
+        return least_value(loss, y, weights)
+    return float(weights @ saturated(loss, y))
 
 
 def _usable(data, second, unseen):

@@ -17,6 +17,7 @@ from what v gives (`coupled_columns`). Python calls the functions at the end, wh
 
 import math
 from functools import singledispatch
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,6 +54,14 @@ def fenchel_gap(loss, y, eta, at, dual):
 
 
 # -------------------- all rows
+
+
+class Tangent(NamedTuple):
+    """A predictor, and what `derivatives_of_rows` fills there: (n,) each."""
+
+    start: np.ndarray
+    slopes: np.ndarray
+    curvatures: np.ndarray
 
 
 @generic
@@ -92,25 +101,25 @@ def rank_of(loss):
 
 
 @generic
-def coupling_of_rows(loss, y, eta, weights, Z, S, out):
-    """out (k, rank_of) = Z[S] P' at eta; Z (w, n) has a column in each row."""
+def coupling_of_rows(loss, y, eta, weights, Z, out):
+    """out (k, rank_of) = Z P' at eta; Z (k, n) has a column in each row."""
 
 
 @generic
-def bound_of_rows(loss, y, weights, slopes, curvatures, start, end, scale):
-    """What no loss on these columns falls below, less the loss at `start`, by weak duality.
+def bound_of_rows(loss, y, weights, tangent, end):
+    """What no loss on these columns falls below, less the loss at the start of `tangent`, by weak
+    duality.
 
-    The dual point is slopes + scale B (end - start), the slopes that the quadratic model foretells
-    at its optimum `end`: there it is feasible, whatever the loss does. -inf where it leaves the
-    domain of the conjugate. All arrays (n,); slopes and curvatures have the weights in them. The
-    shrinkage at `end` comes on top.
+    The dual point is slopes + B (end - start), the slopes that the quadratic model foretells at its
+    optimum `end` (n,): there it is feasible, whatever the loss does. -inf where it leaves the
+    domain of the conjugate. The shrinkage at `end` comes on top.
     """
     total = 0.0
     for i in range(y.size):
-        d = end[i] - start[i]
-        dual = slopes[i] + scale * curvatures[i] * d
+        d = end[i] - tangent.start[i]
+        dual = tangent.slopes[i] + tangent.curvatures[i] * d
         w = weights[i]
-        gap = fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
+        gap = fenchel_gap(loss, y[i], tangent.start[i], tangent.slopes[i] / w, dual / w)
         if gap == np.inf:
             return -np.inf
         total += dual * d - w * gap
@@ -148,14 +157,14 @@ def derivatives(loss, y, eta, weights, slopes, curvatures):
 
 
 @njit
-def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
+def dual_bound(loss, y, weights, tangent, end):
     """`bound_of_rows`."""
-    return bound_of_rows(loss, y, weights, slopes, curvatures, start, end, scale)
+    return bound_of_rows(loss, y, weights, tangent, end)
 
 
 @njit
-def _coupling(loss, y, eta, weights, Z, S, out):
-    coupling_of_rows(loss, y, eta, weights, Z, S, out)
+def _coupling(loss, y, eta, weights, Z, out):
+    coupling_of_rows(loss, y, eta, weights, Z, out)
 
 
 def coupled_columns(loss, y, eta, weights, Z):
@@ -163,5 +172,5 @@ def coupled_columns(loss, y, eta, weights, Z):
     coupled loss takes off is the product of two such.
     """
     out = np.empty((Z.shape[0], rank_of(loss)))
-    _coupling(loss, y, eta, weights, np.ascontiguousarray(Z), np.arange(Z.shape[0]), out)
+    _coupling(loss, y, eta, weights, np.ascontiguousarray(Z), out)
     return out

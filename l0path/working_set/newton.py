@@ -15,19 +15,12 @@ import numpy as np
 from ..core.dispatch import njit
 from ..problem.losses import ETA_CAP
 from ..problem.traits import SEPARATES
-from ..problem.verbs import (
-    coupling_of_rows,
-    derivatives,
-    dual_bound,
-    mean_loss,
-    rank_of,
-    slope_along,
-)
+from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, rank_of, slope_along
 from .linear_algebra import (
     cholesky,
     copy,
     filled,
-    less_products,
+    less_coupling,
     predictor,
     rounding,
     weighted_gram,
@@ -185,9 +178,7 @@ def hessian(rows, S, lambda2, model, work, eta):
     k, H = S.size, model.H
     total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.room)
     if rank_of(rows.loss) > 0:
-        P = np.empty((k, rank_of(rows.loss)))
-        coupling_of_rows(rows.loss, rows.y, eta, rows.weights, rows.Z, S, P)
-        less_products(P, H)
+        less_coupling(rows, S, eta, H)
     trace = 0.0
     for a in range(k):
         H[a, a] += 2.0 * lambda2
@@ -370,9 +361,8 @@ def _descend(rows, S, shrunk, model, work, here, b0, target):
         if F - 2.0 * promised > target and damping == 0.0 and not here.stale and left <= solved:
             bound = F + shrinkage(new[:k], shrunk.lambda1, shrunk.lambda2)
             bound -= shrinkage(x[:k], shrunk.lambda1, shrunk.lambda2)
-            bound += dual_bound(
-                rows.loss, rows.y, rows.weights, work.slopes, work.curvatures, work.eta, eta, 1.0
-            )
+            tangent = Tangent(work.eta, work.slopes, work.curvatures)
+            bound += dual_bound(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
                 return REJECTED, F, promised, damping
         accepted = value <= F - 1e-4 * promised or (promised <= blind and value <= F + noise)

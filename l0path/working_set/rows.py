@@ -29,8 +29,7 @@ SLOPE_BYTES = (
 
 class Weighted(NamedTuple):
     """The curvature at a fit: eta, slopes, v (n,), the columns of the support times v, centred with
-    an intercept, ZV (k, n), the inverse B (k, k) of their Hessian, and their part `coupled` (k, r)
-    of a coupled loss's P, else None.
+    an intercept, ZV (k, n), the inverse B (k, k) of their Hessian, and `RowModel.coupled` of them.
     """
 
     eta: np.ndarray
@@ -38,7 +37,7 @@ class Weighted(NamedTuple):
     v: np.ndarray
     ZV: np.ndarray
     B: np.ndarray
-    coupled: np.ndarray | None
+    coupled: np.ndarray
 
 
 class RowModel(WorkingColumns):
@@ -236,11 +235,8 @@ class RowModel(WorkingColumns):
         total = v.sum()
         if p.intercept and total > 0:
             Z = Z - (Z @ v / total)[:, None]
-        ZV, coupled = Z * v, None
-        H = ZV @ Z.T
-        if p.loss.traits.coupled:
-            coupled = coupled_columns(p.loss, p.y, eta, p.weights, Z)
-            H -= coupled @ coupled.T
+        ZV, coupled = Z * v, self.coupled(eta, Z)
+        H = ZV @ Z.T - coupled @ coupled.T
         H[np.diag_indices_from(H)] += (
             2.0 * lambda2 + 1e-10 * np.trace(H) / max(fit.support.size, 1) + 1e-300
         )
@@ -250,14 +246,20 @@ class RowModel(WorkingColumns):
 
     def exact(self, fit, lambda2, Z):
         """The quadratic on columns Z (m, n), exact to second order."""
-        p, at = self.problem, self.weighted(fit, lambda2)
-        a, rows = np.empty(Z.shape[0]), at.ZV @ Z.T
-        weighted_squares(Z, at.v, p.intercept, a)
-        if at.coupled is not None:
-            coupled = coupled_columns(p.loss, p.y, at.eta, p.weights, Z)
-            rows -= at.coupled @ coupled.T
-            a -= np.einsum("ij,ij->i", coupled, coupled)
-        return Quadratic(rows, -(Z @ at.slopes), a, at.B)
+        at = self.weighted(fit, lambda2)
+        a, coupled = np.empty(Z.shape[0]), self.coupled(at.eta, Z)
+        weighted_squares(Z, at.v, self.problem.intercept, a)
+        a -= np.einsum("ij,ij->i", coupled, coupled)
+        return Quadratic(at.ZV @ Z.T - at.coupled @ coupled.T, -(Z @ at.slopes), a, at.B)
+
+    def coupled(self, eta, Z):
+        """What a coupled loss takes off the curvatures of columns Z (m, n), one a row, at a
+        predictor: the product of two such (m, r), r = 0 for a sum over rows.
+        """
+        p = self.problem
+        if not p.loss.traits.coupled:
+            return np.empty((Z.shape[0], 0))
+        return coupled_columns(p.loss, p.y, eta, p.weights, Z)
 
     def local(self, fit, lambda2):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come
