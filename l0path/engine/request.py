@@ -13,15 +13,16 @@ import numpy as np
 import pandas as pd
 
 from .. import formula
-from ..core.arguments import flag, nonnegative, number, same_index, whole
+from ..core.arguments import flag, nonnegative, same_index, whole
 from ..designs import Derived, as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
 from ..problem.groups import group_factor, make_groups, priced
-from ..problem.losses import canonical_name, make_loss
+from ..problem.losses import COUPLED, canonical_name
 from ..problem.problem import Data, checksum
 from . import arguments as checks
 from . import registry
+from .survival import refuse_survival_only, refuse_what_cox_lacks, responded
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
 
@@ -54,6 +55,8 @@ class Arguments:
     penalty_factor: Any = None
     groups: Any = None
     feature_names: Any = None
+    strata: Any = None
+    ties: str = "efron"
     gamma: float = 0.25
     delta: float | None = None
     lambda_scale: str = "mean"
@@ -205,7 +208,10 @@ def _checked(a):
         isinstance(a.n_jobs, bool) or not isinstance(a.n_jobs, (int, np.integer))
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
-    return replace(a, loss=canonical_name(a.loss, exact=registry.proves(a.algorithm)))
+    exact = registry.proves(a.algorithm)
+    a = replace(a, loss=canonical_name(a.loss, exact=exact, coupled=True))
+    (refuse_what_cox_lacks if a.loss in COUPLED else refuse_survival_only)(a)
+    return a
 
 
 def _taken_by_name(X, feature_names, names):
@@ -225,7 +231,7 @@ def _data(X, y, a, read=False):
     `pose` in the read that takes its moments, which does not see rows of weight 0.
     """
     X = X.X if isinstance(X, formula.Encoded) else X
-    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset)
+    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset, strata=a.strata)
     if a.feature_names is not None and (
         isinstance(a.feature_names, (str, bytes)) or not np.iterable(a.feature_names)
     ):
@@ -235,13 +241,12 @@ def _data(X, y, a, read=False):
     design, names, _, notes = as_design(X, a.feature_names)
     if read:
         check_finite(design, names)
-    target, classes, more = checks.response(y, design.n, a.loss, a.pos_label)
     weights = checks.sample_weights(a.sample_weight, design.n)
+    target, record, classes, more = responded(y, design.n, a, weights)
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss)
-    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
-    record = make_loss(a.loss, number(a.gamma, "gamma"), delta)
+    intercept = record.traits.intercept if a.fit_intercept is None else a.fit_intercept
     groups, columns = _columns(design.p, names, a)
     data = Data(
         design=design,
@@ -250,7 +255,7 @@ def _data(X, y, a, read=False):
         weights=weights,
         class_weight=checks.class_weights(a.class_weight, classes, a.loss),
         offset=offset,
-        intercept=True if a.fit_intercept is None else flag(a.fit_intercept, "fit_intercept"),
+        intercept=flag(intercept, "fit_intercept"),
         standardize=flag(a.standardize, "standardize"),
         names=names,
         classes=classes,

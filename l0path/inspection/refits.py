@@ -93,7 +93,7 @@ def new_rows(path, X, y, sample_weight, offset):
     same = (
         bool(path.meta.checksum)
         and design.n == path.n
-        and checksum(SimpleNamespace(design=design, y=target)) == path.meta.checksum
+        and checksum(SimpleNamespace(design=design, response=(target,))) == path.meta.checksum
     )
     return RefitRows(design, target, weights, shift, index, same)
 

@@ -321,10 +321,15 @@ def traits_named(name):
     return (NAMES | EXACT)[name].traits
 
 
-def canonical_name(name, exact=False):
+def canonical_name(name, exact=False, coupled=False):
     """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`. exact:
-    for algorithm="exact", which takes the hinge too.
+    for algorithm="exact", which takes the hinge too; coupled: where losses that are no sum over
+    rows are served.
     """
+    if isinstance(name, str) and name in COUPLED:
+        if coupled:
+            return name
+        raise ValueError(f"loss={name!r} is not served here yet; l0path.fit takes it")
     if isinstance(name, str) and name in EXACT:
         if exact:
             return name

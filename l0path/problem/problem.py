@@ -45,6 +45,14 @@ class Data:
     copies: np.ndarray | None = None
 
     @property
+    def response(self):
+        """What the response is made of: y, and the times of survival."""
+        loss = self.loss
+        if loss.traits.response != "survival":
+            return (self.y,)
+        return self.y, loss.start, loss.stop, loss.stratum
+
+    @property
     def spare(self):
         """Whether a column is left out as a copy, (p,) bool."""
         out = np.zeros(self.excluded.size, dtype=bool)
@@ -305,7 +313,7 @@ def weighted_median(x, weights):
 
 
 def checksum(data):
-    """A cheap digest of the data: y, and up to 64 evenly spaced columns of X."""
+    """A cheap digest of the data: the response, and up to 64 evenly spaced columns of X."""
     digest = hashlib.blake2b(digest_size=16)
     design = data.design
     J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))
@@ -313,5 +321,6 @@ def checksum(data):
     step = max(1, (1 << 20) // max(design.n, 1))
     for left in range(0, J.size, step):
         digest.update(np.ascontiguousarray(design.columns(J[left : left + step]).T).tobytes())
-    digest.update(np.ascontiguousarray(data.y).tobytes())
+    for part in data.response:
+        digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()

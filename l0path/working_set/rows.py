@@ -12,8 +12,9 @@ from scipy.linalg import solve_triangular
 from ..core.status import FitStatus
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
+from ..problem.recession import leading
 from ..problem.responses import null_start
-from ..problem.traits import EMPTIES, NO_RECESSION, SEPARATES
+from ..problem.traits import EMPTIES, MONOTONE, NO_RECESSION, SEPARATES
 from ..problem.verbs import coupled_columns, derivatives
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
@@ -334,7 +335,10 @@ def recedes(recession, problem, Z, lower, upper):
     SEPARATES   y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
     every row is (Albert & Anderson, Biometrika 71, 1984)
     EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
+    MONOTONE    see `recession.leading`
     """
+    if recession == MONOTONE:
+        return leading(problem, Z, lower, upper).size > 0
     counts = recession == EMPTIES
     Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T

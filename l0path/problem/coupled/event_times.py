@@ -52,6 +52,14 @@ class Cox(NamedTuple):
     fraction: np.ndarray
     share: np.ndarray
 
+    def risk_sets(self):
+        """(deaths, rows at risk) of every event time: indices."""
+        for s in range(self.block.size - 1):
+            for g in range(self.block[s], self.block[s + 1]):
+                tied = self.deaths[self.first[g] : self.first[g + 1]]
+                at = self.order[self.upto[g] : self.edges[s + 1]]
+                yield tied, at[self.start[at] < self.stop[tied[0]]] if self.start.size else at
+
     def restricted(self, event, rows, level=None):
         """The loss of some rows (mask or indices), all of them of positive weight. event (n,): of
         all rows; level: by default that of this loss.
