@@ -18,11 +18,11 @@ from ..designs import Derived, as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
 from ..problem.groups import group_factor, make_groups, priced
-from ..problem.losses import COUPLED, canonical_name
+from ..problem.losses import canonical_name
 from ..problem.problem import Data, checksum
 from . import arguments as checks
-from . import registry
-from .survival import refuse_survival_only, refuse_what_cox_lacks, responded
+from . import registry, responses
+from .survival import responded, served
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
 
@@ -48,6 +48,7 @@ class Arguments:
     class_weight: Any = None
     pos_label: Any = None
     offset: Any = None
+    response_weights: Any = None
     lower: Any = -math.inf
     upper: Any = math.inf
     always_include: Any = None
@@ -176,6 +177,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     plan = _plan(a)
     encoding = X.formula if isinstance(X, formula.Encoded) else None
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
+    responses.refuse_unserved(data, plan, a)
     plan, more = _scaled(plan, data, a)
     table = X.X if isinstance(X, formula.Encoded) else X
     return Request(
@@ -209,9 +211,7 @@ def _checked(a):
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
     exact = registry.proves(a.algorithm)
-    a = replace(a, loss=canonical_name(a.loss, exact=exact, coupled=True))
-    (refuse_what_cox_lacks if a.loss in COUPLED else refuse_survival_only)(a)
-    return a
+    return served(replace(a, loss=canonical_name(a.loss, exact=exact, coupled=True)))
 
 
 def _taken_by_name(X, feature_names, names):
@@ -242,11 +242,10 @@ def _data(X, y, a, read=False):
     if read:
         check_finite(design, names)
     weights = checks.sample_weights(a.sample_weight, design.n)
-    target, record, classes, more = responded(y, design.n, a, weights)
+    target, record, labels, classes, more = responded(y, design.n, a, weights)
     if not read and not weights.all():
         check_finite(design, names)
-    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss)
-    intercept = record.traits.intercept if a.fit_intercept is None else a.fit_intercept
+    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     groups, columns = _columns(design.p, names, a)
     data = Data(
         design=design,
@@ -255,11 +254,13 @@ def _data(X, y, a, read=False):
         weights=weights,
         class_weight=checks.class_weights(a.class_weight, classes, a.loss),
         offset=offset,
-        intercept=flag(intercept, "fit_intercept"),
+        intercept=flag(a.fit_intercept, "fit_intercept"),
         standardize=flag(a.standardize, "standardize"),
         names=names,
         classes=classes,
         groups=groups,
+        responses=labels,
+        response_weights=responses.weights_of_responses(a.response_weights, labels),
         **columns,
     )
     checks.check_classes(data, a.loss)
@@ -332,6 +333,7 @@ def _data_given_anew(path, X, y, offset):
         fit_intercept=meta.intercept,
         standardize=meta.standardize,
         offset=offset,
+        response_weights=meta.response_weights,
         lower=meta.lower,
         upper=meta.upper,
         always_include=meta.forced,
@@ -431,7 +433,7 @@ def _scaled(plan, data, a):
             "lambda_scale='l0learn' is defined with standardize=True, fit_intercept=True and no "
             "weights; use lambda_scale='mean'"
         )
-    n = data.y.size
+    n = data.design.n
     f0, f1 = (
         (float(data.y.var()), float(data.y.std()))
         if data.classes is None

@@ -1,5 +1,6 @@
 """Survival times as `fit` takes them, and the partial likelihood that is made of them."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..errors import refuse_masked
 from ..problem.coupled.event_times import cox_of
 from ..problem.losses import COUPLED, make_loss
 from ..problem.problem import effective_rows
-from .arguments import response
+from .arguments import responses
 
 TIES = ("efron", "breslow")
 FORMS = (
@@ -149,12 +150,23 @@ def survival_loss(y, n, weights, *, strata, ties):
 
 
 def responded(y, n, a, weights):
-    """(y (n,), the loss, classes or None, notes) of a response; weights (n,), not scaled."""
+    """(y (n,) or (n, r), the loss, names of several responses or None, classes or None, notes) of a
+    response; weights (n,), not scaled.
+    """
     if a.loss in COUPLED:
-        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, []
-    target, classes, notes = response(y, n, a.loss, a.pos_label)
+        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
+    target, labels, classes, notes = responses(y, n, a.loss, a.pos_label)
     delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
-    return target, make_loss(a.loss, number(a.gamma, "gamma"), delta), classes, notes
+    return target, make_loss(a.loss, number(a.gamma, "gamma"), delta), labels, classes, notes
+
+
+def served(a):
+    """The arguments with fit_intercept= decided, after what does not go with their loss was
+    refused.
+    """
+    coupled = a.loss in COUPLED
+    (refuse_what_cox_lacks if coupled else refuse_survival_only)(a)
+    return replace(a, fit_intercept=not coupled) if a.fit_intercept is None else a
 
 
 def refuse_what_cox_lacks(a):
