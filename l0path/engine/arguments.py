@@ -8,8 +8,9 @@ import pandas as pd
 from ..core.arguments import finite, number, shown, vector
 from ..designs.checks import check_table
 from ..errors import refuse_masked
+from ..problem.coupled.arguments import survival_loss
 from ..problem.groups import by_label
-from ..problem.losses import CLASSIFICATION, traits_named
+from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
 from ..problem.problem import row_weights
 from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
@@ -29,6 +30,17 @@ def responses(y, n, loss, pos_label):
         return *table_of_responses(y, n), None, []
     target, classes, notes = response(y, n, loss, pos_label)
     return target, None, classes, notes
+
+
+def responded(y, n, a, weights):
+    """(y (n,) or (n, r), the loss, names of several responses or None, classes or None, notes) of a
+    response; weights (n,), not scaled.
+    """
+    if a.loss in COUPLED:
+        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
+    target, labels, classes, notes = responses(y, n, a.loss, a.pos_label)
+    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
+    return target, make_loss(a.loss, number(a.gamma, "gamma"), delta), labels, classes, notes
 
 
 def response(y, n, loss, pos_label=None):

@@ -17,12 +17,12 @@ from ..core.arguments import flag, nonnegative, same_index, whole
 from ..designs import Derived, as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
+from ..problem.coupled.arguments import given_anew, served
 from ..problem.groups import group_factor, make_groups, priced
 from ..problem.losses import canonical_name
 from ..problem.problem import Data, checksum
 from . import arguments as checks
 from . import registry, responses
-from .survival import responded, served
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
 
@@ -227,8 +227,8 @@ def _taken_by_name(X, feature_names, names):
 
 
 def _data(X, y, a, read=False):
-    """(Data, notes) of arguments. read: X is looked through for missing values here, and not by
-    `pose` in the read that takes its moments, which does not see rows of weight 0.
+    """(Data, notes) of arguments. read: missing values of X are looked for here, and not by `pose`,
+    which does not see rows of weight 0.
     """
     X = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset, strata=a.strata)
@@ -242,7 +242,7 @@ def _data(X, y, a, read=False):
     if read:
         check_finite(design, names)
     weights = checks.sample_weights(a.sample_weight, design.n)
-    target, record, labels, classes, more = responded(y, design.n, a, weights)
+    target, record, labels, classes, more = checks.responded(y, design.n, a, weights)
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
@@ -319,7 +319,7 @@ def _data_given_anew(path, X, y, offset):
     """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
     table held, are not stored, so such paths need a new fit.
     """
-    meta = path.meta
+    meta = given_anew(path.meta)
     if isinstance(meta.names, Derived) or meta.formula is not None:
         X, _ = path._new_design(X)
     if (meta.has_offset and offset is None) or meta.weighted:

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
+from ..core.elementary import exp_minus, log1p_unit
 from .coupled.cox import Cox
-from .elementary import exp_minus, log1p_unit
 from .traits import EMPTIES, SEPARATES, LossTraits
 from .verbs import curvature, fenchel_gap, mean_loss, slope, value
 
@@ -318,7 +318,7 @@ def name_of(loss):
 
 def traits_named(name):
     """The LossTraits of a public name."""
-    return (NAMES | EXACT)[name].traits
+    return (NAMES | EXACT | COUPLED)[name].traits
 
 
 def canonical_name(name, exact=False, coupled=False):

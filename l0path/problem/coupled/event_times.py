@@ -88,6 +88,12 @@ def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0):
     leave = np.lexsort((start, stratum)) if start.size else np.empty(0, np.int64)
     edges = np.searchsorted(stratum[order], np.arange(number + 1))
     deaths = order[event[order] > 0]
+    if not deaths.size:
+        raise ValueError(
+            "there is no event in the rows of this fit, and a partial likelihood needs one; look "
+            "at how events are coded (1: it happened, 0: censored), or take fewer folds or larger "
+            "subsamples"
+        )
     new = np.append(True, (np.diff(stop[deaths]) > 0) | (np.diff(stratum[deaths]) > 0))
     first = np.append(np.flatnonzero(new[: deaths.size]), deaths.size)
     at, of = stop[deaths[first[:-1]]], stratum[deaths[first[:-1]]]

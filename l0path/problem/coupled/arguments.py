@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import number, shown
-from ..designs.checks import check_table
-from ..errors import refuse_masked
-from ..problem.coupled.event_times import cox_of
-from ..problem.losses import COUPLED, make_loss
-from ..problem.problem import effective_rows
-from .arguments import responses
+from ...core.arguments import shown
+from ...designs.checks import check_table
+from ...errors import refuse_masked
+from ..losses import COUPLED
+from ..problem import effective_rows
+from .event_times import cox_of
 
 TIES = ("efron", "breslow")
 FORMS = (
@@ -135,8 +134,8 @@ def survival_loss(y, n, weights, *, strata, ties):
     rows = rows_of(y, n)
     if not (rows.event[weights > 0] > 0).any():
         raise ValueError(
-            "y has no event in the rows of positive weight: a partial likelihood needs one at "
-            "least; look at how events are coded (1: it happened, 0: censored)"
+            "y has no event in the rows of positive weight, and a partial likelihood needs one; "
+            "look at how events are coded (1: it happened, 0: censored)"
         )
     record = cox_of(
         rows.start,
@@ -147,17 +146,6 @@ def survival_loss(y, n, weights, *, strata, ties):
         level=float(np.log(effective_rows(weights))),
     )
     return rows.event, record
-
-
-def responded(y, n, a, weights):
-    """(y (n,) or (n, r), the loss, names of several responses or None, classes or None, notes) of a
-    response; weights (n,), not scaled.
-    """
-    if a.loss in COUPLED:
-        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
-    target, labels, classes, notes = responses(y, n, a.loss, a.pos_label)
-    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
-    return target, make_loss(a.loss, number(a.gamma, "gamma"), delta), labels, classes, notes
 
 
 def served(a):
@@ -199,3 +187,15 @@ def refuse_survival_only(a):
     if a.strata is not None or a.ties != "efron":
         name, value = ("strata", a.strata) if a.strata is not None else ("ties", a.ties)
         raise ValueError(f"{name}={shown(value)} is for loss='cox', not loss={a.loss!r}")
+
+
+def given_anew(meta):
+    """The `Meta` of a path; ValueError where X and y would have to stand for data that are not
+    kept.
+    """
+    if meta.traits.coupled:
+        raise ValueError(
+            f"loss={meta.loss!r}: X and y given anew are not served, and the data are not kept "
+            "with a loaded path; fit again to use this method"
+        )
+    return meta
