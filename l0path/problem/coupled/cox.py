@@ -39,7 +39,7 @@ from ..verbs import (
 from .event_times import Cox
 from .risk_sets import at_risk, means, of_deaths, over_times, sum_times
 
-LOOKS = 3  # predictors whose slopes must all be orthogonal to a column that the loss does not see
+PROBES = 3  # predictors whose slopes must all be orthogonal to a column that the loss does not see
 ORTHOGONAL = 1e-11  # the cosine up to which they are
 
 
@@ -191,7 +191,7 @@ def _(loss, y, weights, X, square):
     n, blind = y.size, np.zeros(X.p, dtype=bool)
     if loss.edges.size == 2 and not loss.start.size and loss.until.min() > 0:
         return blind  # all rows are in the first risk set
-    slopes, rest = np.empty((LOOKS, n)), np.empty(n)
+    slopes, rest = np.empty((PROBES, n)), np.empty(n)
     rng = np.random.default_rng(0)
     for one in slopes:
         derivatives(loss, y, rng.standard_normal(n), weights, one, rest)
