@@ -82,7 +82,7 @@ def _compiled_ahead(request):
     beforehand. See `warm.recipes`.
     """
     default = request.plan.settings == LocalSearch(tol=request.plan.tol)
-    if not default or request.resolved:
+    if not default or request.resolved or request.data.responses is not None:
         return ()
     name = name_of(request.data.loss)
     kind = name if request.data.groups is None else f"{name}:groups"

@@ -286,6 +286,14 @@ def restricted(loss, y, rows):
     return loss.restricted(y, rows) if loss.traits.coupled else loss
 
 
+class Multinomial(NamedTuple):
+    """-log P(class), P proportional to exp(eta_r) for the classes r: y and eta have a column for
+    each class, so its value is in `several`.
+    """
+
+    traits = LossTraits("multinomial", "classes", 0.5, jumps=False, link="softmax", likelihood=True)
+
+
 NAMES = {
     kind.traits.name: kind
     for kind in (Squared, Logistic, SquaredHinge, SmoothedHinge, Huber, Poisson)
@@ -298,10 +306,10 @@ ALIASES = {
     "SquaredHinge": "squared_hinge",
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
+SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
 COUPLED = {"cox": Cox}  # losses that are no sum over rows
-CLASSIFICATION = {
-    name for name, kind in (NAMES | EXACT).items() if kind.traits.response == "classes"
-}
+RECORDS = NAMES | EXACT | SEVERAL | COUPLED
+CLASSIFICATION = {name for name, kind in RECORDS.items() if kind.traits.response == "classes"}
 
 
 def smoothness(loss):
@@ -318,7 +326,7 @@ def name_of(loss):
 
 def traits_named(name):
     """The LossTraits of a public name."""
-    return (NAMES | EXACT | COUPLED)[name].traits
+    return RECORDS[name].traits
 
 
 def canonical_name(name, exact=False, coupled=False):
@@ -338,8 +346,8 @@ def canonical_name(name, exact=False, coupled=False):
             "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
         )
     full = ALIASES.get(name, name)
-    if full not in NAMES:
-        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES)}")
+    if full not in NAMES and full not in SEVERAL:
+        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES | SEVERAL)}")
     return full
 
 
@@ -354,7 +362,7 @@ def make_loss(name, gamma=0.25, delta=1.0):
     """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of
     the Huber loss, in units of y.
     """
-    kind = (NAMES | EXACT)[name]
+    kind = RECORDS[name]
     argument = kind.traits.parameter
     if not argument:
         return kind()

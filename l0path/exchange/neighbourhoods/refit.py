@@ -44,7 +44,7 @@ class RefitNeighbourhood:
 
     def refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`."""
-        b = np.zeros(support.size)
+        b = np.zeros((support.size, *fit.b.shape[1:]))
         place = np.searchsorted(support, fit.support)
         place[place == support.size] = 0
         same = support[place] == fit.support if support.size else np.zeros(fit.support.size, bool)
@@ -63,7 +63,7 @@ class RefitNeighbourhood:
         known, top, best = self.additions.get(key, (0, [], None))
         if known < width:
             most = max(
-                3, pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size) // 4
+                3, pairs_tried(self.settings, self.model.problem.refit_rows, fit.support.size) // 4
             )
             ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
@@ -132,7 +132,7 @@ class RefitNeighbourhood:
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`,
         else ON_THE_WAY. A support polished before is tried with the columns that are new since.
         """
-        most = pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
+        most = pairs_tried(self.settings, self.model.problem.refit_rows, fit.support.size)
         keep, trail = most if thorough else min(ON_THE_WAY, most), []
         for _ in range(self.settings.max_swaps):
             key = fit.key
@@ -157,14 +157,7 @@ class RefitNeighbourhood:
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
         failed = self.failed.setdefault(fit.key, set())
-        best = ranked(
-            self.model,
-            fit,
-            self.model.quadratic(fit, self.lambda2, first),
-            self.model.W[first:],
-            separable(0.0, self.lambda1, self.lambda2),
-            Wanted(1e300, 1e300, keep),
-        )
+        best = self._ranked_swaps(fit, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
@@ -180,6 +173,17 @@ class RefitNeighbourhood:
         if len(best) == keep:
             self.last_ranked[key, keep] = min(last, best[-1].change)
         return None
+
+    def _ranked_swaps(self, fit, first, keep):
+        """The `keep` first swaps with working columns from position `first` on: Candidates."""
+        return ranked(
+            self.model,
+            fit,
+            self.model.quadratic(fit, self.lambda2, first),
+            self.model.W[first:],
+            separable(0.0, self.lambda1, self.lambda2),
+            Wanted(1e300, 1e300, keep),
+        )
 
     def removable(self, fit):
         """|b| of the unforced columns, ascending, and the columns."""
