@@ -16,7 +16,6 @@ from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
 from .responses import is_several, table_of_classes, table_of_responses
 
-# how successes out of several trials are written
 BY_OUTCOME = (
     "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
     "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
