@@ -25,7 +25,7 @@ from .table import COLLINEAR, NONE, REFRESH, add, build, drop
 class ResponseTable(NamedTuple):
     """The changes of F by exchanges of a fit with m columns: drop (k,), inf where a member is
     locked; add (m,), inf where a column may not enter or is a combination of the support; swap
-    (k, m) likewise.
+    (k, m), inf where a column may not enter, and the drop alone where it is a combination.
     """
 
     drop: np.ndarray
@@ -81,15 +81,15 @@ def table(fit, quadratic, lambda2, skip, locked):
     num += size
     U *= V
     U += s  # what the column keeps beside the others
-    open_ = U > COLLINEAR * (quadratic.a + 2.0 * lambda2)
-    open_ &= ~skip
-    part = np.zeros(U.shape)
-    np.divide(num, U, out=part, where=open_)
-    part *= -0.5
-    part += drop[kept][:, None]
-    part[~open_] = np.inf
-    swap = np.full((len(fit.b), size.size), np.inf)
-    swap[kept] = part
+    np.putmask(U, U <= COLLINEAR * (quadratic.a + 2.0 * lambda2), np.inf)  # combinations gain 0
+    num /= U
+    num *= -0.5
+    num += drop[kept][:, None]
+    swap = num
+    if kept.size < len(fit.b):
+        swap = np.full((len(fit.b), size.size), np.inf)
+        swap[kept] = num
+    swap[:, skip] = np.inf
     swap[locked] = np.inf
     return ResponseTable(drop, add, swap)
 
