@@ -45,6 +45,14 @@ def sample(kind="real", n=90, p=8, seed=0):
 )  # scikit-learn's word for an intercept alone, which cross-validation may choose on noise
 @pytest.mark.parametrize("name", FOUR)
 def test_checks_of_scikit_learn(name):
+    few = {"cv": 2, "max_k": 3} if name.endswith("CV") else {}
+    check_estimator(getattr(l0path, name)(**few), on_skip=None)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@pytest.mark.parametrize("name", [name for name in FOUR if name.endswith("CV")])
+def test_checks_of_scikit_learn_with_the_default_number_of_folds(name):
     check_estimator(getattr(l0path, name)(), on_skip=None)
 
 

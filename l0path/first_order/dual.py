@@ -5,7 +5,8 @@
 import numpy as np
 
 from ..problem.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
-from ..problem.losses import derivatives, name_of
+from ..problem.losses import name_of
+from ..problem.verbs import derivatives
 from .coordinate_descent import entry_gains
 from .operators import largest, working_columns
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..problem.losses import derivatives, mean_loss, smoothness
+from ..problem.losses import smoothness
+from ..problem.verbs import derivatives, mean_loss
 from .coordinate_descent import entry_gains
 
 

@@ -328,6 +328,8 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         NamedTuple
             The loss with its parameters, such as the `delta` of the Huber loss.
         """
+        if self.meta.traits.coupled:
+            return self.data().loss
         argument = self.meta.traits.parameter
         return make_loss(
             self.meta.loss, **({argument: self.meta.loss_parameter} if argument else {})

@@ -59,7 +59,7 @@ class Meta:
     @property
     def traits(self):
         """The `LossTraits` of the loss."""
-        return traits_named(canonical_name(self.loss, exact=True))
+        return traits_named(canonical_name(self.loss, exact=True, coupled=True))
 
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
@@ -101,6 +101,12 @@ def by_response(labels, responses):
     """Labels of columns (solution, response), each label of a solution with every response."""
     rows = [(*(one if isinstance(one, tuple) else (one,)), r) for one in labels for r in responses]
     return pd.MultiIndex.from_tuples(rows, names=[*labels.names, responses.name])
+
+
+def sums_over_rows(path, what):
+    """Refuse what is not served for losses that couple rows."""
+    if path.meta.traits.coupled:
+        raise ValueError(f"{what} is not served for loss={path.meta.loss!r} yet")
 
 
 def one_response(path, what, remedy=""):

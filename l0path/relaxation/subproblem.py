@@ -33,7 +33,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ..problem.conjugates import tangents
-from ..problem.losses import derivatives
+from ..problem.verbs import derivatives
 from .blocks import project, shares, support_norm
 
 GAP_STEPS = 5  # steps between looks at the gap of (S)

@@ -26,8 +26,9 @@ from scipy.sparse import csr_array, diags_array, hstack
 
 from ..core.status import FitStatus
 from ..problem.conjugates import feasible
-from ..problem.losses import Hinge, SmoothedHinge, derivatives
+from ..problem.losses import Hinge, SmoothedHinge
 from ..problem.problem import Fit
+from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
 from .gram import GramModel

@@ -177,7 +177,8 @@ class ColumnExchanges(ExchangeStrategy):
         algorithms have competed.
         """
         if with_others:
-            for support in candidates_from(self.model, self.part, self.clock):
+            sums = not self.problem.loss.traits.coupled  # which coordinate descent needs
+            for support in candidates_from(self.model, self.part, self.clock) if sums else ():
                 self.offer_support(support)
         self.sweep(self.done)
         rounds = 30 if self.exact else 10

@@ -53,6 +53,7 @@ class RefitNeighbourhood:
         return self.model.refit(support, self.lambda1, self.lambda2, start, target)
 
     def _tolerance(self, value):
+        """By how much values and changes may differ that count as equal, at a value of F."""
         return flat(value, self.scale, self.settings.tol)
 
     def add(self, fit, polish=True):
@@ -74,7 +75,9 @@ class RefitNeighbourhood:
         return self.swap(best) if polish and best is not None else best
 
     def _ranked_additions(self, fit, first, most):
-        """The `most` best (-gain, column) among the working columns from position `first` on."""
+        """The `most` best (-gain, column) among the working columns from position `first` on; gains
+        are counted in steps that count as equal.
+        """
         q = self.model.quadratic(fit, self.lambda2, first)
         self.model.tables += 1
         W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
@@ -88,6 +91,7 @@ class RefitNeighbourhood:
         else:
             ok &= free
         gain = np.maximum(np.abs(q.c[ok]) - self.lambda1, 0.0) ** 2 / (2.0 * s[ok])
+        gain = table.in_steps(gain, self._tolerance(fit.value))
         W = W[ok]
         best = np.argpartition(-gain, most)[:most] if W.size > most else range(W.size)
         return [(-float(gain[j]), int(W[j])) for j in best]
@@ -106,6 +110,7 @@ class RefitNeighbourhood:
         cost = np.where(
             forced, np.inf, fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
         )
+        cost = table.in_steps(cost, self._tolerance(fit.value))
         return self._lowest(
             fit,
             [
@@ -119,13 +124,11 @@ class RefitNeighbourhood:
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
         pairs.
         """
-        best = None
+        best, target = None, np.inf
         for out, into in pairs:
-            new = self.refit(
-                exchanged(fit.support, out, into), fit, np.inf if best is None else best.value
-            )
-            if new is not None and (best is None or new.value < best.value):
-                best = new
+            new = self.refit(exchanged(fit.support, out, into), fit, target)
+            if new is not None and (best is None or new.value < target):
+                best, target = new, new.value - self._tolerance(new.value)
         return best
 
     def swap(self, fit, thorough=False):
