@@ -244,7 +244,7 @@ def huber_threshold(problem, over=lambda: False):
     Parameters
     ----------
     problem : Problem
-        Its loss is not looked at.
+        Its loss is ignored.
     over : callable
         Whether the time is up; the threshold is then the last one.
 

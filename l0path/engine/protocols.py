@@ -51,7 +51,7 @@ class SliceResult(NamedTuple):
     null : Fit
         The fit of the forced columns, from which every search starts.
     last : int
-        The largest size worth having.
+        The largest size that is searched.
     end : End or str
         Why `last` is below the largest size asked for; empty where it is not.
     separated : Fit, optional

@@ -44,8 +44,8 @@ class Fitted(NamedTuple):
     request : Request
         What was asked for, with what X decided: a further fit of the same data starts from it.
     working_set : GramModel or RowModel
-        The columns at hand. It holds Gram rows over all columns: who has no use for their products
-        lets it go.
+        The columns at hand. It holds Gram rows over all columns, so it should not be kept where
+        they are not needed.
     """
 
     path: Path

@@ -38,7 +38,7 @@ from ..working_set.rows import RowModel
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
-MODELS_PER_POLL = 256  # models between two looks at the clock
+MODELS_PER_POLL = 256  # models between two polls of the clock
 # lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
 # for their combination, below the second it is one
 SMALL_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION

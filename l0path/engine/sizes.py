@@ -137,7 +137,7 @@ class SizeStrategy:
             self.pool.fits[k] = self.neighbourhood.refined(self.pool.fits[k])
 
     def begin(self) -> bool:
-        """Report the null fit; False where no larger size is worth having."""
+        """Report the null fit; False where no larger size needs to be searched."""
         pool, null = self.pool, self.pool.fits[0]
         self.session.listener(self.point(0))
         separated = FitStatus.SEPARATED in null.flags

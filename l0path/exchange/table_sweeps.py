@@ -21,7 +21,7 @@ class BestSupports(NamedTuple):
     """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value
     (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from
     it, Python has not seen it; counters = (a size improved, entries touched, tables of swaps, last
-    size worth having, no column was independent of the last support).
+    size that is searched, no column was independent of the last support).
     """
 
     S: np.ndarray

@@ -78,8 +78,8 @@ def separated(fit):
 
 
 class Lambda0Path:
-    """Points for falling lambda0 at one (lambda1, lambda2); what is there when it is interrupted
-    stays.
+    """Points for falling lambda0 at one (lambda1, lambda2); those found before an interruption are
+    kept.
 
     settings: CoordinateDescent; PrimalDual, whose points are stationary for coordinate descent too;
         LocalSearch(refit=False) for partial swaps, LocalSearch() for adds, drops and swaps

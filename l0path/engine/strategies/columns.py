@@ -36,7 +36,7 @@ WIDE = 4096
 NEAR = 0.3  # the share of a gain that such an exchange may lose
 # reads that only correlate the residuals of some sizes, before the first check of all sizes
 SCREENING_PASSES = 2
-SCREENED_SIZES = 6  # sizes whose residuals are looked at
+SCREENED_SIZES = 6  # sizes whose residuals are correlated
 
 
 def entering(found):
