@@ -184,7 +184,7 @@ class SquaredUnits(OneUnit):
     """
 
     def sharpened(self, i, value):
-        """What is known of the value of a unit whose bound is `value`."""
+        """A sharper value of a unit than the bound `value`, where one is at hand."""
         return value
 
     def run(self):
@@ -398,7 +398,7 @@ class SingleFits(OneUnit):
             independent_count(np.abs(np.diagonal(R)))
 
     def first_bounds(self):
-        """What models of a single column do not fall below, by their first Newton step; -inf where
+        """Lower bounds on the objectives of single columns by a first Newton step; -inf where
         that is not in closed form.
         """
         p, own, F, null = self.problem, self.own, self.forced, self.null

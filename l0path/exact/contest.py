@@ -1,5 +1,5 @@
-"""What every exact search is: it runs until it has ended or is stopped, knows how far models can
-still be better, and keeps the best ones met.
+"""The protocol of exact searches: a search runs until it has ended or is stopped, knows how far
+models can still be better, and keeps the best ones met.
 """
 
 import math

@@ -297,7 +297,7 @@ class Leaps(Contest):
 
     @property
     def lower(self):
-        """What nothing outside `best` is below."""
+        """A lower bound for every set that is not in `best`."""
         if self.more is not None:  # no value of searches that are still to be made is negative
             return min(0.0, self.cutoff)
         least = min(

@@ -125,7 +125,7 @@ class SolutionPool:
         self.perfect = perfect or (lambda value, scale: value <= 1e-13 * scale)
 
     def tolerance(self, value):
-        """What counts as an improvement of F at this value."""
+        """The least decrease of F from this value that counts as an improvement."""
         return flat(value, self.scale, self.tol)
 
     def size(self, fit):

@@ -45,7 +45,7 @@ class Limits(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What `make_move` does: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top`
+    """A move of `make_move`: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top`
     unforced columns and down again; RESTART, each size with counts[k] members dropped (K + 1,), by
     the rank of |b| times noise (K + 1, K + 1), so that chance does not fall on column numbers.
     """

@@ -144,7 +144,7 @@ class GroupPool(Pool):
 
 
 class GeneratedBlocks(NamedTuple):
-    """What cutting planes found: blocks and forced coefficients of the last (S), `value` F and
+    """The result of cutting planes: blocks and forced coefficients of the last (S), `value` F and
     `bound` D of (R) over the pool, slopes (n,) of the best D, blocks made, status.
     """
 

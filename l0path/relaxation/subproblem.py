@@ -174,7 +174,7 @@ class Subproblem:
         return point.image - self.q if self.quadratic else self.Z @ point.slopes
 
     def penalty(self, x):
-        """What (S) has beside the loss."""
+        """The penalty of (S)."""
         free = x[self.split :]
         return self.ridge * (support_norm(self.norms(x), self.budget) + float(free @ free)) + (
             self.lambda1 * float(np.abs(x).sum()) if self.lambda1 else 0.0

@@ -1,5 +1,5 @@
-"""What the models on the working columns share: which columns these are, and which of them are
-nearly combinations of others.
+"""The common part of the models on the working columns: which columns these are, and which of them
+are nearly combinations of others.
 
 A column's number among all p is its *index*, its place among the working columns W its *position*.
 """

@@ -46,7 +46,7 @@ class Solved(NamedTuple):
 
 @dataclass
 class Progress:
-    """What is known of a support at a lambda0.
+    """The state of the checks of a support at a lambda0.
 
     Attributes
     ----------
@@ -369,7 +369,7 @@ class Lambda0Path:
 
     @property
     def result(self):
-        """What is solved, valid at any time."""
+        """The models solved so far; valid at any time."""
         ended = [s.fit for s in self.points if separated(s.fit)]
         return SliceResult(
             points=tuple(map(self.point, self.points)),

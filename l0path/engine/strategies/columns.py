@@ -249,7 +249,7 @@ class ColumnExchanges(ExchangeStrategy):
         return grew
 
     def _gain(self, k):
-        """What the column beyond size k gains, or else the last one of size k."""
+        """The decrease by one column beyond size k, or else by the last column of size k."""
         fits = self.pool.fits
         if k + 1 in fits:
             return fits[k].value - fits[k + 1].value
