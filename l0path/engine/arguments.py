@@ -8,14 +8,14 @@ import pandas as pd
 from ..core.arguments import finite, number, shown, vector
 from ..designs.checks import check_table
 from ..errors import refuse_masked
+from ..problem.coupled.arguments import survival_loss
 from ..problem.groups import by_label
-from ..problem.losses import CLASSIFICATION, traits_named
+from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
 from ..problem.problem import row_weights
 from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
 from .responses import is_several, table_of_classes, table_of_responses
 
-# how successes out of several trials are written
 BY_OUTCOME = (
     "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
     "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
@@ -35,6 +35,15 @@ def responses(y, n, loss, pos_label):
         return table_of_classes(series, classes), tuple(map(str, classes)), tuple(classes), []
     target, classes, notes = response(y, n, loss, pos_label)
     return target, None, classes, notes
+
+
+def responded(y, n, a, weights):
+    """(y, the loss, names of several responses or None, classes or None, notes); weights (n,)."""
+    if a.loss in COUPLED:
+        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
+    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
+    target, *others = responses(y, n, a.loss, a.pos_label)
+    return target, make_loss(a.loss, number(a.gamma, "gamma"), delta), *others
 
 
 def response(y, n, loss, pos_label=None):

@@ -119,6 +119,14 @@ def new_state(width, capacity):
     )
 
 
+def clear(state, columns):
+    """Make the state hold the empty support."""
+    w = columns.w
+    state.count[:], state.member[:] = 0, False
+    state.c[:] = columns.q[:w]
+    state.s[:] = np.diagonal(columns.G)[:w] + columns.ridge_diag
+
+
 @njit
 def build(state, columns, k):
     """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient
@@ -266,7 +274,7 @@ def cheapest_drop(state, columns, tie):
 @njit
 def polish(state, columns, tolerance, max_swaps):
     """Take the best improving swap, the first of those that differ by no more than `tolerance`,
-    until none improves by more; returns the number of tables of swaps looked at, negative when
+    until none improves by more; returns the number of tables of swaps evaluated, negative when
     max_swaps stopped it.
 
     Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the

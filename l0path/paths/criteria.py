@@ -128,7 +128,8 @@ def _criteria(path, q, chosen, ebic_gamma):
         df = np.array(free) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        loglik = log_likelihood(path.loss_record(), loss, meta.log_constant, n)
+        kind = None if meta.traits.coupled else path.loss_record()
+        loglik = log_likelihood(kind, loss, meta.log_constant, n)
         loglik = loglik + 0.5 * meta.n_eff * weighed
         m = df + squared
         residual_df = n - m - 1.0

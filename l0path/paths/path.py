@@ -26,6 +26,7 @@ from .model import Model
 from .predicting import Predicting
 from .records import Meta, Source, by_response
 from .showing import Showing
+from .surviving import Surviving
 
 TABLE = [
     "k",
@@ -49,7 +50,7 @@ TABLE = [
 ]
 
 
-class Path(Choosing, Predicting, Inspecting, Showing):
+class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
     """A whole path of models, one for every size or every value of lambda0.
 
     A model is chosen by a selector: its size (5, or k=5), lambda0=, index=, or a rule such as
@@ -147,7 +148,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         return self._table.copy()
 
     def _chosen(self):
-        """What each solution chose, as one text: names of columns, or labels of groups."""
+        """The features of each solution as one text: names of columns, or labels of groups."""
         groups = self.meta.groups
         labels = self.meta.names if groups is None else groups.labels
         chosen = [(s.support if groups is None else s.groups).tolist() for s in self.solutions]
@@ -328,6 +329,8 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         NamedTuple
             The loss with its parameters, such as the `delta` of the Huber loss.
         """
+        if self.meta.traits.coupled:
+            return self.data().loss
         argument = self.meta.traits.parameter
         return make_loss(
             self.meta.loss, **({argument: self.meta.loss_parameter} if argument else {})

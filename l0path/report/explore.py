@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.archive import file_name
 from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix
 from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
-from ..paths.archive import file_name
 from ..paths.records import one_response
 
 MARKED_CRITERIA = ("bic", "ebic", "aic")
@@ -172,7 +172,7 @@ def _short(value):
 
 
 def _page_data(path, cv):
-    """What the page shows but for alternatives, ready for JSON."""
+    """The data of the page without alternatives, ready for JSON."""
     meta = path.meta
     ever = _entered(path)
     log = meta.grid == "lambda0" and any(s.lambda0 > 0 for s in path.solutions)
