@@ -44,6 +44,9 @@ def fit(
     feature_names: Sequence[str] | None = None,
     gamma: float = 0.25,
     delta: float | None = None,
+    theta: float | None = None,
+    power: float = 1.5,
+    quantile: float = 0.5,
     lambda_scale: str = "mean",
     tol: float = 1e-8,
     max_iter: int = 1000,
@@ -73,14 +76,16 @@ def fit(
         sparse matrix, or a design of `l0path.designs`. X is never copied as a whole and never
         changed. Or a formula, with the DataFrame as y (see Notes).
     y : array-like of shape (n,), DataFrame or None
-        The response: real numbers, counts >= 0 for the Poisson loss, or two classes of any dtype.
+        The response: real numbers, counts >= 0 (poisson, negative_binomial), positive amounts
+        (gamma), amounts >= 0 (tweedie), or two classes of any dtype.
         `path.classes` is (negative, positive). With a formula, the DataFrame that the formula is
         about.
     loss : str, default "squared"
-        "squared", "logistic", "squared_hinge", "smoothed_hinge", "huber" or "poisson", and with
-        algorithm="exact" also "hinge". The losses are on the page docs/losses.md. Without shrinkage
-        columns may separate the classes. Where they do so completely, the path ends; where only
-        some observations are separated, larger sizes are searched without these columns.
+        "squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson", "gamma",
+        "negative_binomial", "tweedie" or "quantile", and with algorithm="exact" also "hinge". The
+        losses are on the page docs/losses.md. Without shrinkage columns may separate the classes.
+        Where they do so completely, the path ends; where only some observations are separated,
+        larger sizes are searched without these columns.
     penalty : str, default "L0"
         "L0", "L0L1", "L0L2" or "L0L1L2": the shrinkage terms that get a default grid of `n_shrink`
         values. Values given by lambda1 and lambda2 are always used. A term that is neither given
@@ -152,6 +157,13 @@ def fit(
     delta : float, optional
         The threshold > 0 of the Huber loss, in units of y. None takes it from the residuals of a
         robust pilot fit (docs/losses.md). `path.delta` has it.
+    theta : float, optional
+        The theta > 0 of the negative binomial loss, whose variance is mean + mean^2 / theta. None
+        takes it from a pilot fit. It is one number for the whole path; `path.theta` has it.
+    power : float, default 1.5
+        The power, 1 < power <= 2, of the Tweedie loss: the variance is proportional to mean^power.
+    quantile : float, default 0.5
+        The quantile, between 0 and 1, that loss="quantile" predicts.
     lambda_scale : str, default "mean"
         "mean" for penalties in units of the mean loss, or "l0learn" to give lambda0, lambda1 and
         lambda2 in the scale of L0Learn.

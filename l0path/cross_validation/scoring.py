@@ -24,7 +24,7 @@ import numpy as np
 
 from ..core.dispatch import njit
 from ..problem.losses import CLASSIFICATION, NAMES, traits_named, value
-from ..problem.responses import saturated
+from ..problem.responses import unit_deviance
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
@@ -86,9 +86,7 @@ def deviance_rows(held):
     """The unit deviance of every row."""
     out = np.empty(held.y.size)
     losses(held.path.loss_record(), held.y, held.eta, out)
-    if not held.path.meta.traits.link:
-        return out
-    return 2.0 * (out - saturated(held.path.loss_record(), held.y))
+    return unit_deviance(held.path.loss_record(), held.y, held.eta, out)
 
 
 ROW_METRICS = {

@@ -188,7 +188,11 @@ def _numbers(series, loss):
 
 
 # what a response that is not real may hold: whether 0 is in it, and its name
-NUMBERS = {"counts": (True, "counts >= 0")}
+NUMBERS = {
+    "counts": (True, "counts >= 0"),
+    "positive": (False, "positive numbers; loss='tweedie' takes zeros too"),
+    "amounts": (True, "numbers >= 0"),
+}
 
 
 def _check_signs(y, loss, what):

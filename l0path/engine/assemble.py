@@ -384,6 +384,7 @@ def _meta(setting):
         n_eff=effective_rows(data.weights if counts is None else data.weights * counts),
         loss=name_of(data.loss),
         loss_parameter=_parameter(data.loss),
+        loss_numbers=tuple(data.loss),
         intercept=data.intercept,
         standardize=data.standardize,
         null_loss=_null_loss(setting),

@@ -56,6 +56,9 @@ class Arguments:
     feature_names: Any = None
     gamma: float = 0.25
     delta: float | None = None
+    theta: float | None = None
+    power: float = 1.5
+    quantile: float = 0.5
     lambda_scale: str = "mean"
     tol: float = 1e-8
     max_iter: int = 1000
@@ -183,7 +186,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=encoding,
         offset_name=X.offset if isinstance(X, formula.Encoded) else None,
-        pilot=data.loss.traits.parameter == "delta" and a.delta is None,
+        pilot=_needs_pilot(data.loss, a),
         certify=bool(a.certify),
         progress=a.progress,
         on_solution=a.on_solution,
@@ -206,6 +209,12 @@ def _checked(a):
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
     return replace(a, loss=canonical_name(a.loss, exact=registry.proves(a.algorithm)))
+
+
+def _needs_pilot(loss, a):
+    """Whether a number of the loss is to be found from the data."""
+    found = loss.traits.pilot
+    return bool(found) and getattr(a, found, None) is None
 
 
 def _taken_by_name(X, feature_names, names):
@@ -240,8 +249,10 @@ def _data(X, y, a, read=False):
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss)
-    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
-    record = make_loss(a.loss, number(a.gamma, "gamma"), delta)
+    given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
+    # those that are not given are 1 until a pilot fit
+    numbers = {name: number(one, name) for name, one in given.items() if one is not None}
+    record = make_loss(a.loss, **numbers)
     groups, columns = _columns(design.p, names, a)
     data = Data(
         design=design,
@@ -336,7 +347,8 @@ def _data_given_anew(path, X, y, offset):
         **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
         pos_label=None if meta.classes is None else meta.classes[1],
     )
-    return replace(_data(X, y, arguments, read=True)[0], groups=meta.groups)
+    data = _data(X, y, arguments, read=True)[0]
+    return replace(data, loss=path.loss_record(), groups=meta.groups)
 
 
 # -------------------- the plan

@@ -22,6 +22,7 @@ from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import missing_offset
+from ..problem.families import Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
 from .refit_results import describe
@@ -145,7 +146,7 @@ def _table(path, s, rows, repeat_all):
     counts = w is not None and bool((w == np.floor(w)).all())
     A, names = _exog(path, s, rows, keep)
     fits = w is None or w.sum() * A.shape[1] <= REPEAT
-    repeat = counts and (repeat_all or additive) and fits
+    repeat = counts and (repeat_all or additive or path.theta) and fits
     if counts and repeat_all and not fits:
         raise ValueError(
             "cov_type= needs rows of whole-number weights repeated, which here makes "
@@ -235,6 +236,54 @@ def _(loss, sm):
 @glm_family.register(Poisson)
 def _(loss, sm):
     return sm.families.Poisson()
+
+
+@glm_family.register(Gamma)
+def _(loss, sm):
+    return sm.families.Gamma(sm.families.links.Log())
+
+
+@glm_family.register(Tweedie)
+def _(loss, sm):
+    return sm.families.Tweedie(sm.families.links.Log(), var_power=loss.power)
+
+
+@fitted.register(NegativeBinomial)
+def _(loss, sm, path, s, table, how):
+    """NB2 with theta = 1 / alpha estimated anew; statsmodels has it without weights."""
+    if table.weights is not None:
+        raise ValueError(
+            "statsmodels has no weighted negative binomial regression that estimates theta: refit "
+            "of loss='negative_binomial' takes whole-number weights only; refit with "
+            "path.refit(X=, y=) on unweighted rows"
+        )
+    if how.get("scale") is not None:
+        raise ValueError(
+            f"scale={how['scale']!r}: the refit of loss='negative_binomial' estimates theta in its "
+            "place; leave scale out"
+        )
+    start = np.concatenate([[s.intercept], s.beta]) if path.meta.intercept else s.beta
+    model = sm.NegativeBinomial(table.endog, table.exog, offset=table.offset)
+    how = {"start_params": np.append(start, 1.0 / loss.theta), "gtol": 1e-9, **how}
+    return model.fit(**{"method": "bfgs", "maxiter": 1000, "disp": 0, **how})
+
+
+@fitted.register(Quantile)
+def _(loss, sm, path, s, table, how):
+    """The check loss as it is, not smoothed."""
+    if table.weights is not None:
+        raise ValueError(
+            "statsmodels has no weighted quantile regression: refit of loss='quantile' takes "
+            "whole-number weights only; refit with path.refit(X=, y=) on unweighted rows"
+        )
+    odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
+    if odd:
+        raise ValueError(
+            f"the refit of loss='quantile' takes no {odd[0]}; leave it out, or pass vcov='iid' or "
+            "'robust' as statsmodels' QuantReg has it"
+        )
+    model = sm.QuantReg(table.endog, table.exog)
+    return model.fit(q=loss.quantile, **{"max_iter": 10000, "p_tol": 1e-9, **how})
 
 
 def _fitted_glm(model, how):

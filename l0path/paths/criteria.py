@@ -99,9 +99,10 @@ def _criteria(path, q, chosen, ebic_gamma):
     df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(meta.intercept)
     with np.errstate(divide="ignore", invalid="ignore"):
         loglik = log_likelihood(path.loss_record(), loss, meta.log_constant, n)
-        m = df + squared
+        d = df + meta.traits.dispersion
+        m = d + squared
         room = n - m - 1.0
-        aic, bic = 2.0 * df - 2.0 * loglik, math.log(n) * df - 2.0 * loglik
+        aic, bic = 2.0 * d - 2.0 * loglik, math.log(n) * d - 2.0 * loglik
         return {
             "loglik": loglik,
             "df": df.astype(np.int64),
@@ -111,7 +112,7 @@ def _criteria(path, q, chosen, ebic_gamma):
             ),
             "bic": bic,
             "ebic": bic + 2.0 * ebic_gamma * log_binomial(q, chosen),
-            "gic": max(math.log(max(math.log(n), 1.0)), 0.0) * math.log(max(q, 1)) * df
+            "gic": max(math.log(max(math.log(n), 1.0)), 0.0) * math.log(max(q, 1)) * d
             - 2.0 * loglik,
             "mbic": bic + 2.0 * chosen * math.log(max(q / 4.0 - 1.0, 1.0)),
         }
@@ -264,7 +265,7 @@ def _has_likelihood(meta):
         (
             "is a margin loss"
             if not meta.traits.link
-            else "depends on a scale (delta) that no likelihood estimates"
+            else f"has a scale ({meta.traits.pilot or 'of its own'}) that no likelihood estimates"
         ),
     )
     raise ValueError(

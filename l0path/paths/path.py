@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..designs.names import INTERCEPT
-from ..problem.losses import make_loss, mean_of_rows
+from ..problem.losses import kind_named, make_loss, mean_of_rows
 from ..problem.problem import Data, row_weights
 from ..problem.solution import Solution
 from .choosing import Choosing
@@ -111,6 +111,13 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         losses.
         """
         return self.meta.loss_parameter if self.meta.traits.parameter == "delta" else None
+
+    @property
+    def theta(self) -> float | None:
+        """The theta of the negative binomial loss, the same for all models; None for other
+        losses.
+        """
+        return self.meta.loss_parameter if self.meta.traits.parameter == "theta" else None
 
     @property
     def penalty(self) -> str:
@@ -298,10 +305,10 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         NamedTuple
             The loss with its parameters, such as the `delta` of the Huber loss.
         """
-        argument = self.meta.traits.parameter
-        return make_loss(
-            self.meta.loss, **({argument: self.meta.loss_parameter} if argument else {})
-        )
+        meta, argument = self.meta, self.meta.traits.parameter
+        if meta.loss_numbers:
+            return kind_named(meta.loss)(*meta.loss_numbers)
+        return make_loss(meta.loss, **({argument: meta.loss_parameter} if argument else {}))
 
     def objective(
         self,

@@ -52,6 +52,7 @@ class Meta:
         0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
     )
     floor: float = 0.0
+    loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
 
     @property
     def traits(self):

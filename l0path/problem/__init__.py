@@ -1,1 +1,3 @@
 """What is minimised: losses and their conjugates, penalties, groups, the data and the problem."""
+
+from . import families  # noqa: F401 (losses of these are known by name from here on)

@@ -16,6 +16,7 @@ Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumde
 """
 
 import math
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,9 @@ class SmoothedHinge(NamedTuple):
 class Huber(NamedTuple):
     """Squared inside |r| <= delta, linear outside."""
 
-    traits = LossTraits("huber", "real", 1.0, True, 0.02, link="identity", parameter="delta")
+    traits = LossTraits(
+        "huber", "real", 1.0, True, 0.02, link="identity", parameter="delta", pilot="delta"
+    )
 
     delta: float
 
@@ -242,9 +245,11 @@ def entropy_rise(u):
     return u * u * (3.0 + u) / (6.0 + 4.0 * u) if u >= 0.0 else u * u / (2.0 + u)
 
 
-@fenchel_gap.register(Logistic)
-def _(loss, y, eta, at, dual):
-    share, d = -y * at, y * (at - dual)
+@njit
+def binary_gap(share, d):
+    """At least the divergence of the shares share + d, 1 - share - d of two classes from share, 1 -
+    share; inf where they are no shares.
+    """
     rest = 1.0 - share
     # share entropy_rise(d / share) + rest entropy_rise(-d / rest) as one fraction
     a, b = (share, rest) if d >= 0.0 else (rest, share)
@@ -253,6 +258,11 @@ def _(loss, y, eta, at, dual):
         return math.inf
     high, low = a * (6.0 * a + 4.0 * d), 2.0 * b - d
     return d * d * ((3.0 * a + d) * low + high) / (high * low) if low > 0.0 else 0.0
+
+
+@fenchel_gap.register(Logistic)
+def _(loss, y, eta, at, dual):
+    return binary_gap(-y * at, y * (at - dual))
 
 
 @fenchel_gap.register(SquaredHinge)
@@ -365,11 +375,15 @@ CLASSIFICATION = {
 }
 
 
+@singledispatch
 def smoothness(loss):
-    """Largest curvature of the loss in eta (L of the papers), infinite for the Poisson loss and the
-    hinge.
-    """
-    return 1.0 / loss.gamma if isinstance(loss, SmoothedHinge) else loss.traits.smoothness
+    """Largest curvature of the loss in eta (L of the papers); infinite where there is no bound."""
+    return loss.traits.smoothness
+
+
+@smoothness.register(SmoothedHinge)
+def _(loss):
+    return 1.0 / loss.gamma
 
 
 def name_of(loss):
@@ -377,9 +391,14 @@ def name_of(loss):
     return loss.traits.name
 
 
+def kind_named(name):
+    """The class of the records of a public name."""
+    return NAMES[name] if name in NAMES else EXACT[name]
+
+
 def traits_named(name):
     """The LossTraits of a public name."""
-    return (NAMES | EXACT)[name].traits
+    return kind_named(name).traits
 
 
 def canonical_name(name, exact=False):
@@ -403,18 +422,27 @@ def canonical_name(name, exact=False):
 MEANINGS = {
     "gamma": "a positive number, the width of the smoothed corner (default 0.25)",
     "delta": "a positive number in units of y (None: from the residuals of a robust pilot fit)",
+    "theta": "a positive number (None: from a pilot fit)",
+    "power": "a number with 1 < power <= 2, such as 1.5",
+    "quantile": "a number between 0 and 1, such as 0.9",
 }
+UNSET = {"power": 1.5, "quantile": 0.5}  # where none is given
+# where an argument is not just positive: it is above the first and at most the second number
+RANGES = {"power": (1.0, 2.0), "quantile": (0.0, 1.0 - 1e-12)}
 
 
-def make_loss(name, gamma=0.25, delta=1.0):
+def make_loss(name, gamma=0.25, delta=1.0, **more):
     """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of
-    the Huber loss, in units of y.
+    the Huber loss, in units of y; more: theta > 0, 1 < power <= 2, 0 < quantile < 1 and width > 0
+    of `families`.
     """
-    kind = (NAMES | EXACT)[name]
+    kind = kind_named(name)
     argument = kind.traits.parameter
     if not argument:
         return kind()
-    value = {"gamma": gamma, "delta": delta}[argument]
-    if not (np.isfinite(value) and value > 0):
+    numbers = {"gamma": gamma, "delta": delta, **more}
+    value = numbers.setdefault(argument, UNSET.get(argument, 1.0))
+    low, high = RANGES.get(argument, (0.0, np.finfo(float).max))
+    if not low < value <= high:
         raise ValueError(f"{argument}={value!r} must be {MEANINGS[argument]}")
-    return kind(float(value))
+    return kind(*(float(numbers.get(field, 1.0)) for field in kind._fields))

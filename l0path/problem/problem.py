@@ -7,7 +7,7 @@ z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,6 +268,17 @@ def known_of(model, jobs=1):
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
     return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
+
+
+def with_loss(problem, loss):
+    """The problem with another loss on the same y, which is not squared."""
+    size = float(np.abs(problem.y).max())
+    return replace(
+        problem,
+        loss=loss,
+        floor=float(problem.weights @ saturated(loss, problem.y)),
+        noise=rounding(loss, problem.y, problem.weights, size),
+    )
 
 
 def weighted_median(x, weights):

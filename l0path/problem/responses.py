@@ -31,6 +31,11 @@ def _(loss, y, offset, weights):
 
 @null_start.register(Poisson)
 def _(loss, y, offset, weights):
+    return poisson_start(y, offset, weights)
+
+
+def poisson_start(y, offset, weights):
+    """The intercept of the null model of counts."""
     top = float(offset.max())  # exp(offset) alone may overflow
     mean = float(weights @ y)
     return float(np.log(max(mean, 1e-12)) - top - np.log(weights @ np.exp(offset - top)))
@@ -50,6 +55,14 @@ def saturated(loss, y):
 @saturated.register(Poisson)
 def _(loss, y):
     return y - y * np.log(np.where(y > 0, y, 1.0))
+
+
+@singledispatch
+def unit_deviance(loss, y, eta, rows):
+    """(n,) the deviance of rows whose losses at eta are `rows`: twice what they have beyond
+    `saturated`, and for losses without a mean the loss itself.
+    """
+    return 2.0 * (rows - saturated(loss, y)) if loss.traits.link else rows
 
 
 @singledispatch

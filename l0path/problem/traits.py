@@ -14,8 +14,8 @@ class LossTraits(NamedTuple):
     ----------
     name : str
         Its public name.
-    response : {"real", "counts", "classes"}
-        What y holds. Classes are -1 and 1 inside.
+    response : {"real", "counts", "classes", "positive", "amounts"}
+        What y holds: amounts are positive or 0. Classes are -1 and 1 inside.
     smoothness : float
         Largest curvature in eta (L of the papers); inf where there is no bound, or where it depends
         on a parameter (see `smoothness`).
@@ -38,6 +38,11 @@ class LossTraits(NamedTuple):
         Whether it is a negative log-likelihood, up to constants and a scale.
     parameter : str
         The argument of `fit` that its number comes from; empty where it has none.
+    pilot : str
+        The number that a pilot fit finds where the argument of that name is not given.
+    dispersion : int
+        How many parameters its likelihood has beside the coefficients that information criteria
+        count: shapes and scales that follow by maximum likelihood.
     """
 
     name: str
@@ -51,6 +56,8 @@ class LossTraits(NamedTuple):
     bounded: bool = True
     likelihood: bool = False
     parameter: str = ""
+    pilot: str = ""
+    dispersion: int = 0
 
     @property
     def gaussian(self):

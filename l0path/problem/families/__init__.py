@@ -1,0 +1,12 @@
+"""Families of responses beyond the losses of `problem.losses`, one module each: importing them
+makes them known by name.
+"""
+
+from ..losses import NAMES
+from .amounts import Gamma, Tweedie
+from .counts import NegativeBinomial
+from .quantiles import Quantile
+
+__all__ = ["Gamma", "NegativeBinomial", "Quantile", "Tweedie"]
+
+NAMES.update({kind.traits.name: kind for kind in (Gamma, NegativeBinomial, Tweedie, Quantile)})
