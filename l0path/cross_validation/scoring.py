@@ -84,15 +84,22 @@ def losses(loss, y, eta, out):
 
 def deviance_rows(held):
     """The unit deviance of every row."""
+    if held.path.meta.responses is not None:
+        return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
     out = np.empty(held.y.size)
     losses(held.path.loss_record(), held.y, held.eta, out)
     return unit_deviance(held.path.loss_record(), held.y, held.eta, out)
 
 
+def _over_responses(values):
+    """Values by row (n,), the mean where there are several responses, as in scikit-learn."""
+    return values if values.ndim == 1 else values.mean(axis=1)
+
+
 ROW_METRICS = {
     "deviance": deviance_rows,
-    "mse": lambda held: (held.y - held.mu) ** 2,
-    "mae": lambda held: np.abs(held.y - held.mu),
+    "mse": lambda held: _over_responses((held.y - held.mu) ** 2),
+    "mae": lambda held: _over_responses(np.abs(held.y - held.mu)),
     "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64),
     "brier": lambda held: (held.mu - (held.y > 0)) ** 2,
 }
@@ -101,7 +108,7 @@ ROW_METRICS = {
 def _r2(held):
     from sklearn.metrics import r2_score
 
-    if held.y.size < 2:
+    if len(held.y) < 2:
         raise ValueError(
             "scoring='r2' needs at least two held-out rows in every fold; use scoring='mse' with "
             "leave-one-out"

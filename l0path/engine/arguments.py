@@ -11,16 +11,24 @@ from ..errors import refuse_masked
 from ..problem.groups import by_label
 from ..problem.losses import CLASSIFICATION, traits_named
 from ..problem.problem import row_weights
-from ..problem.responses import LARGEST_EXPONENT, without_mean
+from ..problem.responses import LARGEST_EXPONENT, takes_zero, without_mean
+from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
+from .responses import is_several, table_of_responses
 
-# values of y beyond, or all below the inverse, are refused: their squares are summed
-LARGEST_RESPONSE = 1e100
 # how successes out of several trials are written
 BY_OUTCOME = (
     "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
     "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
     "loss='logistic', sample_weight=np.concatenate([successes, failures]))"
 )
+
+
+def responses(y, n, loss, pos_label):
+    """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
+    if is_several(y, loss) and pos_label is None:
+        return *table_of_responses(y, n), None, []
+    target, classes, notes = response(y, n, loss, pos_label)
+    return target, None, classes, notes
 
 
 def response(y, n, loss, pos_label=None):
@@ -60,10 +68,13 @@ def refuse_shares(y, loss):
         )
 
 
-def coded(y, n, loss, classes):
-    """y (n,) of other rows as the fit coded it: classes -1 / 1 by the labels of the fit; one of
-    them alone will do.
+def coded(y, n, meta):
+    """y (n,) of other rows as the fit with this `Meta` coded it: classes -1 / 1 by the labels of
+    the fit; one of them alone will do. (n, r) for r responses.
     """
+    loss, classes = meta.loss, meta.classes
+    if meta.responses is not None:
+        return table_of_responses(y, n, meta.responses)[0]
     if classes is None:
         return response(y, n, loss)[0]
     series = _complete(y, n)
@@ -223,10 +234,12 @@ def sample_weights(value, n):
     return out
 
 
-def offsets(value, weights, loss):
-    """Offsets (n,) whose losses (of that name) are finite numbers in every row of positive
-    weight.
+def offsets(value, weights, loss, shape):
+    """Offsets (n,) whose losses (of that name) are finite numbers in every row of positive weight;
+    (n, r) where that is the shape of y.
     """
+    if len(shape) == 2:
+        return offsets_of_responses(value, shape)
     out = finite(vector(value, weights.size, "offset"), "offset")
     rates = traits_named(loss).link == "log"
     most = LARGEST_EXPONENT if rates else LARGEST_RESPONSE
@@ -275,6 +288,11 @@ def check_classes(data, loss):
     if data.classes is not None and np.unique(data.y[full > 0]).size < 2:
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"
+        )
+    if not takes_zero(data.loss) and (data.y == 0).any():
+        raise ValueError(
+            f"y has {(data.y == 0).sum()} zeros; loss={loss!r} with power=2 needs positive "
+            "numbers: take a power below 2"
         )
     if without_mean(data.loss, full @ data.y):
         raise ValueError(

@@ -132,7 +132,7 @@ def _predictions(setting, fits):
     """
     design, start = setting.request.data.design, 0
     in_rows = isinstance(design, Dense) and not design.X.flags.f_contiguous
-    if setting.hinge is not None or not in_rows:
+    if setting.hinge is not None or not in_rows or setting.problem.turn is not None:
         yield from (None for _ in fits)
         return
     scale = setting.problem.X.scale
@@ -410,8 +410,10 @@ def _meta(setting):
         formula=encoding,
         random_state=seed if whole_seed else None,
         checksum=checksum(data) if counts is None else "",
-        log_constant=float(setting.weights @ log_constant(data.loss, data.y)),
+        log_constant=float(np.sum(setting.weights @ log_constant(data.loss, data.y))),
         floor=problem.floor,
+        responses=data.responses,
+        response_weights=data.response_weights,
     )
 
 
@@ -427,5 +429,5 @@ def _null_loss(setting):
     start = problem.shift
     if not problem.quadratic:
         start = make_model(replace(problem, forced=empty)).refit(empty, 0.0, 0.0).b0
-    fit = Fit(empty, np.empty(0), start, 0.0)
+    fit = Fit(empty, np.empty((0, *problem.y.shape[1:])), start, 0.0)
     return solution(setting, 0, Slice(0.0, 0.0, 0), Point(0, fit, Optimality.GLOBAL)).loss

@@ -21,7 +21,7 @@ from ..problem.groups import group_factor, make_groups, priced
 from ..problem.losses import canonical_name, make_loss
 from ..problem.problem import Data, checksum
 from . import arguments as checks
-from . import registry
+from . import registry, responses
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
 
@@ -47,6 +47,7 @@ class Arguments:
     class_weight: Any = None
     pos_label: Any = None
     offset: Any = None
+    response_weights: Any = None
     lower: Any = -math.inf
     upper: Any = math.inf
     always_include: Any = None
@@ -176,6 +177,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     plan = _plan(a)
     encoding = X.formula if isinstance(X, formula.Encoded) else None
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
+    responses.refuse_unserved(data, plan, a)
     plan, more = _scaled(plan, data, a)
     table = X.X if isinstance(X, formula.Encoded) else X
     return Request(
@@ -244,11 +246,11 @@ def _data(X, y, a, read=False):
     design, names, _, notes = as_design(X, a.feature_names)
     if read:
         check_finite(design, names)
-    target, classes, more = checks.response(y, design.n, a.loss, a.pos_label)
+    target, labels, classes, more = checks.responses(y, design.n, a.loss, a.pos_label)
     weights = checks.sample_weights(a.sample_weight, design.n)
     if not read and not weights.all():
         check_finite(design, names)
-    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss)
+    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
     # those that are not given are 1 until a pilot fit
     numbers = {name: number(one, name) for name, one in given.items() if one is not None}
@@ -266,6 +268,8 @@ def _data(X, y, a, read=False):
         names=names,
         classes=classes,
         groups=groups,
+        responses=labels,
+        response_weights=responses.weights_of_responses(a.response_weights, labels),
         **columns,
     )
     checks.check_classes(data, a.loss)
@@ -338,6 +342,7 @@ def _data_given_anew(path, X, y, offset):
         fit_intercept=meta.intercept,
         standardize=meta.standardize,
         offset=offset,
+        response_weights=meta.response_weights,
         lower=meta.lower,
         upper=meta.upper,
         always_include=meta.forced,
@@ -438,7 +443,7 @@ def _scaled(plan, data, a):
             "lambda_scale='l0learn' is defined with standardize=True, fit_intercept=True and no "
             "weights; use lambda_scale='mean'"
         )
-    n = data.y.size
+    n = data.design.n
     f0, f1 = (
         (float(data.y.var()), float(data.y.std()))
         if data.classes is None

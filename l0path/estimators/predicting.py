@@ -13,6 +13,11 @@ from ..problem.losses import canonical_name, traits_named
 class RegressorMethods(RegressorMixin):
     """Predictions of numbers."""
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.loss == "squared"
+        return tags
+
     def predict(self, X: Matrix) -> np.ndarray:
         """Predictions for new rows.
 
@@ -23,7 +28,7 @@ class RegressorMethods(RegressorMixin):
 
         Returns
         -------
-        ndarray of shape (m,)
+        ndarray of shape (m,) or (m, r)
             Predicted means, in units of y.
         """
         return self._predict(X, "response")

@@ -18,6 +18,7 @@ from ..core.warnings import recorded
 from ..cross_validation.processes import check_jobs, in_processes, processes
 from ..engine.posing import default_max_k, settled
 from ..engine.request import request
+from ..engine.responses import refuse_responses
 from ..engine.run import run as fit_request
 from ..problem.losses import name_of
 from ..problem.problem import effective_rows
@@ -54,6 +55,7 @@ def resolve(X, y, arguments):
     if arguments.get("max_k") is not None:
         whole(arguments["max_k"], "max_k", 1)
     asked = request(X, y, **arguments)
+    refuse_responses(asked.data, "split_inference, knockoff_filter and stability_selection")
     clock = Clock(asked.plan.time_limit)
     control = Control(clock)
     with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():
@@ -156,7 +158,7 @@ def on_rows(data, rows):
     """The data with the weight of every row times how often it is among `rows`: weight 0 is no row,
     so X is not copied and nothing else of the other rows is seen.
     """
-    return replace(data, weights=data.weights * np.bincount(rows, minlength=data.y.size))
+    return replace(data, weights=data.weights * np.bincount(rows, minlength=data.design.n))
 
 
 def path_on_rows(asked, rows, deadline=None, most=None):

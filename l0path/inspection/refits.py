@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.arguments import finite, same_index, vector
+from ..core.arguments import same_index
 from ..core.describing import described_by
 from ..core.types import Matrix, Rule
 from ..core.warnings import recorded
@@ -21,7 +21,8 @@ from ..cross_validation.result import SELECTORS
 from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
-from ..paths.predicting import missing_offset
+from ..paths.predicting import given_offset, missing_offset
+from ..paths.records import one_response
 from ..problem.families import Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
@@ -58,6 +59,7 @@ def refit(
     scale: float | str | None = None,
     **selector: Any,
 ) -> Any:
+    one_response(self, "refit")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     loss = self.meta.loss
     if not self.meta.traits.link:
@@ -89,8 +91,8 @@ def new_rows(path, X, y, sample_weight, offset):
     sample_weight, offset = by_row["sample_weight"], by_row["offset"]
     design, index = path._new_design(X)
     weights = None if sample_weight is None else sample_weights(sample_weight, design.n)
-    shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
-    target = coded(y, design.n, path.loss, path.classes)
+    shift = None if offset is None else given_offset(path.meta, offset, design.n)
+    target = coded(y, design.n, path.meta)
     same = (
         bool(path.meta.checksum)
         and design.n == path.n

@@ -112,14 +112,17 @@ class Model:
         return self.path.solutions[self.index].exchanges
 
     @property
-    def intercept(self) -> float:
-        """The intercept in the units of y."""
-        return float(self.path.solutions[self.index].intercept)
+    def intercept(self) -> float | pd.Series:
+        """The intercept in the units of y, a Series of them for several responses."""
+        value, meta = self.path.solutions[self.index].intercept, self.path.meta
+        if meta.responses is not None:
+            return pd.Series(value, index=meta.response_index, name="intercept")
+        return float(value)
 
     @property
-    def coef(self) -> pd.Series:
+    def coef(self) -> pd.Series | pd.DataFrame:
         """The intercept, as "(Intercept)", and the coefficients of the chosen columns, in units of
-        y and X.
+        y and X; a DataFrame with a column for each of several responses.
         """
         return self.path.coef(index=self.index)
 

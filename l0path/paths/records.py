@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..core.arguments import shown
 from ..problem.losses import canonical_name, traits_named
@@ -53,6 +54,8 @@ class Meta:
     )
     floor: float = 0.0
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
+    responses: tuple | None = None  # names of several responses
+    response_weights: np.ndarray | None = None
 
     @property
     def traits(self):
@@ -65,6 +68,11 @@ class Meta:
         """
         null = self.null_loss - self.floor
         return 1.0 - (loss - self.floor) / null if null > 0 else np.nan
+
+    @property
+    def response_index(self):
+        """The names of several responses as labels of columns."""
+        return pd.Index(self.responses, name="response")
 
     @property
     def about(self):
@@ -88,3 +96,19 @@ class Source:
     data: Any = None
     plan: Any = None
     extra: dict = field(default_factory=dict)
+
+
+def by_response(labels, responses):
+    """Labels of columns (solution, response), each label of a solution with every response."""
+    rows = [(*(one if isinstance(one, tuple) else (one,)), r) for one in labels for r in responses]
+    return pd.MultiIndex.from_tuples(rows, names=[*labels.names, responses.name])
+
+
+def one_response(path, what, remedy=""):
+    """Refuse what is for one response where a path has several."""
+    names = path.meta.responses
+    if names is not None:
+        raise ValueError(
+            f"{what} is not served for {len(names)} responses"
+            + (f": {remedy}" if remedy else f"; fit one of them alone, for example {names[0]}")
+        )

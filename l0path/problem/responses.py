@@ -47,6 +47,12 @@ def _(loss, y, offset, weights):
 
 
 @singledispatch
+def takes_zero(loss):
+    """Whether the loss of y = 0 is bounded below, of those whose y are not negative."""
+    return loss.traits.response != "positive"
+
+
+@singledispatch
 def saturated(loss, y):
     """(n,) the loss of predicting every y: the least value of a row."""
     return np.zeros(y.shape)

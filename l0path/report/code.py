@@ -20,6 +20,7 @@ import numpy as np
 
 from ..designs import Derived
 from ..paths.model import Model
+from ..paths.records import one_response
 
 FUNCTIONS = {"log": "LN", "exp": "EXP", "sqrt": "SQRT", "abs": "ABS"}  # NumPy's name: SQL's
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
@@ -35,7 +36,7 @@ class Language(NamedTuple):
     power, call : callable
         One expression to the power of another; a function of FUNCTIONS of an expression.
     means : dict
-        The mean at `{eta}` by loss; of other losses it is eta.
+        The mean at `{eta}` by the link of the loss.
     """
 
     column: Callable[[str], str]
@@ -66,7 +67,7 @@ PYTHON = Language(
     level=lambda name, value: f"(data[{name!r}] == {_python_value(value)})",
     power=lambda base, exponent: f"{base} ** {exponent}",
     call=lambda function, inside: f"np.{function}({inside})",
-    means={"logistic": "1.0 / (1.0 + np.exp(-({eta})))", "poisson": "np.exp({eta})"},
+    means={"logit": "1.0 / (1.0 + np.exp(-({eta})))", "log": "np.exp({eta})"},
 )
 SQL = Language(
     column=_sql_column,
@@ -75,17 +76,18 @@ SQL = Language(
     ),
     power=lambda base, exponent: f"POWER({base}, {exponent})",
     call=lambda function, inside: f"{FUNCTIONS[function]}({inside})",
-    means={"logistic": "1.0 / (1.0 + EXP(-({eta})))", "poisson": "EXP({eta})"},
+    means={"logit": "1.0 / (1.0 + EXP(-({eta})))", "log": "EXP({eta})"},
 )
 
 
 def python_code(model: Model) -> str:
     """The text of a module with a function `predict(data)`; see `Model.to_python`."""
+    one_response(model.path, "to_python")
     meta = model.path.meta
     features, terms = _terms(model, PYTHON)
     offset = " + offset" if meta.has_offset else ""
     eta = "\n        + ".join([repr(model.intercept), *terms]) + offset
-    mean = PYTHON.means.get(meta.loss, "{eta}").format(eta="eta")
+    mean = PYTHON.means.get(meta.traits.link, "{eta}").format(eta="eta")
     argument = ", offset" if meta.has_offset else ""
     names = textwrap.wrap(_plain(", ".join(features)), 92) or ["(none)"]
     doc = [
@@ -106,6 +108,7 @@ def python_code(model: Model) -> str:
 
 def sql_expression(model: Model) -> str:
     """An SQL expression over the columns of a table; see `Model.to_sql`."""
+    one_response(model.path, "to_sql")
     meta = model.path.meta
     if meta.has_offset:
         raise ValueError(
@@ -114,7 +117,7 @@ def sql_expression(model: Model) -> str:
         )
     _, terms = _terms(model, SQL)
     eta = "\n  + ".join([repr(model.intercept), *terms])
-    return SQL.means.get(meta.loss, "{eta}").format(eta=eta)
+    return SQL.means.get(meta.traits.link, "{eta}").format(eta=eta)
 
 
 def _plain(text):
@@ -216,6 +219,7 @@ def _expression(node, formula, language, used):
 
 def sklearn_model(model: Model) -> Any:
     """A fitted linear model of scikit-learn; see `Model.to_sklearn`."""
+    one_response(model.path, "to_sklearn")
     from sklearn import linear_model, svm
 
     path, solution = model.path, model.path.solutions[model.index]
@@ -231,17 +235,18 @@ def sklearn_model(model: Model) -> Any:
             "the fit had an offset, which linear models of scikit-learn do not have; take "
             "to_python(), whose function has an argument offset"
         )
-    X, y = np.zeros((2, meta.p)), np.array([0.0, 1.0])
+    X, y = np.zeros((2, meta.p)), np.array([1.0, 2.0])
     if meta.by_name:
         import pandas as pd
 
         X = pd.DataFrame(X, columns=list(meta.names))
     if meta.classes is not None:
-        kind = linear_model.LogisticRegression if meta.loss == "logistic" else svm.LinearSVC
+        kind = linear_model.LogisticRegression if meta.traits.link == "logit" else svm.LinearSVC
         fitted, y = kind(), np.asarray(meta.classes)
+    elif meta.traits.link == "log":
+        fitted = linear_model.PoissonRegressor()
     else:
-        kind = {"poisson": linear_model.PoissonRegressor}.get(meta.loss)
-        fitted = linear_model.LinearRegression() if kind is None else kind(alpha=1.0)
+        fitted = linear_model.LinearRegression()
     fitted.fit(X, y)  # two rows of zeros: what a fitted model has beside its coefficients
     coef = np.zeros(meta.p)
     coef[solution.support] = solution.beta

@@ -26,7 +26,15 @@ import numpy as np
 
 from ..conjugates import conjugate, conjugate_slope, interval
 from ..losses import curvature, entropy_rise, fenchel_gap, slope, value
-from ..responses import EPS, log_constant, log_likelihood, null_start, rounding, saturated
+from ..responses import (
+    EPS,
+    log_constant,
+    log_likelihood,
+    null_start,
+    rounding,
+    saturated,
+    takes_zero,
+)
 from ..traits import EMPTIES, LossTraits
 
 DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken, relative
@@ -156,6 +164,11 @@ def shape_of(half):
         if abs(step) <= 4 * EPS:
             break
     return nu
+
+
+@takes_zero.register(Tweedie)
+def _(loss):
+    return loss.power < 2.0
 
 
 @value.register(Tweedie)
