@@ -103,6 +103,12 @@ FAMILIES = {
         ),
         lambda gamma: np.inf,
     ),
+    "binomial": Loss(
+        lambda y, eta, *_: np.logaddexp(0, eta) - y * eta,
+        lambda y, eta, *_: expit(eta) - y,
+        lambda y, eta, *_: expit(eta) * expit(-eta),
+        lambda gamma: 0.25,
+    ),
     "tweedie": Loss(
         lambda y, eta, _, p: (
             y * np.exp((1 - p) * eta) / (p - 1) + (np.exp((2 - p) * eta) - 1) / (2 - p)
@@ -617,6 +623,8 @@ def _response(loss, signal, rng):
         return np.where(signal + rng.logistic(size=signal.size) > 0, 1.0, -1.0)
     if loss == "poisson":
         return rng.poisson(np.exp(np.clip(0.4 * signal + 0.7, -2, 3))).astype(float)
+    if loss == "binomial":
+        return rng.binomial(6, expit(signal)) / 6
     if loss in ("gamma", "negative_binomial", "tweedie"):
         mean = np.exp(np.clip(0.4 * signal + 0.7, -2, 3))
         if loss == "gamma":

@@ -28,6 +28,7 @@ from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
 from ..paths.predicting import linear_predictor
+from ..problem.families.trials import resolved
 from ..problem.losses import canonical_name
 from ..problem.problem import known_of
 from .comparing import fold_scores
@@ -169,7 +170,9 @@ def cv_fit(
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
-    metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared"), exact=True))
+    metric = metric_of(
+        scoring, canonical_name(resolved(arguments.get("loss", "squared"), y), exact=True)
+    )
     check_jobs(n_jobs)
     seed = draw_seed(random_state)
     deadline = None if time_limit is None else time.time() + time_limit

@@ -17,9 +17,10 @@ from .responses import is_several, table_of_responses
 
 # how successes out of several trials are written
 BY_OUTCOME = (
-    "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
-    "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
-    "loss='logistic', sample_weight=np.concatenate([successes, failures]))"
+    "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with sample_weight "
+    "= the number of successes and y = 0 with that of failures: fit(pd.concat([X, X]), "
+    "np.repeat([1, 0], len(X)), loss='logistic', "
+    "sample_weight=np.concatenate([successes, failures]))"
 )
 
 
@@ -191,7 +192,12 @@ def _numbers(series, loss):
         )
     notes = []
     what = traits_named(loss).response
-    if what != "real":
+    if what == "shares" and ((out < 0) | (out > 1)).any():
+        raise ValueError(
+            f"y has values from {out.min():g} to {out.max():g}; loss={loss!r} takes two columns, "
+            "successes and failures, or shares between 0 and 1"
+        )
+    if what not in ("real", "shares"):
         _check_signs(out, loss, what)
     elif np.unique(out[:1000]).size == 2 and np.unique(out).size == 2:
         notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
@@ -288,6 +294,12 @@ def check_classes(data, loss):
     if data.classes is not None and np.unique(data.y[full > 0]).size < 2:
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"
+        )
+    seen = data.y[full > 0]
+    if data.trials is not None and (seen == seen[0]).all() and seen[0] in (0.0, 1.0):
+        raise ValueError(
+            f"y is {seen[0]:g} in every row with positive weight; "
+            f"loss={loss!r} has no finite intercept then"
         )
     if not takes_zero(data.loss) and (data.y == 0).any():
         raise ValueError(

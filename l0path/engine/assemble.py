@@ -17,7 +17,7 @@ from ..exchange.neighbourhoods.groups import groups_tried
 from ..paths.past_separation import apart
 from ..paths.records import Meta
 from ..problem.losses import name_of
-from ..problem.problem import Fit, checksum, effective_rows
+from ..problem.problem import Fit, checksum, rows_counted
 from ..problem.responses import log_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
@@ -381,7 +381,7 @@ def _meta(setting):
         names=data.names,
         n=data.design.n,
         p=data.design.p,
-        n_eff=effective_rows(data.weights if counts is None else data.weights * counts),
+        n_eff=rows_counted(data, data.weights if counts is None else data.weights * counts),
         loss=name_of(data.loss),
         loss_parameter=_parameter(data.loss),
         loss_numbers=tuple(data.loss),
@@ -410,7 +410,8 @@ def _meta(setting):
         formula=encoding,
         random_state=seed if whole_seed else None,
         checksum=checksum(data) if counts is None else "",
-        log_constant=float(np.sum(setting.weights @ log_constant(data.loss, data.y))),
+        log_constant=float(np.sum(setting.weights @ log_constant(data.loss, data.y, data.trials))),
+        trials=None if data.trials is None else float(data.weights.sum()),
         floor=problem.floor,
         responses=data.responses,
         response_weights=data.response_weights,

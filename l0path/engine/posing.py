@@ -7,18 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..core.arguments import some
 from ..core.control import Control
+from ..designs import Derived
 from ..designs.copies import without_copies
 from ..problem.conjugates import smooth
 from ..problem.losses import Hinge, smoothness
-from ..problem.problem import Problem, pose, row_weights, with_loss
+from ..problem.problem import Problem, checksum, pose, row_weights, with_loss
 from ..working_set.hinge import make_model
 from ..working_set.starts import null_gradient
-from .pilots import pilot_loss
 from .registry import search_settings
-from .request import PENALTIES, Plan, Request
+from .request import PENALTIES, Arguments, Plan, Request, data_of
+from .strategies.pilots import pilot_loss
 
 
 def selectable(problem):
@@ -213,3 +215,58 @@ def default_max_k(groups, p, n_eff):
         count = len(groups.labels)
         return int(min(count, max(1, n_eff // 2 * count // groups.columns.size), 100))
     return int(min(p, n_eff // 2, 100))
+
+
+# -------------------- the data of an earlier fit
+
+
+def data_of_fit(path, X=None, y=None):
+    """The `Data` that a path was fitted on: those kept in memory, or those of X and y."""
+    data = path._source.data
+    if X is not None:
+        X, y, by_row = path._given(X, y)
+        if y is None:
+            raise ValueError("pass y= together with X=")
+        data = _data_given_anew(path, X, y, by_row["offset"])
+    if data is None:
+        raise ValueError(
+            "the data are not kept with a loaded path: pass X= and y=, those of the fit"
+        )
+    if path.meta.checksum and checksum(data) != path.meta.checksum:
+        raise ValueError(
+            "X or y differ from those of the fit (checksum); pass the X and y that the "
+            "path was fitted on, unchanged"
+        )
+    return data
+
+
+def _data_given_anew(path, X, y, offset):
+    """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
+    table held, are not stored, so such paths need a new fit.
+    """
+    meta = path.meta
+    if isinstance(meta.names, Derived) or meta.formula is not None:
+        X, _ = path._new_design(X)
+    if (meta.has_offset and offset is None) or meta.weighted:
+        raise ValueError(
+            "the path was fitted with an offset or weights, which a path file does not hold; fit "
+            "again to use this method"
+        )
+    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
+    arguments = Arguments(
+        loss=meta.loss,
+        fit_intercept=meta.intercept,
+        standardize=meta.standardize,
+        offset=offset,
+        response_weights=meta.response_weights,
+        lower=meta.lower,
+        upper=meta.upper,
+        always_include=meta.forced,
+        exclude=np.flatnonzero(meta.excluded),
+        penalty_factor=meta.factor,
+        feature_names=None if named else meta.names,
+        **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
+        pos_label=None if meta.classes is None else meta.classes[1],
+    )
+    data = data_of(X, y, arguments, read=True)[0]
+    return replace(data, loss=path.loss_record(), groups=meta.groups)

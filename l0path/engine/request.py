@@ -14,12 +14,13 @@ import pandas as pd
 
 from .. import formula
 from ..core.arguments import flag, nonnegative, number, same_index, whole
-from ..designs import Derived, as_design, check_finite
+from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
+from ..problem.families.trials import resolved, trials_of
 from ..problem.groups import group_factor, make_groups, priced
-from ..problem.losses import canonical_name, make_loss
-from ..problem.problem import Data, checksum
+from ..problem.losses import canonical_name, make_loss, traits_named
+from ..problem.problem import Data
 from . import arguments as checks
 from . import registry, responses
 
@@ -172,8 +173,10 @@ def request(X, y=None, *, data=None, **given) -> Request:
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
+    if "loss" in given:
+        given["loss"] = resolved(given["loss"], y)
     a = _checked(Arguments(**given))
-    data, notes = _data(X, y, a)
+    data, notes = data_of(X, y, a)
     plan = _plan(a)
     encoding = X.formula if isinstance(X, formula.Encoded) else None
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
@@ -231,7 +234,7 @@ def _taken_by_name(X, feature_names, names):
 # -------------------- the data
 
 
-def _data(X, y, a, read=False):
+def data_of(X, y, a, read=False):
     """(Data, notes) of arguments. read: X is looked through for missing values here, and not by
     `pose` in the read that takes its moments, which does not see rows of weight 0.
     """
@@ -244,6 +247,10 @@ def _data(X, y, a, read=False):
             f"feature_names={a.feature_names!r} must be a sequence of names, one per column of X"
         )
     design, names, _, notes = as_design(X, a.feature_names)
+    trials = None
+    if traits_named(a.loss).response == "shares":
+        y, given, trials = trials_of(y, a.sample_weight)
+        a = replace(a, sample_weight=given)
     if read:
         check_finite(design, names)
     target, labels, classes, more = checks.responses(y, design.n, a.loss, a.pos_label)
@@ -266,6 +273,7 @@ def _data(X, y, a, read=False):
         intercept=True if a.fit_intercept is None else flag(a.fit_intercept, "fit_intercept"),
         standardize=flag(a.standardize, "standardize"),
         names=names,
+        trials=trials,
         classes=classes,
         groups=groups,
         responses=labels,
@@ -302,58 +310,6 @@ def _columns(p, names, a):
         "forced": forced,
         "excluded": excluded,
     }
-
-
-def data_of_fit(path, X=None, y=None):
-    """The `Data` that a path was fitted on: those kept in memory, or those of X and y."""
-    data = path._source.data
-    if X is not None:
-        X, y, by_row = path._given(X, y)
-        if y is None:
-            raise ValueError("pass y= together with X=")
-        data = _data_given_anew(path, X, y, by_row["offset"])
-    if data is None:
-        raise ValueError(
-            "the data are not kept with a loaded path: pass X= and y=, those of the fit"
-        )
-    if path.meta.checksum and checksum(data) != path.meta.checksum:
-        raise ValueError(
-            "X or y differ from those of the fit (checksum); pass the X and y that the "
-            "path was fitted on, unchanged"
-        )
-    return data
-
-
-def _data_given_anew(path, X, y, offset):
-    """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
-    table held, are not stored, so such paths need a new fit.
-    """
-    meta = path.meta
-    if isinstance(meta.names, Derived) or meta.formula is not None:
-        X, _ = path._new_design(X)
-    if (meta.has_offset and offset is None) or meta.weighted:
-        raise ValueError(
-            "the path was fitted with an offset or weights, which a path file does not hold; fit "
-            "again to use this method"
-        )
-    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
-    arguments = Arguments(
-        loss=meta.loss,
-        fit_intercept=meta.intercept,
-        standardize=meta.standardize,
-        offset=offset,
-        response_weights=meta.response_weights,
-        lower=meta.lower,
-        upper=meta.upper,
-        always_include=meta.forced,
-        exclude=np.flatnonzero(meta.excluded),
-        penalty_factor=meta.factor,
-        feature_names=None if named else meta.names,
-        **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
-        pos_label=None if meta.classes is None else meta.classes[1],
-    )
-    data = _data(X, y, arguments, read=True)[0]
-    return replace(data, loss=path.loss_record(), groups=meta.groups)
 
 
 # -------------------- the plan

@@ -23,7 +23,7 @@ from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
 from ..paths.records import one_response
-from ..problem.families import Gamma, NegativeBinomial, Quantile, Tweedie
+from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
 from .refit_results import describe
@@ -121,7 +121,7 @@ def _rows(path, X, y, sample_weight, offset):
         return _rows(path, None, None, None, None)._replace(index=rows.index)
     if path.meta.has_offset and rows.offset is None:
         raise missing_offset(path, X, "refit")
-    if rows.same and path.meta.weighted and sample_weight is None:
+    if rows.same and path.meta.weighted and rows.weights is None:
         raise ValueError(
             "the fit had weights, which a path file does not hold: pass sample_weight= (times the "
             "class weights)"
@@ -145,7 +145,8 @@ def _table(path, s, rows, repeat_all):
     weights, additive = rows.weights, path.meta.traits.link == "identity"
     keep = np.arange(rows.design.n) if weights is None else np.flatnonzero(weights > 0)
     w = None if weights is None or (weights[keep] == 1).all() else weights[keep]
-    counts = w is not None and bool((w == np.floor(w)).all())
+    shares = path.meta.trials is not None  # then the weights are trials, which no rows repeat
+    counts = w is not None and not shares and bool((w == np.floor(w)).all())
     A, names = _exog(path, s, rows, keep)
     fits = w is None or w.sum() * A.shape[1] <= REPEAT
     repeat = counts and (repeat_all or additive or path.theta) and fits
@@ -165,7 +166,7 @@ def _table(path, s, rows, repeat_all):
         y, name = y - offset, f"{name} - offset"
     if path.classes is not None:
         y = (y > 0).astype(float)
-    if w is not None and not counts:
+    if w is not None and not counts and not shares:
         w = w / w.mean()
     exog = pd.DataFrame(A, columns=names, index=index)
     return pd.Series(y, index=index, name=name), exog, w, counts, offset, keep
@@ -230,6 +231,7 @@ def glm_family(loss, sm):
     raise TypeError(f"statsmodels has no GLM for {name_of(loss)}")
 
 
+@glm_family.register(Binomial)
 @glm_family.register(Logistic)
 def _(loss, sm):
     return sm.families.Binomial()
@@ -285,7 +287,7 @@ def _(loss, sm, path, s, table, how):
             "'robust' as statsmodels' QuantReg has it"
         )
     model = sm.QuantReg(table.endog, table.exog)
-    return model.fit(q=loss.quantile, **{"max_iter": 10000, "p_tol": 1e-9, **how})
+    return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
 
 
 def _fitted_glm(model, how):

@@ -114,7 +114,8 @@ def _criteria(path, q, chosen, ebic_gamma):
     df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        loglik = log_likelihood(path.loss_record(), loss, meta.log_constant, n)
+        counted = n if meta.trials is None else meta.trials
+        loglik = log_likelihood(path.loss_record(), loss, meta.log_constant, counted)
         loglik = loglik + 0.5 * meta.n_eff * weighed
         d = df + meta.traits.dispersion
         m = d + squared

@@ -394,7 +394,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         ValueError
             If X or y is not the one of the fit, by a checksum of some columns.
         """
-        from ..engine.request import data_of_fit
+        from ..engine.posing import data_of_fit
 
         return data_of_fit(self, X, y)
 

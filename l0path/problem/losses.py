@@ -366,7 +366,6 @@ ALIASES = {
     "SquaredError": "squared",
     "gaussian": "squared",
     "Logistic": "logistic",
-    "binomial": "logistic",
     "SquaredHinge": "squared_hinge",
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone

@@ -42,6 +42,7 @@ class Data:
     names: list
     classes: tuple | None = None
     groups: Any = None  # `groups.Groups`: then the penalty counts these
+    trials: np.ndarray | None = None  # (n,) of shares; they are in the weights
     # (m, 2) columns that are left out, each with the one that it equals: see `copies`
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
@@ -168,6 +169,13 @@ def effective_rows(weights):
     return float(weights.sum()) if whole else float(np.count_nonzero(weights))
 
 
+def rows_counted(data, weights):
+    """The n of criteria and default sizes for weights (n,): `effective_rows`; for shares, whose
+    weights are trials, the rows of positive weight.
+    """
+    return effective_rows(weights if data.trials is None else (weights > 0).astype(float))
+
+
 def pose(data, keep=None, known=None):
     """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are
     taken there, X is not copied.
@@ -226,7 +234,7 @@ def pose(data, keep=None, known=None):
         square=second / scale**2,
         usable=usable,
         forced=data.forced[usable[data.forced]],
-        n_eff=effective_rows(counted),
+        n_eff=rows_counted(data, counted),
         shift=shift,
         groups=data.groups,
         floor=floor,

@@ -91,15 +91,15 @@ def _(loss, y, weights, size):
 
 
 @singledispatch
-def log_constant(loss, y):
+def log_constant(loss, y, trials=None):
     """(n,) what the negative log-likelihood of a row has beyond the loss, or (for likelihoods with
-    a scale) what `log_likelihood` needs of y.
+    a scale) what `log_likelihood` needs of y. trials (n,): those of shares.
     """
     return np.zeros(y.shape)
 
 
 @log_constant.register(Poisson)
-def _(loss, y):
+def _(loss, y, trials=None):
     return np.array([math.lgamma(v + 1.0) for v in y])
 
 

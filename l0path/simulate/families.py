@@ -69,7 +69,7 @@ def gamma(
     X, beta = design_and_truth(
         (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng
     )
-    return finish("gamma", X, scale * beta, math.nan, intercept, rng, positive_scale(shape))
+    return finish("gamma", X, scale * beta, math.nan, intercept, rng, extra=positive_scale(shape))
 
 
 def negative_binomial(
@@ -131,7 +131,7 @@ def negative_binomial(
         (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng
     )
     return finish(
-        "negative_binomial", X, scale * beta, math.nan, intercept, rng, positive_scale(theta)
+        "negative_binomial", X, scale * beta, math.nan, intercept, rng, extra=positive_scale(theta)
     )
 
 
@@ -199,4 +199,4 @@ def tweedie(
     if not 1.0 < power < 2.0:
         raise ValueError(f"power must be between 1 and 2, got {power}; take 1.5")
     more = (float(power), positive_scale(phi))
-    return finish("tweedie", X, scale * beta, math.nan, intercept, rng, more)
+    return finish("tweedie", X, scale * beta, math.nan, intercept, rng, extra=more)

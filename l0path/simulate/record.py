@@ -74,7 +74,7 @@ class Simulation:
         )
 
 
-def finish(kind, X, beta, sigma, intercept, rng, extra=math.nan):
+def finish(kind, X, beta, sigma, intercept, rng, *, extra=math.nan):
     """Draw the response of (S) and return the record; extra: what the distribution has besides."""
     intercept = number("intercept", intercept)
     if not math.isfinite(intercept):

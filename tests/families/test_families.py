@@ -5,6 +5,7 @@
 import numpy as np
 import oracles
 import pytest
+from scipy.special import expit
 
 import l0path
 from l0path.solvers import LocalSearch
@@ -112,6 +113,10 @@ def test_a_hundred_instances(loss):
 
 def drawn(loss, n=150, p=6, **changes):
     """X, y and the arguments of a fit of a family; the truth is in columns 1 and 4."""
+    if loss == "binomial":
+        rng = np.random.default_rng(3)
+        X, trials = rng.normal(size=(n, p)), rng.integers(1, 7, n)
+        return X, rng.binomial(trials, 1 / (1 + np.exp(X[:, 4] - X[:, 1]))) / trials, {"loss": loss}
     if loss == "quantile":
         data = l0path.simulate.linear(n, p, 2, random_state=3)
     else:
@@ -197,7 +202,7 @@ def test_files_and_new_rows(loss, tmp_path):
     assert back.loss_record() == path.loss_record() and back.theta == path.theta
     assert back.objective(k=2, X=X, y=y) == pytest.approx(path.objective(k=2), rel=1e-12)
     eta = path.predict(X, k=2, type="link")
-    mean = eta if loss == "quantile" else np.exp(eta)
+    mean = {"quantile": lambda eta: eta, "binomial": expit}.get(loss, np.exp)(eta)
     np.testing.assert_allclose(back.predict(X, k=2), mean, rtol=1e-12)
 
 
@@ -279,3 +284,71 @@ def test_a_quantile_leaves_its_share_below():
     np.testing.assert_allclose(results.params.iloc[1:], path.solutions[2].beta, atol=0.2)
     with pytest.raises(ValueError, match="scale"):
         path.score_table()
+
+
+def counted():
+    """X, two columns of counts (rows without trials among them), offset."""
+    rng = np.random.default_rng(0)
+    X, trials, offset = rng.normal(size=(90, 6)), rng.integers(0, 9, 90), 0.2 * rng.normal(size=90)
+    won = rng.binomial(trials, expit(X[:, 1] - X[:, 4]))
+    return X, np.column_stack([won, trials - won]), offset
+
+
+def test_counts_of_successes_are_a_row_for_each_trial():
+    X, Y, offset = counted()
+    trials = Y.sum(axis=1)
+    path = l0path.fit(X, Y, loss="binomial", max_k=3, offset=offset)
+    twice = l0path.fit(
+        np.vstack([X, X]), np.repeat([1, 0], 90), loss="logistic", max_k=3,
+        offset=np.append(offset, offset), sample_weight=Y.T.ravel(),
+    )  # fmt: skip
+    np.testing.assert_allclose(path.table.objective, twice.table.objective, rtol=1e-10)
+    share = np.where(trials > 0, Y[:, 0] / np.maximum(trials, 1), 0.5)
+    same = l0path.fit(X, share, loss="binomial", sample_weight=trials, max_k=3, offset=offset)
+    assert same.table.objective.tolist() == path.table.objective.tolist()
+    assert path.meta.n_eff == (trials > 0).sum()
+
+
+def test_binomial_likelihoods_and_refits_are_those_of_statsmodels(tmp_path):
+    import statsmodels.api as sm
+
+    X, Y, offset = counted()
+    seen = Y.sum(axis=1) > 0
+    path = l0path.fit(X, Y, loss="binomial", max_k=2, offset=offset)
+    A = sm.add_constant(X[seen][:, path.support(k=2)])
+    found = sm.GLM(Y[seen], A, family=sm.families.Binomial(), offset=offset[seen]).fit(tol=1e-13)
+    row = path.score_table().iloc[2]
+    assert row.loglik == pytest.approx(found.llf, rel=1e-10)
+    assert row.bic == pytest.approx(3 * np.log(seen.sum()) - 2 * found.llf)
+    for again in (path.refit(k=2), path.refit(k=2, X=X, y=Y, offset=offset)):
+        np.testing.assert_allclose(again.params, found.params, rtol=1e-6)
+        np.testing.assert_allclose(again.bse, found.bse, rtol=1e-6)
+    deviance = path.score(X, Y, k=2, offset=offset)["deviance"]
+    assert deviance == pytest.approx(found.deviance / Y.sum(), rel=1e-9)
+    path.save(tmp_path / "path.npz")
+    assert l0path.load(tmp_path / "path.npz").score_table().equals(path.score_table())
+
+
+def test_binomial_folds_and_names():
+    X, Y, _ = counted()
+    cv = l0path.cv_fit(X, Y, loss="binomial", max_k=3, cv=3, random_state=0)
+    assert set(cv.model("min").support) >= {1, 4}
+    classes = np.where(X[:, 0] + 0.5 * X[:, 3] > 0, "b", "a")
+    path = l0path.fit(X, classes, loss="binomial", max_k=1, lambda2=0.1)  # glmnet's name
+    assert path.loss == "logistic" and path.classes == ("a", "b")
+    with pytest.raises(ValueError, match="loss='binomial'"):
+        l0path.fit(X, Y, loss="logistic", max_k=1)
+    with pytest.raises(ValueError, match="negative"):
+        l0path.fit(X, -Y, loss="binomial", max_k=1)
+    with pytest.raises(ValueError, match="no finite intercept"):
+        l0path.fit(X, np.column_stack([np.ones(90), np.zeros(90)]), loss="binomial", max_k=1)
+
+
+def test_a_column_that_fills_shares_is_named():
+    X, Y, _ = counted()
+    X[:, 0] = 0.0
+    X[:3, 0] = 1.0
+    Y[:3] = [[5, 0], [4, 0], [6, 0]]
+    with pytest.warns(l0path.errors.SeparationWarning, match="x0"):
+        path = l0path.fit(X, Y, loss="binomial", max_k=1, always_include=["x0"])
+    assert path.solutions[0].separated

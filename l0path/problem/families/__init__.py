@@ -6,7 +6,10 @@ from ..losses import NAMES
 from .amounts import Gamma, Tweedie
 from .counts import NegativeBinomial
 from .quantiles import Quantile
+from .shares import Binomial
 
-__all__ = ["Gamma", "NegativeBinomial", "Quantile", "Tweedie"]
+__all__ = ["Binomial", "Gamma", "NegativeBinomial", "Quantile", "Tweedie"]
 
-NAMES.update({kind.traits.name: kind for kind in (Gamma, NegativeBinomial, Tweedie, Quantile)})
+NAMES.update(
+    {kind.traits.name: kind for kind in (Gamma, NegativeBinomial, Binomial, Tweedie, Quantile)}
+)

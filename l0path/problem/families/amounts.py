@@ -38,7 +38,7 @@ from ..responses import (
 from ..traits import EMPTIES, LossTraits
 
 DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken, relative
-STEPS = 100  # Newton steps of one number
+SHAPE_STEPS = 100  # Newton steps of one number
 
 
 class Gamma(NamedTuple):
@@ -132,7 +132,7 @@ def _(loss, y, weights, size):
 
 
 @log_constant.register(Gamma)
-def _(loss, y):
+def _(loss, y, trials=None):
     return np.log(y)
 
 
@@ -158,7 +158,7 @@ def shape_of(half):
     from scipy.special import digamma, polygamma
 
     nu = (3.0 - half + math.sqrt((half - 3.0) ** 2 + 24.0 * half)) / (12.0 * half)
-    for _ in range(STEPS):
+    for _ in range(SHAPE_STEPS):
         step = (math.log(nu) - digamma(nu) - half) / (1.0 - nu * float(polygamma(1, nu)))
         nu *= math.exp(-step)
         if abs(step) <= 4 * EPS:
@@ -213,7 +213,7 @@ def _(loss, y, r):
         eta = np.where(
             y > 0, np.where(r > 0, np.maximum(rising, saddle), np.minimum(falling, saddle)), rising
         )
-        for _ in range(STEPS):
+        for _ in range(SHAPE_STEPS):
             up = np.exp(b * eta)
             down = np.where(y > 0, y * np.exp(-a * eta), 0.0)
             step = (up - down - r) / (b * up + a * down)

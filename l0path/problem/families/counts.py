@@ -25,7 +25,7 @@ from ..traits import EMPTIES, LossTraits
 
 LARGEST_THETA = 1e8  # beyond it counts are as good as Poisson
 LEAST_THETA = 1e-6
-STEPS = 200
+THETA_STEPS = 200
 
 
 class NegativeBinomial(NamedTuple):
@@ -111,7 +111,7 @@ def _(loss, y, weights, size):
 
 
 @log_constant.register(NegativeBinomial)
-def _(loss, y):
+def _(loss, y, trials=None):
     from scipy.special import gammaln
 
     theta = loss.theta
@@ -143,7 +143,7 @@ def theta_of(y, mean, weights):
     # the likelihood at large theta rises towards Poisson's where the excess of variance is not > 0
     if float(weights @ ((y - mean) ** 2 - y)) <= 0:
         return LARGEST_THETA
-    for _ in range(STEPS):
+    for _ in range(THETA_STEPS):
         middle = 0.5 * (low + high)
         if score(math.exp(middle)) > 0:
             low = middle

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..problem.families import NegativeBinomial, Quantile
-from ..problem.families.counts import LARGEST_THETA, theta_of
-from ..problem.losses import Huber
-from ..problem.problem import weighted_median
-from ..problem.responses import LARGEST_EXPONENT, poisson_start
-from ..working_set.rows import RowModel
+from ...problem.families import NegativeBinomial, Quantile
+from ...problem.families.counts import LARGEST_THETA, theta_of
+from ...problem.losses import Huber
+from ...problem.problem import weighted_median
+from ...problem.responses import LARGEST_EXPONENT, poisson_start
+from ...working_set.rows import RowModel
 
 MAD_TO_SD = 1.482602218505602  # standard deviation of a normal variable over its MAD
 SDS_OF_HUBER = 1.345  # thresholds of so many standard deviations: 95 % efficiency at the normal
