@@ -38,8 +38,8 @@ def run(task, bounds, threads=None):
     """
     threads = count() if threads is None else threads
     if threads == 1 or len(bounds) <= 2:
-        for left, right in pairwise(bounds):
-            task(left, right)
+        for start, stop in pairwise(bounds):
+            task(start, stop)
         return
     with _lock:
         if threads not in _pools:

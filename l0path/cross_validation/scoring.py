@@ -244,8 +244,8 @@ def _by_scorer(scorer, name, loss, coded):
         ) as error:  # scikit-learn's for an estimator without predict_proba and the like
             lacks = "classes" if loss in REAL else "probabilities"
             raise ValueError(
-                f"scoring={name!r} needs {lacks}, which loss={loss!r} has not ({error}); choose "
-                f"one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+                f"scoring={name!r} needs {lacks}, which loss={loss!r} does not have ({error}); "
+                f"choose one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
             ) from error
         except ValueError as error:  # a metric of classes for numbers, say
             raise ValueError(

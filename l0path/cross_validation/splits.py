@@ -8,24 +8,13 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import shown
+from ..core.arguments import shown, whole
 from ..errors import refuse_masked
 
 WHAT = (
     "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold "
     "ids, one per row"
 )
-
-
-def whole(value, name, least):
-    """A whole number >= least."""
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, (int, np.integer))
-        or value < least
-    ):
-        raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
-    return int(value)
 
 
 def is_splitter(cv):

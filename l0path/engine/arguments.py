@@ -437,6 +437,6 @@ def check_box(low, high, forced, excluded, names):
     if bad.size:
         j = bad[0]
         raise ValueError(
-            f"the box of {names[j]} is [{low[j]:g}, {high[j]:g}] and leaves out 0, so the column "
-            "could not be left out; widen it, or put the column into always_include"
+            f"the bounds of {names[j]}, [{low[j]:g}, {high[j]:g}], do not contain 0, so the column "
+            "could not be left out; widen them, or put the column into always_include"
         )

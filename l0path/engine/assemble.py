@@ -69,7 +69,7 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
     fit = _first_of_a_kind(setting, point.fit, part)
     if fit is not point.fit:
         predicted = None  # opposite columns may differ by a constant
-    if model.unclear and model.faint(part.lambda2) and fit.support.size:
+    if model.unclear and model.negligible_ridge(part.lambda2) and fit.support.size:
         optimality = Optimality.UNVERIFIED
     if setting.hinge is not None:
         fit = _of_the_hinge(setting, fit, part)
@@ -102,7 +102,7 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
 
 def _first_of_a_kind(setting, fit, part):
     """The fit with the columns of smallest index among those that say the same."""
-    if setting.problem.groups is not None or setting.control.torn or not fit.support.size:
+    if setting.problem.groups is not None or setting.control.inconsistent or not fit.support.size:
         return fit
     key = "shrunk" if part.lambda1 or part.lambda2 else "not shrunk"
     if key not in setting.memo:
@@ -208,7 +208,11 @@ def with_intervals(setting, rows, past):
     F = [rows[i].loss + rows[i].shrinkage for i in on]
     # an interrupt raised by something else than Ctrl-C may fall where the working columns are
     # half updated: no kernel may run on them after it
-    whole = not setting.control.torn and on and rows[on[-1]].k == past.result.last == setting.max_k
+    whole = (
+        not setting.control.inconsistent
+        and on
+        and rows[on[-1]].k == past.result.last == setting.max_k
+    )
     beyond = past.engine.next_value() if whole else None
     if beyond is None:
         intervals = hull(x, F)
@@ -238,7 +242,7 @@ def with_hull(problem, null, rows, last):
     return out
 
 
-def on_lambda0(setting, claim, rows, intervals, x):
+def on_lambda0(setting, optimality_if_verified, rows, intervals, x):
     """(rows for lambda0 values, notes): the dynamic grid of the hull, or the user's values, each
     with the stored model of least loss + shrinkage + lambda0 sum f.
     """
@@ -262,7 +266,7 @@ def on_lambda0(setting, claim, rows, intervals, x):
                 objective=float(F[i] + value * x[i]),
                 flags=flags,
                 lower_bound=float("nan"),
-                optimality=claim if only else row.optimality,
+                optimality=optimality_if_verified if only else row.optimality,
             )
         )
     note = (
@@ -321,10 +325,10 @@ def near_note(model, names):
         "1e-4 of their length: models with them were fitted on the columns themselves, and "
         f"compared by such fits where a comparison is claimed: {some(model.near, names)}"
     )
-    faint = (
+    ridge_note = (
         "; some keep less than 1e-12 of their length beside the others, too little for any claim"
     )
-    return note + (faint if model.unclear else "")
+    return note + (ridge_note if model.unclear else "")
 
 
 def end_notes(setting, number, past):

@@ -26,7 +26,7 @@ from .strategies.pilots import pilot_loss
 def selectable(problem):
     """How many columns, or groups, may be chosen."""
     if problem.groups is not None:
-        return int(problem.groups.choosable(problem.usable).sum())
+        return int(problem.groups.selectable(problem.usable).sum())
     return int(problem.usable.sum()) - problem.forced.size
 
 
@@ -85,13 +85,13 @@ class Setting:
     memo: dict = field(default_factory=dict)
 
 
-def settled(request, clock):
+def resolved(request, clock):
     """(the request with what X decides, its Problem): copies of columns, the number of the loss
     that a pilot fit finds, and notes on both. Nothing but the problem is new where an earlier fit
     found them.
     """
     problem = pose(request.data, request.row_counts, request.all_rows)
-    if request.settled:
+    if request.resolved:
         return request, problem
     data, notes = request.data, list(request.notes)
     if request.pilot:
@@ -107,7 +107,7 @@ def settled(request, clock):
             request,
             data=replace(data, copies=pairs),
             notes=(*notes, *more),
-            settled=True,
+            resolved=True,
             pilot=False,
         ),
         replace(problem, usable=usable),

@@ -17,8 +17,8 @@ from ..core.arguments import flag, nonnegative, number, same_index, whole
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
-from ..problem.families.trials import resolved, trials_of
-from ..problem.groups import group_factor, make_groups, priced
+from ..problem.families.trials import loss_meant, trials_of
+from ..problem.groups import group_factor, make_groups, with_factors
 from ..problem.losses import canonical_name, make_loss, traits_named
 from ..problem.problem import Data
 from . import arguments as checks
@@ -122,7 +122,7 @@ class Request:
         What the columns were made by.
     offset_name : str, optional
         The column of the user's table that is the offset.
-    settled : bool
+    resolved : bool
         Whether the data hold what X decides: copies of columns, the threshold of the Huber loss.
     pilot : bool
         Whether that threshold is still to be found.
@@ -143,7 +143,7 @@ class Request:
     response: str | None = None
     formula: Any = None
     offset_name: str | None = None
-    settled: bool = False
+    resolved: bool = False
     pilot: bool = False
     certify: bool = False
     progress: bool = False
@@ -157,7 +157,7 @@ class Request:
         """The request of a further fit of the same data, or of rows of them: nobody listens, and
         what X decided stays.
         """
-        return Request(**{"data": self.data, "plan": self.plan, "settled": True, **changes})
+        return Request(**{"data": self.data, "plan": self.plan, "resolved": True, **changes})
 
 
 def request(X, y=None, *, data=None, **given) -> Request:
@@ -169,12 +169,12 @@ def request(X, y=None, *, data=None, **given) -> Request:
         If an argument is not one of those of `fit`, or not allowed.
     """
     given = given if data is None else {**given, "data": data}
-    X, y, given = formula.at_the_door(X, y, given)
+    X, y, given = formula.open_formula(X, y, given)
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
     if "loss" in given:
-        given["loss"] = resolved(given["loss"], y)
+        given["loss"] = loss_meant(given["loss"], y)
     a = _checked(Arguments(**given))
     data, notes = data_of(X, y, a)
     plan = _plan(a)
@@ -291,7 +291,7 @@ def _columns(p, names, a):
         factor, forced, out = checks.costs(a.penalty_factor, a.always_include, a.exclude, names)
     else:
         groups = make_groups(a.groups, names)
-        groups, factor, forced, out = priced(
+        groups, factor, forced, out = with_factors(
             groups,
             group_factor(a.penalty_factor, groups, names),
             a.always_include,

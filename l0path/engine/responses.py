@@ -51,11 +51,11 @@ def table_of_responses(y, n, known=None):
         raise ValueError(f"X has {n} rows but y has {len(Y)}; pass one row of responses per row")
     finite(Y, "y")
     top = np.abs(Y).max(axis=0)
-    wild = np.flatnonzero((top > LARGEST_RESPONSE) | ((top > 0) & (top < 1 / LARGEST_RESPONSE)))
-    if wild.size:
+    extreme = np.flatnonzero((top > LARGEST_RESPONSE) | ((top > 0) & (top < 1 / LARGEST_RESPONSE)))
+    if extreme.size:
         raise ValueError(
-            f"y has values up to {top[wild[0]]:.3g} in {names[wild[0]]}, whose squares leave the "
-            "range of floating point numbers; rescale them"
+            f"y has values up to {top[extreme[0]]:.3g} in {names[extreme[0]]}, whose squares leave "
+            "the range of floating point numbers; rescale them"
         )
     return np.ascontiguousarray(Y), tuple(names)
 

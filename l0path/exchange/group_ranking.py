@@ -39,21 +39,23 @@ def drops(model, fit):
     return dict(zip(quadratic.ids.tolist(), loss.tolist(), strict=True))
 
 
-def table(model, fit, known, keep):
+def table(model, fit, previous, keep):
     """The GroupTable of a fit over all working groups of a GroupModel: `known` (None, or that over
     the first of them) and those that came later.
     """
     quadratic, width = model.quadratic(fit), model.W.size
     model.model.tables += 1
     removals = _removals(quadratic)
-    additions, swaps = ([], []) if known is None else (list(known.additions), list(known.swaps))
+    additions, swaps = (
+        ([], []) if previous is None else (list(previous.additions), list(previous.swaps))
+    )
 
-    def part(left, right):
-        plus, change = _best(model, fit, (quadratic, removals), keep, slice(left, right))
+    def part(start, stop):
+        plus, change = _best(model, fit, (quadratic, removals), keep, slice(start, stop))
         additions.extend(plus)
         swaps.extend(change)
 
-    threads.run(part, _tasks(model.starts, 0 if known is None else known.width, width))
+    threads.run(part, _tasks(model.starts, 0 if previous is None else previous.width, width))
     return GroupTable(
         width,
         sorted(additions)[:keep],

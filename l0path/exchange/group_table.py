@@ -157,14 +157,14 @@ def _work(size, widest):
 
 
 @njit
-def _load(part, D, g, twice, work):
+def _diagonal_block(part, D, g, ridge_diag, work):
     """Fill A, M, s and scale for group g of a Crossing; D = B rows."""
     starts, at, values = part.blocks
     A, M, s, scale = work.A, work.M, work.s, work.scale
     begin, d = starts[g], starts[g + 1] - starts[g]
     for i in range(d):
         for j in range(d):
-            A[i, j] = values[at[g] + i * d + j] + (twice if i == j else 0.0)
+            A[i, j] = values[at[g] + i * d + j] + (ridge_diag if i == j else 0.0)
         scale[i] = A[i, i]
         for j in range(i + 1):
             M[i, j] = 0.0
@@ -205,9 +205,9 @@ def _swap(removals, i, c, D, first, d, work):
 
 
 @njit
-def exchanges(removals, part, D, skip, twice, widest, ceiling, best):
+def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
     """The best exchanges of a fit with the groups of a Crossing `part` (D = B part.rows) that are
-    not to be skipped; twice = 2 lambda2.
+    not to be skipped; ridge_diag = 2 lambda2.
 
     Fills the BestOfGroups with additions, and with swaps below `ceiling`; returns how many of
     both. A swap is refuted without its block where t s - 2 |c| sqrt(h t) - |c|^2 >= twice the worst
@@ -216,12 +216,12 @@ def exchanges(removals, part, D, skip, twice, widest, ceiling, best):
     """
     gain, added, change, group, member = best
     work = _work(max(widest, 1), max(widest, 1, removals.roots.shape[1]))
-    x, plus, swaps, room = work.x, 0, 0, change.size
+    x, plus, swaps, capacity = work.x, 0, 0, change.size
     for g in range(skip.size):
         if skip[g]:
             continue
         begin, d = part.blocks.starts[g], part.blocks.starts[g + 1] - part.blocks.starts[g]
-        _load(part, D, g, twice, work)
+        _diagonal_block(part, D, g, ridge_diag, work)
         for i in range(d):
             x[i] = part.c[begin + i]
         _factor(work.A, d, work.scale, work.LA)
@@ -233,7 +233,7 @@ def exchanges(removals, part, D, skip, twice, widest, ceiling, best):
         plus = _insert(-0.5 * _forward(work.L, d, x), g, -1, gain, added, member, plus, False)
         norm, rest = math.sqrt(size2), 1.0 - h
         for i in range(removals.loss.size):
-            worst = change[room - 1] if swaps == room else ceiling
+            worst = change[capacity - 1] if swaps == capacity else ceiling
             tau = math.sqrt(2.0 * removals.loss[i])
             if (
                 rest > 0.0
@@ -252,10 +252,10 @@ def _insert(value, g, i, values, groups, members, count, both):
     """Put (value, g, i) into the ascending lists, the highest falls out where they are full;
     returns how many there are.
     """
-    room = values.size
-    if count == room and not value < values[room - 1]:
+    capacity = values.size
+    if count == capacity and not value < values[capacity - 1]:
         return count
-    at = min(count, room - 1)
+    at = min(count, capacity - 1)
     while at > 0 and values[at - 1] > value:
         values[at], groups[at] = values[at - 1], groups[at - 1]
         if both:
@@ -264,7 +264,7 @@ def _insert(value, g, i, values, groups, members, count, both):
     values[at], groups[at] = value, g
     if both:
         members[at] = i
-    return min(count + 1, room)
+    return min(count + 1, capacity)
 
 
 @njit

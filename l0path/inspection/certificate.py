@@ -198,7 +198,7 @@ def certify(
             )
             with control.stage():
                 search.run()
-            clock.pressed = clock.pressed or control.torn
+            clock.interrupted = clock.interrupted or control.inconsistent
     return _certificate(search, self, index, time.perf_counter() - began)
 
 

@@ -64,8 +64,8 @@ def refit(
     loss = self.meta.loss
     if not self.meta.traits.link:
         raise ValueError(
-            f"refit needs a likelihood, which loss={loss!r} has not; fit with loss='logistic' for "
-            "standard errors"
+            f"refit needs a likelihood, which loss={loss!r} does not have; fit with "
+            "loss='logistic' for standard errors"
         )
     s = self.solutions[i]
     if not s.support.size and not self.meta.intercept:

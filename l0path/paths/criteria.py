@@ -119,14 +119,16 @@ def _criteria(path, q, chosen, ebic_gamma):
         loglik = loglik + 0.5 * meta.n_eff * weighed
         d = df + meta.traits.dispersion
         m = d + squared
-        room = n - m - 1.0
+        residual_df = n - m - 1.0
         aic, bic = 2.0 * d - 2.0 * loglik, math.log(n) * d - 2.0 * loglik
         return {
             "loglik": loglik,
             "df": df.astype(np.int64),
             "aic": aic,
             "aicc": np.where(
-                room > 0, aic + 2.0 * m * (m + 1.0) / np.where(room > 0, room, 1.0), np.inf
+                residual_df > 0,
+                aic + 2.0 * m * (m + 1.0) / np.where(residual_df > 0, residual_df, 1.0),
+                np.inf,
             ),
             "bic": bic,
             "ebic": bic + 2.0 * ebic_gamma * log_binomial(q, chosen),
@@ -209,8 +211,8 @@ def usable(path, i, separated=False):
     """
     s, meta = path.solutions[i], path.meta
     perfect = meta.traits.gaussian and s.loss <= PERFECT * meta.null_loss
-    room = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
-    return not perfect and room and (separated or not s.separated)
+    unsaturated = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
+    return not perfect and unsaturated and (separated or not s.separated)
 
 
 def log_binomial(q, s):
@@ -263,19 +265,19 @@ def _full_variance(data):
     J = np.flatnonzero(problem.usable)
     gram = np.empty((J.size, J.size))
     step = max(1, (1 << 23) // max(problem.X.n, 1))
-    for left in range(0, J.size, step):
-        block = J[left : left + step]
-        gram[:, left : left + step] = problem.X.correlate(
+    for start in range(0, J.size, step):
+        block = J[start : start + step]
+        gram[:, start : start + step] = problem.X.correlate(
             problem.weights[:, None] * problem.X.columns(block)
         )[J]
     values, vectors = linalg.eigh(gram)
     keep = values > 1e-10 * max(values[-1], 0.0) if J.size else np.zeros(0, dtype=bool)
     y = problem.y.reshape(problem.X.n, -1)
     along = (vectors.T @ problem.X.correlate(problem.weights[:, None] * y)[J])[keep]
-    rest = np.sum(problem.weights @ y**2) - np.sum(along**2 / values[keep, None])
-    room = problem.n_eff - keep.sum() - data.intercept
-    room *= 1 if data.responses is None else len(data.responses)
-    return float(problem.n_eff * max(rest, 0.0) / room) if room > 0 else math.nan
+    residual = np.sum(problem.weights @ y**2) - np.sum(along**2 / values[keep, None])
+    residual_df = problem.n_eff - keep.sum() - data.intercept
+    residual_df *= 1 if data.responses is None else len(data.responses)
+    return float(problem.n_eff * max(residual, 0.0) / residual_df) if residual_df > 0 else math.nan
 
 
 def _has_likelihood(meta):

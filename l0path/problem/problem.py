@@ -176,11 +176,12 @@ def rows_counted(data, weights):
     return effective_rows(weights if data.trials is None else (weights > 0).astype(float))
 
 
-def pose(data, keep=None, known=None):
+def pose(data, keep=None, all_rows=None):
     """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are
     taken there, X is not copied.
 
-    known: AllRows of the same data, from whose sums those of a training set follow by subtraction
+    all_rows: AllRows of the same data, from whose sums those of a training set follow by
+    subtraction
         where that is safe.
     """
     full = row_weights(data, keep)
@@ -195,18 +196,18 @@ def pose(data, keep=None, known=None):
         offset = np.zeros(weights.size)
     y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        held = None if known is None or keep is None else known.less(keep, full)
+        held = None if all_rows is None or keep is None else all_rows.less(keep, full)
         if held is None and traits_of(data.design).prefetch:
-            _foresee(data, rows, weights, y, keep is None)
+            _prefetch(data, rows, weights, y, keep is None)
         mean, second = (
             data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
         )
-    wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
-    if wild.size:
+    nonfinite = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
+    if nonfinite.size:
         check_finite(data.design, data.names)
         raise ValueError(
-            f"X has entries too large to be squared in {wild.size} columns, the first "
-            f"{data.names[wild[0]]}; rescale them"
+            f"X has entries too large to be squared in {nonfinite.size} columns, the first "
+            f"{data.names[nonfinite[0]]}; rescale them"
         )
     usable = _usable(data, second)
     # without an intercept columns keep their origin, and the scale is their root mean square
@@ -271,7 +272,7 @@ def _usable(data, second):
     return usable
 
 
-def _foresee(data, rows, weights, y, first):
+def _prefetch(data, rows, weights, y, first):
     """Tell a design whose reads are dear what will be asked for after its moments: products with y,
     and in a first fit the looks of `duplicates`.
     """
@@ -285,7 +286,7 @@ def _foresee(data, rows, weights, y, first):
         data.design.foresee(np.hstack(ahead))
 
 
-def known_of(model, jobs=1):
+def all_rows_of(model, jobs=1):
     """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that
     share the memory allowed.
     """
@@ -328,7 +329,7 @@ def checksum(data):
     J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))
     digest.update(repr((design.n, design.p)).encode())
     step = max(1, (1 << 20) // max(design.n, 1))
-    for left in range(0, J.size, step):
-        digest.update(np.ascontiguousarray(design.columns(J[left : left + step]).T).tobytes())
+    for start in range(0, J.size, step):
+        digest.update(np.ascontiguousarray(design.columns(J[start : start + step]).T).tobytes())
     digest.update(np.ascontiguousarray(data.y).tobytes())
     return digest.hexdigest()

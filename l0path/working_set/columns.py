@@ -49,7 +49,7 @@ class WorkingColumns:
         """
 
     @property
-    def room(self):
+    def columns_in_memory(self):
         """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does
         not begin with more (it may grow beyond).
         """
@@ -77,7 +77,7 @@ class WorkingColumns:
     def _extend(self, old, new):
         pass
 
-    def faint(self, lambda2):
+    def negligible_ridge(self, lambda2):
         """Whether a ridge is too small to set near combinations apart in a Gram matrix."""
         return 2.0 * lambda2 <= APART**2 * float(self.problem.square.max(initial=0.0))
 
@@ -85,7 +85,7 @@ class WorkingColumns:
         """Whether near combinations are in a support that no ridge sets apart."""
         if self.near is None or np.isin(support, self.near).sum() < 2:
             return False
-        return self.faint(lambda2)
+        return self.negligible_ridge(lambda2)
 
     def dependent(self, support):
         """Whether a support of working columns has combinations of the others, forced columns among
@@ -102,7 +102,7 @@ class WorkingColumns:
         A /= np.sqrt(np.maximum(self.problem.square[J], 1e-300))[:, None]
         return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
 
-    def look_for_near(self):
+    def find_near(self):
         """Note the working columns that are combinations of others up to less than APART of their
         length, but not beyond CONDITION or rounding; whether there are any.
 

@@ -18,8 +18,8 @@ from .linear_algebra import invert
 from .quadratic import solve_quadratic
 
 GRAM_STRIP = 64  # rows of G made at a time
-SLICE = 2048  # columns of a task of `known_slopes`
-FAINT_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
+SLICE = 2048  # columns of a task of `verified_slopes`
+TINY_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
 
 
 class GramModel(WorkingColumns):
@@ -95,7 +95,7 @@ class GramModel(WorkingColumns):
         at = self.where[support]
         if (lambda1 or self.boxed) and self.hidden(support, lambda2):
             return self._within(support, lambda1, lambda2, start)
-        if self.near is not None and self.faint(lambda2) and not (lambda1 or self.boxed):
+        if self.near is not None and self.negligible_ridge(lambda2) and not (lambda1 or self.boxed):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
@@ -134,8 +134,8 @@ class GramModel(WorkingColumns):
             A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
         unit = np.sqrt(np.maximum(p.square[support], 1e-300))
         b, _, rank, _ = np.linalg.lstsq(A / unit, y, rcond=1.0 / CONDITION)
-        rest = y - A @ (b / unit)
-        return Fit(support, b / unit, p.shift, 0.5 * float(rest @ rest)), int(rank)
+        residual = y - A @ (b / unit)
+        return Fit(support, b / unit, p.shift, 0.5 * float(residual @ residual)), int(rank)
 
     def _gram(self):
         return self.G[: self.width, : self.width]
@@ -154,8 +154,8 @@ class GramModel(WorkingColumns):
         A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
         l1, b = np.full(k, lambda1), np.zeros(k) if start is None else start
         b, optimal = least_squares(A, y, l1, *self.bounds_of(support), b)
-        rest, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
-        value = 0.5 * float(rest @ rest) + lambda1 * float(np.abs(b).sum())
+        residual, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
+        value = 0.5 * float(residual @ residual) + lambda1 * float(np.abs(b).sum())
         return Fit(support, b, p.shift, value, flags)
 
     def derivatives(self, fit):
@@ -169,7 +169,7 @@ class GramModel(WorkingColumns):
         B, H = np.empty((at.size, at.size)), self.G[np.ix_(at, at)]
         H[np.diag_indices_from(H)] += 2.0 * lambda2
         if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
-            H[np.diag_indices_from(H)] += FAINT_RIDGE * np.trace(H) / at.size
+            H[np.diag_indices_from(H)] += TINY_RIDGE * np.trace(H) / at.size
             invert(H, at.size, B)
         return B
 
@@ -235,12 +235,12 @@ class GramModel(WorkingColumns):
             members = more
         yield slice(first, len(fits))
 
-    def known_slopes(self, fits, lambda1, lambda2):
+    def verified_slopes(self, fits, lambda1, lambda2):
         """What checks of all columns left behind about the slopes a_i = w_i (z_i'b - y_i) of fits,
         pairs (support, b): the numbers of the fits whose Gram rows are all at hand (m of them), a
-        (n, m), tau (p, m) = Z'a = Gram rows times b less Z'(w y), and slip (m,), what rounding of
-        tau is proportional to (see `relaxation.known_points`). No read of X. For any lambda1 and
-        lambda2.
+        (n, m), tau (p, m) = Z'a = Gram rows times b less Z'(w y), and rounding_factor (m,), what
+        rounding of tau is proportional to (see `relaxation.points_of_slopes`). No read of X. For
+        any lambda1 and lambda2.
         """
         p = self.problem
         known = [
@@ -248,11 +248,11 @@ class GramModel(WorkingColumns):
             for i, (support, _) in enumerate(fits)
             if all(j in self.row_of for j in support.tolist())
         ]
-        norm, rough = (
+        norm, rounding_scale = (
             np.sqrt(p.weights @ (p.y * p.y)),
             np.sqrt(p.square) + np.abs(p.X.center) / p.X.scale,
         )
-        a, tau, slip = (
+        a, tau, rounding_factor = (
             np.empty((p.X.n, len(known)), order="F"),
             np.empty((p.X.p, len(known)), order="F"),
             np.empty(len(known)),
@@ -262,14 +262,14 @@ class GramModel(WorkingColumns):
             support, b = fits[i]
             a[:, m] = p.weights * (b @ self.Z[self.where[support]] - p.y)
             C[m, [self.row_of[j] for j in support.tolist()]] = b
-            slip[m] = 2.0 * (norm + np.abs(b) @ rough[support])
+            rounding_factor[m] = 2.0 * (norm + np.abs(b) @ rounding_scale[support])
 
         def part(start, stop):
             tau[start:stop] = (C @ self.rows[: C.shape[1], start:stop] - self.q_all[start:stop]).T
 
         with threads.one_blas_thread():
             threads.run(part, [*range(0, p.X.p, SLICE), p.X.p])
-        return known, a, tau, slip
+        return known, a, tau, rounding_factor
 
 
 class ResponseQuadratic(NamedTuple):
@@ -297,7 +297,7 @@ class ResponseModel(GramModel):
         for there is a closed form.
         """
         self.refits += 1
-        if self.near is not None and self.faint(lambda2):
+        if self.near is not None and self.negligible_ridge(lambda2):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)

@@ -109,9 +109,9 @@ class _Restricted:
         p = self.problem
         a = feasible(p.loss, p.y, p.weights, p.intercept, a[:, None])[:, 0]
         tau = self.Z @ a
-        pull = np.abs(tau) - self.lambda1
+        reduced = np.abs(tau) - self.lambda1
         with np.errstate(divide="ignore", invalid="ignore"):
-            b = np.where(pull > 0, -np.sign(tau) * pull / (2.0 * self.lambda2), 0.0)
+            b = np.where(reduced > 0, -np.sign(tau) * reduced / (2.0 * self.lambda2), 0.0)
         b = np.clip(b, self.lower, self.upper)
         with np.errstate(invalid="ignore"):
             h = np.where(

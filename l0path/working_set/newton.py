@@ -77,7 +77,7 @@ class Stopping(NamedTuple):
 class NewtonModel(NamedTuple):
     """The quadratic model of F at x = (b, b0), m = k + 1 numbers, or m = k without an intercept: H
     (m, m), and of shape (m,) grad, l1, bounds lower and upper, squares (squared lengths of the
-    columns, in whose units damping is counted), rhs (room), and the minimiser `new`.
+    columns, in whose units damping is counted), rhs (work space), and the minimiser `new`.
     """
 
     x: np.ndarray
@@ -93,14 +93,14 @@ class NewtonModel(NamedTuple):
 
 class RowWork(NamedTuple):
     """Of every row, (n,): weighted slopes and curvatures of the loss at x, the predictor eta at x
-    and that where a step ends, and room.
+    and that where a step ends, and scratch.
     """
 
     slopes: np.ndarray
     curvatures: np.ndarray
     eta: np.ndarray
     end: np.ndarray
-    room: np.ndarray
+    scratch: np.ndarray
 
 
 class StepStart(NamedTuple):
@@ -177,7 +177,7 @@ def gradient(rows, S, slopes, lambda2, x, grad):
 def hessian(rows, S, lambda2, model, work):
     """Hessian of the loss + ridge; returns its trace."""
     k, H = S.size, model.H
-    total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.room)
+    total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.scratch)
     trace = 0.0
     for a in range(k):
         H[a, a] += 2.0 * lambda2
@@ -279,7 +279,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= 10.0)
         # so close that the Hessian stays as it is
         stale, near = near, quiet and promised <= 1e-6 * level
-        # where the model foretold the step well, it is trusted again
+        # where the model predicted the step well, it is trusted again
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(rows.y, eta, rows.offset)
@@ -290,9 +290,9 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
                 copy(x, held)
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
         # quadratically, and with a Hessian from one step before nearly so
-        settled = quiet and promised <= (1e-15 if stale else 1e-11) * level
+        converged = quiet and promised <= (1e-15 if stale else 1e-11) * level
         little = worst <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)
-        if settled or (gain <= rounding(n) * level and little):
+        if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
     if capped > 0 and status != SEPARATED and far > FAR_OUT and _diverged(model, held):
@@ -440,9 +440,9 @@ def _diverged(model, held):
 def _cut_back(rows, S, b0, model, work, held):
     """Bring x, and the predictor with it, back towards `held` to |eta - offset| <= 30."""
     k, x, share, offset, eta = S.size, model.x, 1.0, rows.offset, work.end
-    predictor(rows.Z, S, held[:k], held[k] if rows.intercept else b0, offset, work.room)
+    predictor(rows.Z, S, held[:k], held[k] if rows.intercept else b0, offset, work.scratch)
     for i in range(eta.size):
-        to, here = eta[i] - offset[i], work.room[i] - offset[i]
+        to, here = eta[i] - offset[i], work.scratch[i] - offset[i]
         if abs(to) > ETA_CAP:
             share = min(share, max((math.copysign(ETA_CAP, to) - here) / (to - here), 0.0))
     for a in range(x.size):

@@ -51,7 +51,7 @@ class RowModel(WorkingColumns):
             None,
         )
         # a dictionary once slopes and their products with all columns are to be kept: see
-        # `known_slopes`
+        # `verified_slopes`
         self.seen = None
 
     @property
@@ -287,9 +287,10 @@ class RowModel(WorkingColumns):
         """As `WorkingColumns.remember_slopes`."""
         self.seen = {}
 
-    def known_slopes(self, fits, lambda1, lambda2):
-        """`GramModel.known_slopes` for what checks with `seen` switched on left behind: the slopes
-        of fits of the same support and shrinkage, summed over the rows of X (slip None).
+    def verified_slopes(self, fits, lambda1, lambda2):
+        """`GramModel.verified_slopes` for what checks with `seen` switched on left behind: the
+        slopes of fits of the same support and shrinkage, summed over the rows of X (rounding_factor
+        None).
         """
         held = {} if self.seen is None else self.seen
         keys = [(lambda1, lambda2, support.tobytes()) for support, _ in fits]

@@ -46,7 +46,7 @@ def seed(model, null, max_k, lambda1, extra=()):
     g[~problem.usable] = -1.0
     count = min(
         int(problem.usable.sum()),
-        max(min(100, model.room), 2 * max_k if problem.quadratic else 4 * max_k),
+        max(min(100, model.columns_in_memory), 2 * max_k if problem.quadratic else 4 * max_k),
     )
     top = (
         np.argpartition(-g, count - 1)[:count]

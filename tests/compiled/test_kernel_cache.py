@@ -214,7 +214,7 @@ def test_reordered_fields_of_a_record_make_another_kernel():
 
 
 def test_stamps_reach_through_modules_and_verbs():
-    reached, waiting = set(), [table_sweeps.walk.py_func, newton.refit.py_func]
+    reached, waiting = set(), [table_sweeps.make_move.py_func, newton.refit.py_func]
     while waiting:
         function = waiting.pop()
         if function not in reached:

@@ -641,12 +641,12 @@ def test_a_metric_that_does_not_fit_is_refused_before_the_folds_are_solved(monke
     ):
         l0path.cv_fit(X, y, scoring=metrics.mean_absolute_error, max_k=2)
     with pytest.raises(
-        ValueError, match="scoring='roc_auc' needs classes, which loss='squared' has not"
+        ValueError, match="scoring='roc_auc' needs classes, which loss='squared' does not have"
     ):
         l0path.cv_fit(X, y, scoring="roc_auc", max_k=2)
     with pytest.raises(
         ValueError,
-        match="scoring='neg_log_loss' needs probabilities, which loss='squared_hinge' has not",
+        match="'neg_log_loss' needs probabilities, which loss='squared_hinge' does not have",
     ):
         l0path.cv_fit(X, y > 0, scoring="neg_log_loss", loss="squared_hinge", lambda2=0.1, max_k=2)
     with pytest.raises(ZeroDivisionError):

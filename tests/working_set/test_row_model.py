@@ -196,7 +196,7 @@ def test_the_screen_keeps_the_columns_with_the_best_exchanges(lambda1, price):
     wanted = np.argsort(best, kind="stable")[:12]
     for bound in (np.inf, np.linalg.eigvalsh(B)[-1]):
         change, column, position = np.empty(12), np.empty(12, np.int64), np.empty(12, np.int64)
-        count = screening.foretold(
+        count = screening.screen_exchanges(
             Block(G, c, a, 0),
             screening.Screen(S, B, b, bound),
             Roles(skip, locked, prices, paid),

@@ -162,15 +162,19 @@ class Pilot:
         self.renew(eta, support.size)
         return fit
 
-    def best_column(self, fit, look, wanted):
-        """The working column of largest standardised gradient, None if noise gives as much; look:
-        take the largest ones of all p columns among the working columns first.
+    def best_column(self, fit, all_columns, wanted):
+        """The working column of largest standardised gradient, None if noise gives as much;
+        all_columns: take the largest ones of all p columns among the working columns first.
         """
         p, model = self.problem, self.model
         usable = np.flatnonzero(p.usable)
-        if look and model.width < usable.size:
+        if all_columns and model.width < usable.size:
             most = max(
-                min(2 * -(-wanted // PILOT_READS) + 10, max(model.room // PILOT_READS, 4)), 1
+                min(
+                    2 * -(-wanted // PILOT_READS) + 10,
+                    max(model.columns_in_memory // PILOT_READS, 4),
+                ),
+                1,
             )
             if usable.size > most * PILOT_READS:
                 c = np.abs(p.X.correlate(self.slopes[:, None])[:, 0])

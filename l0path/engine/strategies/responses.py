@@ -16,7 +16,7 @@ class ResponseExchanges(ColumnExchanges):
     screening_passes = 0
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """All exchanges; nothing with near combinations."""
         return Optimality.UNVERIFIED if self.apart else Optimality.REFIT_SWAP
 
@@ -28,15 +28,15 @@ class ResponseExchanges(ColumnExchanges):
         """Effort "high": random restarts and double swaps."""
         if with_others:
             perturbation.perturb(
-                self.store, self.neighbourhood, self.rng, 30, self.done, self.clock.poll
+                self.pool, self.neighbourhood, self.rng, 30, self.done, self.clock.poll
             )
-            if perturbation.double_swaps(self.store, self.neighbourhood, 5, self.clock.poll):
+            if perturbation.double_swaps(self.pool, self.neighbourhood, 5, self.clock.poll):
                 self.sweep(self.done)
 
     def compare_single(self):
         """The check of size 1 has compared all columns, unless there are forced ones."""
-        held = self.store.fits.get(1)
+        held = self.pool.fits.get(1)
         if held is None or self.apart or self.problem.forced.size or not self.is_verified(1):
             return
-        self.store.compared = held.key
+        self.pool.compared = held.key
         self.session.listener(self.point(1))

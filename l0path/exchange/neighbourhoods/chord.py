@@ -21,7 +21,7 @@ SHARED = 8  # exchanges to be refuted that are worth a thread
 
 class ChordNeighbourhood(RefitNeighbourhood):
     """A RefitNeighbourhood whose trials take gradients only, and which turns to a refit where chord
-    steps do not settle.
+    steps do not converge.
     """
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
@@ -62,10 +62,10 @@ class ChordNeighbourhood(RefitNeighbourhood):
         )  # columns that came later must beat the first pairs of before
         full = change.size == keep
         # on the way a guess will do; the last word on a size is had by bounds
-        proof = keep >= pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
+        thorough = keep >= pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
         try_these = np.flatnonzero(change <= last)
         while try_these.size:
-            goal = Goal(target, True, proof)
+            goal = Goal(target, True, thorough)
             new, at = attempt(self.model, fit, exchanges.of(try_these), self.lambda2, goal)
             if at < 0:
                 break
@@ -110,7 +110,7 @@ def attempt(model, fit, exchanges, lambda2, goal):
     if not np.isfinite(value):  # the quadratic predicted coefficients where the loss overflows
         b, b0 = np.zeros(support.size), fit.b0
         b[np.isin(support, fit.support)] = fit.b[stay]
-    elif promised <= trials.SETTLED * abs(value) and (reach < model.REACH or lambda2 > 0):
+    elif promised <= trials.SMALL_PROMISE * abs(value) and (reach < model.REACH or lambda2 > 0):
         return Fit(support, b, b0, value), e
     return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
 
@@ -120,7 +120,7 @@ def _tried(model, fit, exchanges, lambda2, goal):
     several threads share these, and the first exchange that is found counts.
     """
     local, tried = model.local(fit, lambda2), {}
-    goal = Goal(float(goal.target), goal.first, goal.proof and goal.first)
+    goal = Goal(float(goal.target), goal.first, goal.thorough and goal.first)
     rows = rows_of(model.problem, model.Z)
     local_table = LocalTable(
         local.at,
@@ -145,7 +145,7 @@ def _tried(model, fit, exchanges, lambda2, goal):
         tried[left] = *found, best
 
     number = exchanges.out.size
-    pieces = max(min(threads.count(), number // SHARED), 1) if goal.proof else 1
+    pieces = max(min(threads.count(), number // SHARED), 1) if goal.thorough else 1
     threads.run(piece, np.linspace(0, number, pieces + 1).astype(int).tolist())
     left = min((left for left in tried if tried[left][0] >= 0), default=None)
     e, *rest = tried[0 if left is None else left]

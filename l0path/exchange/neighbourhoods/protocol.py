@@ -34,8 +34,8 @@ class Neighbourhood(Protocol):
 
     A step may be remembered: it is taken anew only where the working columns have grown since.
     `settings` is the `LocalSearch` record that says how many exchanges are tried. `compiled` says
-    whether whole sweeps over the sizes run in kernels; then the neighbourhood has `show` and `walk`
-    of `gram.GramNeighbourhood` too.
+    whether whole sweeps over the sizes run in kernels; then the neighbourhood also has `show` and
+    `make_move` of `gram.GramNeighbourhood`.
     """
 
     settings: Any

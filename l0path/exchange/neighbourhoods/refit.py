@@ -36,7 +36,7 @@ class RefitNeighbourhood:
         # support a polish started from -> its end, the width of W it knew, the number of pairs it
         # tried
         self.polished = {}
-        self.last_ranked = {}  # support, number of pairs -> change foretold for the last of them
+        self.last_ranked = {}  # support, number of pairs -> predicted change of the last of them
         self.additions, self.removals = (
             {},
             {},

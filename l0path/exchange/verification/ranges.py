@@ -9,26 +9,26 @@ import numpy as np
 from ...problem.penalties import Separable
 from .. import updates
 from ..ranking import Wanted, new_list
-from ..screening import Screen, foretold
+from ..screening import Screen, screen_exchanges
 from ..table import ExchangeList, ExchangeRule
 
 
-def best_exchanges(columns, walk, room, start, stop):
-    """For each support of a walk a list of (change, column, position), together its best exchanges
-    with the columns start..stop, `room` at least if there are so many.
+def best_exchanges(columns, sequence, capacity, start, stop):
+    """For each support of a sequence a list of (change, column, position), together its best
+    exchanges with the columns start..stop, `capacity` at least if there are so many.
     """
-    supports, e = walk.supports, walk.supports.size.size
+    supports, e = sequence.supports, sequence.supports.size.size
     if np.isfinite(supports.norm).all():
         J = np.empty(stop - start, np.int64)
-        count = updates.survivors(columns, walk, start, stop, J)
+        count = updates.unscreened(columns, sequence, start, stop, J)
         J = J[:count]
     else:
         J = start + np.flatnonzero(columns.usable[start:stop])
     lists = [[] for _ in range(e)]
-    for left in range(0, J.size, updates.RANGE):
-        some = J[left : left + updates.RANGE]
-        found = updates.BestExchanges(*new_list(e, room), np.zeros(e, np.int64))
-        updates.replay(columns, walk, some, found)
+    for first in range(0, J.size, updates.RANGE):
+        some = J[first : first + updates.RANGE]
+        found = updates.BestExchanges(*new_list(e, capacity), np.zeros(e, np.int64))
+        updates.apply_updates(columns, sequence, some, found)
         for i, k in enumerate(found.count.tolist()):
             if k:
                 kept = found.change[i, :k], found.column[i, :k], found.position[i, :k]
@@ -103,7 +103,7 @@ def proposed(fit, block, part, question, found=()):
         target / total,
         ceiling,
     )
-    count = foretold(
+    count = screen_exchanges(
         block._replace(c=block.c / total),
         Screen(fit.rows, fit.B, fit.b, fit.bound),
         part,

@@ -18,14 +18,14 @@ def violators(model, fits, wanted, penalty):
     for fit in fits:
         model.kept_inverse(fit.support, penalty.lambda2)
 
-    def look(i):
+    def rank(i):
         fit, found = fits[i], []
         step = max(256, ENTRIES // max(fit.support.size, 1))
         for left in range(0, p.X.p, step):
             found += _best(model, fit, wanted[i], penalty.lambda2, left, min(left + step, p.X.p))
         out[i] = sorted(found, key=lambda one: (one.change, one.into))[: wanted[i].count]
 
-    threads.run_each(look, len(fits))
+    threads.run_each(rank, len(fits))
     model.tables += len(fits)
     return out
 

@@ -63,8 +63,8 @@ def _proposals(model, fits, R, screenings, question):
     p, rows, found = model.problem, model.flat().rows, [[] for _ in fits]
     products = None if model.seen is None else np.empty((len(fits), p.X.p))
     step = max(512, PRODUCTS_AT_ONCE // R.shape[1])
-    for left in range(0, p.X.p, step):
-        at = slice(left, min(left + step, p.X.p))
+    for start in range(0, p.X.p, step):
+        at = slice(start, min(start + step, p.X.p))
         C = np.ascontiguousarray(p.X.correlate(R, at.start, at.stop).T)
         if products is not None:
             products[:, at] = -C

@@ -15,7 +15,7 @@ def in_two_columns(y):
     return np.ndim(y) == 2 and np.shape(y)[1] == 2
 
 
-def resolved(loss, y):
+def loss_meant(loss, y):
     """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes.
 
     Parameters
