@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES, traits_named, value
+from ..problem.losses import CLASSIFICATION, NAMES, OWN, traits_named, value
 from ..problem.responses import unit_deviance
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
@@ -37,6 +37,14 @@ USES = {
     "misclassification": CLASSIFICATION,
     "brier": CLASSIFICATION - HINGES,
 }
+
+
+def metrics_for(loss):
+    """Names of the metrics that are defined for the loss of a name; one of the user's own is for
+    numbers.
+    """
+    kind = "squared" if loss in OWN else loss
+    return [name for name, losses in USES.items() if kind in losses]
 
 
 class Metric(NamedTuple):
@@ -150,8 +158,8 @@ def metric_of(scoring, loss):
     """
     scoring = "deviance" if scoring is None else scoring
     if isinstance(scoring, str) and scoring in USES:
-        if loss not in USES[scoring]:
-            fitting = ", ".join(repr(name) for name, uses in USES.items() if loss in uses)
+        if scoring not in metrics_for(loss):
+            fitting = ", ".join(map(repr, metrics_for(loss)))
             raise ValueError(
                 f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a "
                 "name of scikit-learn, or a function f(y, prediction, sample_weight)"
@@ -245,12 +253,12 @@ def _by_scorer(scorer, name, loss, coded):
             lacks = "classes" if loss in REAL else "probabilities"
             raise ValueError(
                 f"scoring={name!r} needs {lacks}, which loss={loss!r} does not have ({error}); "
-                f"choose one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+                f"choose one of {', '.join(map(repr, metrics_for(loss)))}"
             ) from error
         except ValueError as error:  # a metric of classes for numbers, say
             raise ValueError(
                 f"scoring={name!r} cannot score held-out rows of loss={loss!r} ({error}); choose "
-                f"one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+                f"one of {', '.join(map(repr, metrics_for(loss)))}"
             ) from error
 
     return score
@@ -283,7 +291,7 @@ def _stand_in(loss):
                 [self.path._transform(sign * X[:, 0], "response") for sign in (-1.0, 1.0)]
             )
 
-    return Real if loss in REAL else Classes if loss in HINGES else Probabilities
+    return Real if loss in REAL or loss in OWN else Classes if loss in HINGES else Probabilities
 
 
 def _by_function(function, name):

@@ -17,9 +17,10 @@ from ..core.arguments import flag, nonnegative, number, same_index, whole
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
+from ..problem.families.own import check_derivatives
 from ..problem.families.trials import loss_meant, trials_of
 from ..problem.groups import group_factor, make_groups, with_factors
-from ..problem.losses import canonical_name, make_loss, traits_named
+from ..problem.losses import OWN, canonical_name, make_loss, name_of, traits_named
 from ..problem.problem import Data
 from . import arguments as checks
 from . import registry, responses
@@ -203,9 +204,10 @@ def _checked(a):
     """The arguments with the loss by its own name, and those refused that nothing else checks."""
     if not isinstance(a.certify, (bool, np.bool_)):
         raise TypeError(f"certify={a.certify!r} must be True or False")
-    if not isinstance(a.loss, str):
+    if not isinstance(a.loss, str) and type(a.loss) not in OWN.values():
         raise ValueError(
-            f"loss={a.loss!r} must be the name of a loss, such as 'squared' or 'logistic'"
+            f"loss={a.loss!r} must be the name of a loss, such as 'squared' or 'logistic', or a "
+            "record of a class with the decorator l0path.own_loss"
         )
     if a.on_solution is not None and not callable(a.on_solution):
         raise TypeError(f"on_solution={a.on_solution!r} must be a function of one Model, or None")
@@ -213,7 +215,27 @@ def _checked(a):
         isinstance(a.n_jobs, bool) or not isinstance(a.n_jobs, (int, np.integer))
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
-    return replace(a, loss=canonical_name(a.loss, exact=registry.proves(a.algorithm)))
+    name = canonical_name(a.loss, exact=registry.proves(a.algorithm))
+    if name in OWN:
+        _refuse_for_own(name, a)
+        return a if not isinstance(a.loss, str) else replace(a, loss=OWN[name]())
+    return replace(a, loss=name)
+
+
+def _refuse_for_own(name, a):
+    """Refuse what needs the conjugate of a loss, which one's own has not."""
+    if a.certify:
+        raise ValueError(
+            f"certify=True needs the conjugate of the loss, which loss={name!r} of your own has "
+            "not; leave it out"
+        )
+    settings = registry.settings_of(a.algorithm, a.tol)
+    row = registry.algorithm_of(settings)
+    if row.proves or row.ridge or not row.boxes:
+        raise ValueError(
+            f"algorithm={a.algorithm!r} needs the conjugate of the loss, which loss={name!r} of "
+            "your own has not; use 'swap', 'cd' or 'CDPSI'"
+        )
 
 
 def _needs_pilot(loss, a):
@@ -246,6 +268,7 @@ def data_of(X, y, a, read=False):
         raise TypeError(
             f"feature_names={a.feature_names!r} must be a sequence of names, one per column of X"
         )
+    own, a = (None, a) if isinstance(a.loss, str) else (a.loss, replace(a, loss=name_of(a.loss)))
     design, names, _, notes = as_design(X, a.feature_names)
     trials = None
     if traits_named(a.loss).response == "shares":
@@ -261,7 +284,9 @@ def data_of(X, y, a, read=False):
     given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
     # those that are not given are 1 until a pilot fit
     numbers = {name: number(one, name) for name, one in given.items() if one is not None}
-    record = make_loss(a.loss, **numbers)
+    record = make_loss(a.loss, **numbers) if own is None else own
+    if own is not None:
+        check_derivatives(own, target)
     groups, columns = _columns(design.p, names, a)
     data = Data(
         design=design,

@@ -228,7 +228,10 @@ def _(loss, sm, path, s, table, how):
 @singledispatch
 def glm_family(loss, sm):
     """The family of statsmodels' GLM that a loss belongs to."""
-    raise TypeError(f"statsmodels has no GLM for {name_of(loss)}")
+    raise ValueError(
+        f"statsmodels has no regression for loss={name_of(loss)!r}; fit with a loss of the package "
+        "for standard errors"
+    )
 
 
 @glm_family.register(Binomial)

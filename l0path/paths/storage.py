@@ -16,6 +16,7 @@ from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
 from ..problem.groups import Groups
+from ..problem.losses import OWN
 from ..problem.solution import Solution
 from .archive import Archive, file_name, write_whole
 from .path import Path
@@ -50,6 +51,11 @@ def _unlabel(x):
 @described_by(Path.save)
 def save(self: Path, file: str | PathLike) -> None:
     file = file_name(file, "path.save('path.npz')")
+    if self.meta.loss in OWN:
+        raise ValueError(
+            f"loss={self.meta.loss!r} is your own, and code is never stored on disk; keep "
+            "path.coef() and path.table, for example by to_csv"
+        )
     formula = self.meta.formula
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {
         "formula": None if formula is None else formula.stored()

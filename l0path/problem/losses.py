@@ -369,6 +369,7 @@ ALIASES = {
     "SquaredHinge": "squared_hinge",
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
+OWN = {}  # losses of the user's own by name: see `families.own`
 CLASSIFICATION = {
     name for name, kind in (NAMES | EXACT).items() if kind.traits.response == "classes"
 }
@@ -392,7 +393,7 @@ def name_of(loss):
 
 def kind_named(name):
     """The class of the records of a public name."""
-    return NAMES[name] if name in NAMES else EXACT[name]
+    return next(names[name] for names in (NAMES, EXACT, OWN) if name in names)
 
 
 def traits_named(name):
@@ -411,8 +412,8 @@ def canonical_name(name, exact=False):
             f"loss={name!r} has no curvature and serves algorithm='exact' only; use that, or "
             "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
         )
-    full = ALIASES.get(name, name)
-    if full not in NAMES:
+    full = name.traits.name if type(name) in OWN.values() else ALIASES.get(name, name)
+    if full not in NAMES and full not in OWN:
         raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES)}")
     return full
 
