@@ -83,11 +83,12 @@ def fit(
         about. With the squared loss also several responses, of shape (n, r): all of them share the
         columns of a model, and each has coefficients of its own (docs/responses.md).
     loss : str, default "squared"
-        "squared", "logistic", "squared_hinge", "smoothed_hinge", "huber", "poisson", "gamma",
-        "negative_binomial", "tweedie" or "quantile", and with algorithm="exact" also "hinge". The
-        losses are on the page docs/losses.md. Without shrinkage columns may separate the classes.
-        Where they do so completely, the path ends; where only some observations are separated,
-        larger sizes are searched without these columns.
+        "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber", "poisson",
+        "gamma", "negative_binomial", "binomial", "tweedie" or "quantile", with algorithm="exact"
+        also "hinge", or a record of a loss of your own (`l0path.own_loss`). The losses are on the
+        page docs/losses.md. Without shrinkage columns may separate the classes. Where they do so
+        completely, the path ends; where only some observations are separated, larger sizes are
+        searched without these columns.
     penalty : str, default "L0"
         "L0", "L0L1", "L0L2" or "L0L1L2": the shrinkage terms that get a default grid of `n_shrink`
         values. Values given by lambda1 and lambda2 are always used. A term that is neither given

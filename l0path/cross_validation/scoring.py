@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES, OWN, traits_named, value
+from ..problem.losses import CLASSIFICATION, NAMES, OWN_LOSSES, traits_named, value
 from ..problem.responses import unit_deviance
+from ..problem.several import class_codes, log_losses
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
@@ -43,7 +44,7 @@ def metrics_for(loss):
     """Names of the metrics that are defined for the loss of a name; one of the user's own is for
     numbers.
     """
-    kind = "squared" if loss in OWN else loss
+    kind = "squared" if loss in OWN_LOSSES else loss
     return [name for name, losses in USES.items() if kind in losses]
 
 
@@ -79,7 +80,7 @@ class HeldOutRows(NamedTuple):
         return (
             self.y
             if self.path.classes is None
-            else np.asarray(self.path.classes)[(self.y > 0).astype(np.int64)]
+            else np.asarray(self.path.classes)[class_codes(self.y)]
         )
 
 
@@ -92,11 +93,18 @@ def losses(loss, y, eta, out):
 
 def deviance_rows(held):
     """The unit deviance of every row."""
+    if held.path.classes is not None and held.y.ndim == 2:
+        return 2.0 * log_losses(held.y, held.eta)
     if held.path.meta.responses is not None:
         return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
     out = np.empty(held.y.size)
     losses(held.path.loss_record(), held.y, held.eta, out)
     return unit_deviance(held.path.loss_record(), held.y, held.eta, out)
+
+
+def predicted_codes(held):
+    """The numbers of the predicted classes, (n,)."""
+    return (held.eta > 0).astype(np.int64) if held.eta.ndim == 1 else held.eta.argmax(axis=1)
 
 
 def _over_responses(values):
@@ -108,8 +116,10 @@ ROW_METRICS = {
     "deviance": deviance_rows,
     "mse": lambda held: _over_responses((held.y - held.mu) ** 2),
     "mae": lambda held: _over_responses(np.abs(held.y - held.mu)),
-    "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64),
-    "brier": lambda held: (held.mu - (held.y > 0)) ** 2,
+    "misclassification": lambda held: (predicted_codes(held) != class_codes(held.y)).astype(float),
+    "brier": lambda held: (
+        (held.mu - (held.y > 0)) ** 2 if held.y.ndim == 1 else ((held.mu - held.y) ** 2).sum(axis=1)
+    ),
 }
 
 
@@ -127,6 +137,8 @@ def _r2(held):
 def _auc(held):
     from sklearn.metrics import roc_auc_score
 
+    if held.y.ndim == 2:
+        return _auc_of_classes(held)
     seen = held.y[held.weights > 0] > 0
     if seen.all() or not seen.any():
         raise ValueError(
@@ -134,6 +146,19 @@ def _auc(held):
             "stratified folds, or scoring='deviance'"
         )
     return roc_auc_score(held.y > 0, held.eta, sample_weight=held.weights)
+
+
+def _auc_of_classes(held):
+    """The mean over the classes of the AUC of each against the rest, by its probability."""
+    from sklearn.metrics import roc_auc_score
+
+    seen = held.y[held.weights > 0]
+    if not (seen.any(axis=0) & (seen == 0).any(axis=0)).all():
+        raise ValueError(
+            "scoring='auc' needs every class among the held-out rows of every fold; use fewer, "
+            "stratified folds, or scoring='deviance'"
+        )
+    return roc_auc_score(held.y, held.mu, sample_weight=held.weights)
 
 
 WHOLE_METRICS = {"r2": _r2, "auc": _auc}
@@ -166,6 +191,11 @@ def metric_of(scoring, loss):
             )
         return Metric(
             scoring, scoring in WHOLE_METRICS, ROW_METRICS.get(scoring), WHOLE_METRICS.get(scoring)
+        )
+    if loss == "multinomial" and (isinstance(scoring, str) or _is_scorer(scoring)):
+        raise ValueError(
+            f"scoring={scoring!r} is not served for loss='multinomial'; choose 'deviance', 'auc', "
+            "'misclassification', 'brier', or a function f(y, probabilities, sample_weight)"
         )
     if isinstance(scoring, str):
         return Metric(
@@ -291,7 +321,9 @@ def _stand_in(loss):
                 [self.path._transform(sign * X[:, 0], "response") for sign in (-1.0, 1.0)]
             )
 
-    return Real if loss in REAL or loss in OWN else Classes if loss in HINGES else Probabilities
+    return (
+        Real if loss in REAL or loss in OWN_LOSSES else Classes if loss in HINGES else Probabilities
+    )
 
 
 def _by_function(function, name):

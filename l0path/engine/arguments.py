@@ -13,7 +13,7 @@ from ..problem.losses import CLASSIFICATION, traits_named
 from ..problem.problem import row_weights
 from ..problem.responses import LARGEST_EXPONENT, takes_zero, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
-from .responses import is_several, table_of_responses
+from .responses import check_signs, is_several, table_of_classes, table_of_responses
 
 # how successes out of several trials are written
 BY_OUTCOME = (
@@ -28,6 +28,12 @@ def responses(y, n, loss, pos_label):
     """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
     if is_several(y, loss) and pos_label is None:
         return *table_of_responses(y, n), None, []
+    if loss == "multinomial":
+        if pos_label is not None:
+            raise ValueError("pos_label= is for two classes, not loss='multinomial'; leave it out")
+        series = _complete(y, n)
+        classes = _classes(series, loss)
+        return table_of_classes(series, classes), tuple(map(str, classes)), tuple(classes), []
     target, classes, notes = response(y, n, loss, pos_label)
     return target, None, classes, notes
 
@@ -74,6 +80,8 @@ def coded(y, n, meta):
     the fit; one of them alone will do. (n, r) for r responses.
     """
     loss, classes = meta.loss, meta.classes
+    if meta.responses is not None and classes is not None:
+        return table_of_classes(_complete(y, n), classes)
     if meta.responses is not None:
         return table_of_responses(y, n, meta.responses)[0]
     if classes is None:
@@ -127,10 +135,8 @@ def _complete(y, n):
     return series
 
 
-def _labels(series, loss, pos_label=None):
-    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order, or with
-    `pos_label` as 1.
-    """
+def _classes(series, loss):
+    """The labels of y in sorted (or category) order, two or more."""
     if isinstance(series.dtype, pd.CategoricalDtype):
         present = set(series.unique())
         classes = [c for c in series.cat.categories if c in present]
@@ -147,12 +153,20 @@ def _labels(series, loss, pos_label=None):
         finite(series.to_numpy(dtype=np.float64), "y")
     if len(classes) == 1:
         raise ValueError(f"y has one class only, {shown(classes[0])}; loss={loss!r} needs two")
+    return classes
+
+
+def _labels(series, loss, pos_label=None):
+    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order, or with
+    `pos_label` as 1.
+    """
+    classes = _classes(series, loss)
     if len(classes) > 2:
         raise ValueError(
             f"y has {len(classes)} classes "
-            f"({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one "
-            "against the rest with "
-            "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))"
+            f"({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); use "
+            "loss='multinomial' with lambda2=1e-3, fit one against the rest with `y == c`, or use "
+            "sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))"
         )
     if pos_label is not None:
         if pos_label not in classes:
@@ -198,29 +212,10 @@ def _numbers(series, loss):
             "successes and failures, or shares between 0 and 1"
         )
     if what not in ("real", "shares"):
-        _check_signs(out, loss, what)
+        check_signs(out, loss, what)
     elif np.unique(out[:1000]).size == 2 and np.unique(out).size == 2:
         notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
     return out.copy(), None, notes
-
-
-# what a response that is not real may hold: whether 0 is in it, and its name
-NUMBERS = {
-    "counts": (True, "counts >= 0"),
-    "positive": (False, "positive numbers; loss='tweedie' takes zeros too"),
-    "amounts": (True, "numbers >= 0"),
-}
-
-
-def _check_signs(y, loss, what):
-    """Refuse numbers that a loss has no value for; what: a key of `NUMBERS`."""
-    zero, words = NUMBERS[what]
-    bad = y < 0 if zero else y <= 0
-    if bad.any():
-        kind = "negative" if zero else "zero or negative"
-        raise ValueError(
-            f"y has {bad.sum()} {kind} values (smallest {y.min():g}); loss={loss!r} needs {words}"
-        )
 
 
 def sample_weights(value, n):
@@ -263,6 +258,10 @@ def class_weights(value, classes, loss):
     """None, "balanced" or the pair of weights of (negative, positive)."""
     if value is None:
         return None
+    if loss == "multinomial":
+        raise ValueError(
+            f"class_weight={value!r} is not served for loss='multinomial'; use sample_weight"
+        )
     if classes is None:
         raise ValueError(
             f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
@@ -291,7 +290,9 @@ def class_weights(value, classes, loss):
 def check_classes(data, loss):
     """Refuse a response that is one class, or zero, on the rows that count."""
     full = row_weights(data)
-    if data.classes is not None and np.unique(data.y[full > 0]).size < 2:
+    if loss == "multinomial" and not (full @ data.y > 0).all():
+        raise ValueError("a class of y has no row of positive weight; leave its rows out")
+    if data.y.ndim == 1 and data.classes is not None and np.unique(data.y[full > 0]).size < 2:
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"
         )

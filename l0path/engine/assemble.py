@@ -92,7 +92,7 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
     settings = setting.route.settings
     if optimality == Optimality.REFIT_SWAP_M and isinstance(settings, LocalSearch):
         m = (
-            pairs_tried(settings, problem.n_eff, fit.support.size)
+            pairs_tried(settings, problem.refit_rows, fit.support.size)
             if problem.groups is None
             else groups_tried(settings)
         )
@@ -434,5 +434,6 @@ def _null_loss(setting):
     start = problem.shift
     if not problem.quadratic:
         start = make_model(replace(problem, forced=empty)).refit(empty, 0.0, 0.0).b0
-    fit = Fit(empty, np.empty((0, *problem.y.shape[1:])), start, 0.0)
+    width = () if problem.turn is None else (len(problem.turn),)
+    fit = Fit(empty, np.empty((0, *width)), start, 0.0)
     return solution(setting, 0, Slice(0.0, 0.0, 0), Point(0, fit, Optimality.GLOBAL)).loss

@@ -25,7 +25,7 @@ from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
 from .strategies.groups import GroupExchanges
-from .strategies.responses import ResponseExchanges
+from .strategies.responses import MultinomialExchanges, ResponseExchanges
 from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
@@ -75,7 +75,9 @@ def _exchanges(model, plan, part, session):
         return SizePath(GroupExchanges(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
         return _lambda0_values(model, plan, part, session)
-    kind = ColumnExchanges if model.problem.turn is None else ResponseExchanges
+    kind = ColumnExchanges
+    if model.problem.turn is not None:
+        kind = ResponseExchanges if model.problem.quadratic else MultinomialExchanges
     return SizePath(kind(model, part, plan.settings, session))
 
 

@@ -20,7 +20,7 @@ from ..errors import check_tol, refuse_masked
 from ..problem.families.own import check_derivatives
 from ..problem.families.trials import loss_meant, trials_of
 from ..problem.groups import group_factor, make_groups, with_factors
-from ..problem.losses import OWN, canonical_name, make_loss, name_of, traits_named
+from ..problem.losses import OWN_LOSSES, canonical_name, make_loss, name_of, traits_named
 from ..problem.problem import Data
 from . import arguments as checks
 from . import registry, responses
@@ -204,7 +204,7 @@ def _checked(a):
     """The arguments with the loss by its own name, and those refused that nothing else checks."""
     if not isinstance(a.certify, (bool, np.bool_)):
         raise TypeError(f"certify={a.certify!r} must be True or False")
-    if not isinstance(a.loss, str) and type(a.loss) not in OWN.values():
+    if not isinstance(a.loss, str) and type(a.loss) not in OWN_LOSSES.values():
         raise ValueError(
             f"loss={a.loss!r} must be the name of a loss, such as 'squared' or 'logistic', or a "
             "record of a class with the decorator l0path.own_loss"
@@ -216,9 +216,9 @@ def _checked(a):
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
     name = canonical_name(a.loss, exact=registry.proves(a.algorithm))
-    if name in OWN:
+    if name in OWN_LOSSES:
         _refuse_for_own(name, a)
-        return a if not isinstance(a.loss, str) else replace(a, loss=OWN[name]())
+        return a if not isinstance(a.loss, str) else replace(a, loss=OWN_LOSSES[name]())
     return replace(a, loss=name)
 
 

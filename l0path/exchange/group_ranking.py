@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core import threads
 from . import group_table
+from .table import EQUAL, in_order
 
 STRIP_COLUMNS = 256  # columns of working groups in one task of a table
 
@@ -44,6 +45,7 @@ def table(model, fit, previous, keep):
     the first of them) and those that came later.
     """
     quadratic, width = model.quadratic(fit), model.W.size
+    order = in_order(EQUAL * abs(fit.value))
     model.model.tables += 1
     removals = _removals(quadratic)
     additions, swaps = (
@@ -58,8 +60,8 @@ def table(model, fit, previous, keep):
     threads.run(part, _tasks(model.starts, 0 if previous is None else previous.width, width))
     return GroupTable(
         width,
-        sorted(additions)[:keep],
-        sorted(swaps, key=lambda s: (s[0], s[2], s[1]))[:keep],
+        sorted(additions, key=order)[:keep],
+        sorted(swaps, key=lambda s: order((s[0], s[2], s[1])))[:keep],
         dict(zip(quadratic.ids.tolist(), removals.loss.tolist(), strict=True)),
     )
 
@@ -81,6 +83,7 @@ def _best(model, fit, at_fit, keep, which):
         np.empty(keep),
         np.empty(keep, np.int64),
         np.empty(keep, np.int64),
+        EQUAL * abs(float(fit.value)),
     )
     count, number = group_table.exchanges(
         removals,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .table import COLLINEAR
+from .table import COLLINEAR, NONE, ExchangeList, _keep
 
 
 @njit
@@ -88,7 +88,7 @@ class Removals(NamedTuple):
 
 class BestOfGroups(NamedTuple):
     """Room for the best exchanges, ascending: gain and added group of additions; change, group and
-    number of the member that goes of swaps.
+    number of the member that goes of swaps; by how much changes may differ that count as equal.
     """
 
     gain: np.ndarray
@@ -96,6 +96,7 @@ class BestOfGroups(NamedTuple):
     change: np.ndarray
     group: np.ndarray
     member: np.ndarray
+    tie: float
 
 
 class Work(NamedTuple):
@@ -214,7 +215,9 @@ def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
     kept, t = b_A' B_AA^-1 b_A, h >= largest eigenvalue of A^-1 G_gS D, s = 1 - h, A = G_gg + 2
     lambda2 I, norms in the metric of A (the block form of the bound in `screening`).
     """
-    gain, added, change, group, member = best
+    additions = ExchangeList(best.gain, best.added, np.empty(best.gain.size, np.int64))
+    exchanged = ExchangeList(best.change, best.group, best.member)
+    change, tie = best.change, best.tie
     work = _work(max(widest, 1), max(widest, 1, removals.roots.shape[1]))
     x, plus, swaps, capacity = work.x, 0, 0, change.size
     for g in range(skip.size):
@@ -230,7 +233,7 @@ def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
         for i in range(d):
             x[i] = part.c[begin + i]
         _factor(work.s, d, work.scale, work.L)
-        plus = _insert(-0.5 * _forward(work.L, d, x), g, -1, gain, added, member, plus, False)
+        plus = _keep(-0.5 * _forward(work.L, d, x), g, NONE, additions, plus, tie)
         norm, rest = math.sqrt(size2), 1.0 - h
         for i in range(removals.loss.size):
             worst = change[capacity - 1] if swaps == capacity else ceiling
@@ -243,28 +246,8 @@ def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
                 continue
             d_f = removals.loss[i] - _swap(removals, i, part.c, D, begin, d, work)
             if d_f < worst:
-                swaps = _insert(d_f, g, i, change, group, member, swaps, True)
+                swaps = _keep(d_f, g, i, exchanged, swaps, tie)
     return plus, swaps
-
-
-@njit
-def _insert(value, g, i, values, groups, members, count, both):
-    """Put (value, g, i) into the ascending lists, the highest falls out where they are full;
-    returns how many there are.
-    """
-    capacity = values.size
-    if count == capacity and not value < values[capacity - 1]:
-        return count
-    at = min(count, capacity - 1)
-    while at > 0 and values[at - 1] > value:
-        values[at], groups[at] = values[at - 1], groups[at - 1]
-        if both:
-            members[at] = members[at - 1]
-        at -= 1
-    values[at], groups[at] = value, g
-    if both:
-        members[at] = i
-    return min(count + 1, capacity)
 
 
 @njit

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .table import ExchangeList, ExchangeRule, scan
+from .table import EQUAL, ExchangeList, ExchangeRule, in_steps, scan
 
 NEVER = 1e300  # the cost of a column that may not enter
 
@@ -98,6 +98,7 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
         combinations_count(model, penalty),
         wanted.target,
         wanted.ceiling,
+        EQUAL * abs(float(fit.value)),
     )
     count = scan(quadratic, fit.b, part, rule, ExchangeList(*found))
     return tuple(kept[:count] for kept in found)
@@ -106,15 +107,16 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
 def ranked(model, fit, quadratic, columns, penalty, wanted):
     """The best exchanges of a fit with `columns`, ascending: list of Candidate."""
     change, column, position = scanned(model, fit, quadratic, columns, penalty, wanted)
-    return candidates(fit.support, (change, columns[column], position), wanted.count)
+    found = change, columns[column], position
+    return candidates(fit.support, found, wanted.count, EQUAL * abs(fit.value))
 
 
-def candidates(support, found, count):
+def candidates(support, found, count, tie):
     """The `count` lowest of the exchanges `found` = (change, column, position in the support) as a
-    list of Candidate, ascending; ties go to the smaller column.
+    list of Candidate, ascending in steps of `tie`; ties go to the smaller column.
     """
     change, into, position = found
-    best = np.lexsort((position, into, change))[:count]
+    best = np.lexsort((position, into, in_steps(change, tie)))[:count]
     return [
         Candidate(
             float(change[e]), -1 if position[e] < 0 else int(support[position[e]]), int(into[e])

@@ -71,5 +71,5 @@ def screen_exchanges(block, screen, part, rule, found):
                 if d < best:
                     best, best_i = d, i
         if best < worst:
-            kept = _keep(best, j, best_i, change, found.column, found.position, kept)
+            kept = _keep(best, j, best_i, found, kept, rule.tie)
     return kept

@@ -29,6 +29,27 @@ REFRESH = (
 )
 
 
+# share of F by which changes may differ that count as equal: rounding, which differs between
+# processors, then chooses no exchange
+EQUAL = 1e-10
+
+
+def in_steps(changes, tie):
+    """Changes (array) counted in steps of `tie`, so that those that count as equal are equal."""
+    with np.errstate(over="ignore"):
+        return np.round(changes / tie) if tie > 0.0 else changes
+
+
+def in_order(tie):
+    """Key to sort (change, index, ...) by: changes in steps as of `in_steps`, then indices."""
+
+    def key(exchange):
+        steps = exchange[0] / tie if tie > 0.0 else exchange[0]
+        return round(steps) if abs(steps) < 1e15 else steps, *exchange[1:]
+
+    return key
+
+
 class State(NamedTuple):
     """One support on the working columns: S (capacity,), member (w,), inverse B (capacity,
     capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w,
@@ -62,7 +83,8 @@ class Columns(NamedTuple):
 
 class ExchangeRule(NamedTuple):
     """How exchanges are judged: lambda1, lambda2, whether combinations of a support count; what an
-    addition must lower F by beside the cost of its column, what the change by a swap must be below.
+    addition must lower F by beside the cost of its column, what the change by a swap must be below;
+    by how much changes may differ that count as equal.
     """
 
     lambda1: float
@@ -70,6 +92,7 @@ class ExchangeRule(NamedTuple):
     dependent: bool
     target: float
     ceiling: float
+    tie: float
 
 
 class ExchangeList(NamedTuple):
@@ -206,9 +229,9 @@ def drop(state, columns, i0):
 
 
 @njit
-def add_best(state, columns):
-    """Add the column that lowers F + cost most, whatever it gains; False when none is independent
-    of the support.
+def add_best(state, columns, tie):
+    """Add the column that lowers F + cost most, whatever it gains, the first of those whose gains
+    differ by no more than `tie`; False when none is independent of the support.
     """
     best, where = 0.0, NONE
     for j in range(columns.w):
@@ -219,7 +242,7 @@ def add_best(state, columns):
             and columns.cost[j] < 1e299
         ):
             gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.cost[j]
-            if gain > best or where < 0:
+            if gain > best + tie or where < 0:
                 best, where = gain, j
     if where >= 0:
         add(state, columns, where)
@@ -227,21 +250,24 @@ def add_best(state, columns):
 
 
 @njit
-def cheapest_drop(state, columns):
-    """The unlocked position whose removal raises F + cost least, -1 when all are locked."""
+def cheapest_drop(state, columns, tie):
+    """The unlocked position whose removal raises F + cost least, the first of those that differ by
+    no more than `tie`; -1 when all are locked.
+    """
     best, where = np.inf, NONE
     for i in range(state.count[0]):
         if not columns.locked[state.S[i]]:
             rise = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.cost[state.S[i]]
-            if rise < best:
+            if rise < best - tie:
                 best, where = rise, i
     return where
 
 
 @njit
 def polish(state, columns, tolerance, max_swaps):
-    """Take the best improving swap until none improves by more than `tolerance`; returns the number
-    of tables of swaps looked at, negative when max_swaps stopped it.
+    """Take the best improving swap, the first of those that differ by no more than `tolerance`,
+    until none improves by more; returns the number of tables of swaps looked at, negative when
+    max_swaps stopped it.
 
     Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the
     scan over i is a vector loop, and the exact change is computed only for the few that pass.
@@ -251,6 +277,7 @@ def polish(state, columns, tolerance, max_swaps):
     theta, inverse, limit = state.scratch[1], state.scratch[2], state.scratch[3]
     swaps = 0
     while True:
+        # `best` is what a swap must be below, so that rounding does not choose among equal ones
         best, best_i, best_j = -tolerance, NONE, NONE
         for i in range(k):
             free = not locked[S[i]]
@@ -279,7 +306,7 @@ def polish(state, columns, tolerance, max_swaps):
                         0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + cost[j] - cost[S[i]]
                     )
                     if change < best:
-                        best, best_i, best_j = change, i, j
+                        best, best_i, best_j = change - tolerance, i, j
             if best_j == j:
                 for i in range(k):
                     if limit[i] < 1e299:
@@ -358,14 +385,14 @@ def scan(quadratic, b, part, rule, found):
         worst = change[capacity - 1] if kept == capacity else rule.ceiling
         d = addition_change(c[j], s, A, rule, part.cost[j])
         if d < min(0.0, worst):
-            kept = _keep(d, j, NONE, change, found.column, found.position, kept)
+            kept = _keep(d, j, NONE, found, kept, rule.tie)
         for i in range(k):
             if part.locked[i]:
                 continue
             d = swap_change(B[i, i], b[i], u[i], c[j], s, A, rule.lambda1, rule.dependent)
             d += part.cost[j] - part.member_cost[i]
             if d < worst:
-                kept = _keep(d, j, i, change, found.column, found.position, kept)
+                kept = _keep(d, j, i, found, kept, rule.tie)
                 worst = change[capacity - 1] if kept == capacity else rule.ceiling
     return kept
 
@@ -383,12 +410,15 @@ def addition_change(c, s, A, rule, cost):
 
 
 @njit
-def _keep(d, j, i, change, column, position, kept):
-    """Insert (d, j, i) into the ascending list; ties keep the smaller column first."""
+def _keep(d, j, i, found, kept, tie):
+    """Insert (d, j, i) into the ascending list `found`; those within `tie` stay in the order in
+    which they came.
+    """
+    change, column, position = found.change, found.column, found.position
     at = kept if kept < change.size else kept - 1
-    if kept == change.size and d >= change[at]:
+    if kept == change.size and d >= change[at] - tie:
         return kept
-    while at > 0 and change[at - 1] > d:
+    while at > 0 and change[at - 1] > d + tie:
         change[at], column[at], position[at] = change[at - 1], column[at - 1], position[at - 1]
         at -= 1
     change[at], column[at], position[at] = d, j, i

@@ -117,6 +117,12 @@ def _move_to(state, best, columns, limits, k):
 
 
 @njit
+def _tie(state, columns, limits):
+    """By how much exchanges may differ that count as equal, at the F of a state."""
+    return max(limits.relative * abs(limits.empty - fitted_part(state, columns)), limits.least)
+
+
+@njit
 def _record_best(state, best, columns, limits, polished):
     """Polish the state if `polished`, and record it if it is the best of its size."""
     size = state.count[0]
@@ -186,12 +192,12 @@ def _sweep(state, best, columns, limits, up, start):
             best.fresh[side, k] = False
             moved = False
             if up:
-                moved = add_best(state, columns)
+                moved = add_best(state, columns, _tie(state, columns, limits))
                 if not moved and best.value[k + 1] == np.inf:
                     best.counters[LAST], best.counters[SATURATED] = k, 1
                     return -1
             else:
-                i = cheapest_drop(state, columns)
+                i = cheapest_drop(state, columns, _tie(state, columns, limits))
                 moved = i >= 0
                 if moved:
                     drop(state, columns, i)
@@ -216,13 +222,13 @@ def _oscillate(state, best, columns, limits, top, stage):
     while stage < 2 and state.count[0] - limits.forced < top:
         if best.counters[WORK] > BUDGET:
             return 1
-        if not add_best(state, columns):
+        if not add_best(state, columns, _tie(state, columns, limits)):
             break
         best.counters[WORK] += 3.0 * state.count[0] * columns.w
     while state.count[0] - limits.forced > 1:
         if best.counters[WORK] > BUDGET:
             return 2
-        i = cheapest_drop(state, columns)
+        i = cheapest_drop(state, columns, _tie(state, columns, limits))
         if i < 0:
             return 0
         polished = state.count[0] - limits.forced <= last + 1
@@ -252,7 +258,7 @@ def _restart(state, best, columns, limits, move, start):
         for i in range(state.count[0]):  # unlocked members by |b|
             if not columns.locked[state.S[i]]:
                 at, size = free, abs(state.b[i])
-                while at > 0 and cost[at - 1] > size:
+                while at > 0 and cost[at - 1] > (1.0 + limits.relative) * size:
                     cost[at], order[at] = cost[at - 1], order[at - 1]
                     at -= 1
                 cost[at], order[at] = size, state.S[i]
@@ -273,7 +279,7 @@ def _restart(state, best, columns, limits, move, start):
             state.member[order[low]] = True  # others come in its place; it may return in the polish
         best.counters[WORK] += 2.0 * dropped * state.count[0] * columns.w
         for step in range(dropped):
-            more = add_best(state, columns)
+            more = add_best(state, columns, _tie(state, columns, limits))
             if step == dropped - 1 or not more:
                 for i in range(free):
                     state.member[order[i]] = False

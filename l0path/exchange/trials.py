@@ -53,12 +53,14 @@ class Exchanges(NamedTuple):
 
 class Goal(NamedTuple):
     """What trials look for: with `first` the first exchange below `target`, else the lowest of all;
-    with `thorough` (and `first`) only a bound refutes.
+    with `thorough` (and `first`) only a bound refutes. `tie`: by how much an exchange must be below
+    one before it to be taken in its place.
     """
 
     target: float
     first: bool
     thorough: bool
+    tie: float = 0.0
 
 
 @njit
@@ -86,7 +88,7 @@ def attempt(rows, table, exchanges, goal, best):
         if exchange.s > 0.0:
             taken, F, here = _one(rows, table, exchange, trial, goal, lowest)
             if taken:
-                found, lowest, level = e, F, here
+                found, lowest, level = e, F - goal.tie, here
                 copy(trial.x, best)
                 if goal.first:
                     break

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .table import COLLINEAR, REFRESH, START, _keep, add, build, drop
+from .table import COLLINEAR, REFRESH, START, ExchangeList, _keep, add, build, drop
 
 BUILD, ADD, DROP, CHECK = range(4)
 RANGE = 512  # columns looked at together: V of 50 members fits the cache
@@ -24,9 +24,10 @@ class Supports(NamedTuple):
 
     S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| /
     sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap
-    must reach (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be
-    pruned; index, row, locked, member_cost (r,): columns of the members, where their Gram rows
-    stand, who stays, what each costs; dependent: combinations of a support count too.
+    must reach (RANKING: every pair counts); tie (e,): what counts as equal; norm (e,) >= ||B||_2,
+    inf where nothing is to be pruned; index, row, locked, member_cost (r,): columns of the members,
+    where their Gram rows stand, who stays, what each costs; dependent: combinations of a support
+    count too.
     """
 
     S: np.ndarray
@@ -34,6 +35,7 @@ class Supports(NamedTuple):
     size: np.ndarray
     target: np.ndarray
     ceiling: np.ndarray
+    tie: np.ndarray
     norm: np.ndarray
     index: np.ndarray
     row: np.ndarray
@@ -412,7 +414,8 @@ def _pairs(part, sequence, at, j, found, kept):
     """
     supports, record, e = sequence.supports, sequence.record, sequence.record.what[at]
     theta, inverse, limit = record.x[at], record.y[at], record.z[at]
-    change, column, position = found.change[e], found.column[e], found.position[e]
+    change, tie = found.change[e], supports.tie[e]
+    mine = ExchangeList(change, found.column[e], found.position[e])
     capacity, ceiling = change.size, supports.ceiling[e]
     ranking = ceiling >= RANKING
     c, s, A, cost = part.c[j], part.s[j], part.A[j], 0.5 * part.extra[j]
@@ -437,10 +440,10 @@ def _pairs(part, sequence, at, j, found, kept):
         d = 0.5 * (limit[i] - num * num / den) + cost
         if d < ceiling and d < worst:
             if ranking:
-                kept = _keep(d, part.columns[j], i, change, column, position, kept)
+                kept = _keep(d, part.columns[j], i, mine, kept, tie)
                 worst = change[capacity - 1] if kept == capacity else np.inf
-            elif d < best:
+            elif d < best - tie:
                 best, best_i = d, i
     if best_i > -2:
-        kept = _keep(best, part.columns[j], best_i, change, column, position, kept)
+        kept = _keep(best, part.columns[j], best_i, mine, kept, tie)
     return kept

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..exchange.table import _keep
+from ..exchange.table import ExchangeList, _keep
 from ..problem.losses import curvature as second
 from ..problem.losses import derivatives, mean_loss, slope, value
 from ..problem.penalties import Interval, Separable, entry, threshold
@@ -298,7 +298,7 @@ def frozen_swaps(penalty, members, entrants, ceiling, pairs):
     change_ij = rho_i - gain_ij + lambda0 (f_j - f_i): Hazimeh & Mazumder (2020), section 3, one
     O(1) formula for each pair. With ceiling <= 0 one entry a column, else every pair.
     """
-    change, column, position = pairs
+    change, found = pairs[0], ExchangeList(pairs[0], pairs[1], pairs[2])
     rho, member_cost, a = members.rho, members.member_cost, entrants.a
     kept, capacity, k = 0, change.size, rho.size
     for j in range(a.size):
@@ -318,9 +318,9 @@ def frozen_swaps(penalty, members, entrants, ceiling, pairs):
             d = rho[i] - gain + cost - member_cost[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:
-                    kept = _keep(d, j, i, change, column, position, kept)
+                    kept = _keep(d, j, i, found, kept, 0.0)
                 elif d < best:
                     best, who = d, i
         if who >= 0:
-            kept = _keep(best, j, who, change, column, position, kept)
+            kept = _keep(best, j, who, found, kept, 0.0)
     return kept

@@ -142,7 +142,9 @@ class CoordinateSolver:
         return self.visited[key]
 
     def keep(self, key, fit):
-        """Remember a restricted optimum; the best of each size competes elsewhere (harvest)."""
+        """Remember a restricted optimum; the best of each size may fill one that the path passes
+        over.
+        """
         self.visited[key] = fit
         k = fit.support.size - self.problem.forced.size
         if k not in self.best or fit.value < self.best[k].value - self.tolerance(fit):

@@ -99,12 +99,22 @@ def _chosen(meta, s):
 
 def observations(meta):
     """The n of the criteria: numbers of y that count."""
-    return meta.n_eff if meta.responses is None else meta.n_eff * len(meta.responses)
+    several = meta.responses is not None and meta.traits.gaussian
+    return meta.n_eff * len(meta.responses) if several else meta.n_eff
 
 
 def intercepts(meta):
     """How many intercepts a model has."""
-    return meta.intercept * (1 if meta.responses is None else len(meta.responses))
+    return meta.intercept * predictors(meta)
+
+
+def predictors(meta):
+    """How many free numbers a column, or the intercept, has: one, one for each response, or one
+    less than there are classes.
+    """
+    if meta.responses is None:
+        return 1
+    return len(meta.responses) - (meta.classes is not None)
 
 
 def _criteria(path, q, chosen, ebic_gamma):
@@ -112,6 +122,9 @@ def _criteria(path, q, chosen, ebic_gamma):
     meta, n, squared = path.meta, observations(path.meta), path.meta.traits.gaussian
     loss = np.array([s.loss for s in path.solutions]) * (meta.n_eff / n)
     df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(intercepts(meta))
+    if meta.classes is not None and meta.responses is not None:  # coefficients sum to zero
+        free = [np.count_nonzero(present(s.beta)) * predictors(meta) for s in path.solutions]
+        df = np.array(free) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         counted = n if meta.trials is None else meta.trials

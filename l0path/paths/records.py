@@ -80,7 +80,7 @@ class Meta:
         """What the linear predictor of a classification speaks for: "P(y = 'b')" where the loss has
         probabilities, "positive class 'b'" else; "" for real responses.
         """
-        if self.classes is None:
+        if self.classes is None or self.responses is not None:
             return ""
         label = shown(self.classes[1])
         if self.traits.link:
@@ -108,6 +108,8 @@ def by_response(labels, responses):
 def one_response(path, what, remedy=""):
     """Refuse what is for one response where a path has several."""
     names = path.meta.responses
+    if names is not None and path.meta.classes is not None:
+        raise ValueError(f"{what} is not served for loss={path.meta.loss!r}" + (remedy or ""))
     if names is not None:
         raise ValueError(
             f"{what} is not served for {len(names)} responses"

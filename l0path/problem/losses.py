@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import generic, njit
-from .elementary import exp_minus, log1p_unit
+from .elementary import binary_gap, entropy_rise, exp_minus, log1p_unit
 from .traits import EMPTIES, SEPARATES, LossTraits
 
 
@@ -236,30 +236,6 @@ def _(loss, y, eta):
     return -y if y * eta < 1.0 else 0.0
 
 
-@njit
-def entropy_rise(u):
-    """At least (1 + u) log(1 + u) - u for u >= -1, to third order and without a logarithm: log(1 +
-    u) <= u (6 + u) / (6 + 4 u) for u >= 0 and <= 2 u / (2 + u) for u <= 0 (Topsoe, RGMIA 7(2),
-    2004).
-    """
-    return u * u * (3.0 + u) / (6.0 + 4.0 * u) if u >= 0.0 else u * u / (2.0 + u)
-
-
-@njit
-def binary_gap(share, d):
-    """At least the divergence of the shares share + d, 1 - share - d of two classes from share, 1 -
-    share; inf where they are no shares.
-    """
-    rest = 1.0 - share
-    # share entropy_rise(d / share) + rest entropy_rise(-d / rest) as one fraction
-    a, b = (share, rest) if d >= 0.0 else (rest, share)
-    d = abs(d)
-    if not (d <= b and a > 0.0):
-        return math.inf
-    high, low = a * (6.0 * a + 4.0 * d), 2.0 * b - d
-    return d * d * ((3.0 * a + d) * low + high) / (high * low) if low > 0.0 else 0.0
-
-
 @fenchel_gap.register(Logistic)
 def _(loss, y, eta, at, dual):
     return binary_gap(-y * at, y * (at - dual))
@@ -358,6 +334,14 @@ def derivatives(loss, y, eta, weights, slopes, curvatures):
     return total
 
 
+class Multinomial(NamedTuple):
+    """-log P(class), P proportional to exp(eta_r) for the classes r: y and eta have a column for
+    each class, so its value is in `several`.
+    """
+
+    traits = LossTraits("multinomial", "classes", 0.5, jumps=False, link="softmax", likelihood=True)
+
+
 NAMES = {
     kind.traits.name: kind
     for kind in (Squared, Logistic, SquaredHinge, SmoothedHinge, Huber, Poisson)
@@ -369,9 +353,10 @@ ALIASES = {
     "SquaredHinge": "squared_hinge",
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
-OWN = {}  # losses of the user's own by name: see `families.own`
+SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
+OWN_LOSSES = {}  # losses of the user's own by name: see `families.own`
 CLASSIFICATION = {
-    name for name, kind in (NAMES | EXACT).items() if kind.traits.response == "classes"
+    name for name, kind in (NAMES | EXACT | SEVERAL).items() if kind.traits.response == "classes"
 }
 
 
@@ -393,7 +378,7 @@ def name_of(loss):
 
 def kind_named(name):
     """The class of the records of a public name."""
-    return next(names[name] for names in (NAMES, EXACT, OWN) if name in names)
+    return next(names[name] for names in (NAMES, EXACT, SEVERAL, OWN_LOSSES) if name in names)
 
 
 def traits_named(name):
@@ -412,9 +397,10 @@ def canonical_name(name, exact=False):
             f"loss={name!r} has no curvature and serves algorithm='exact' only; use that, or "
             "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
         )
-    full = name.traits.name if type(name) in OWN.values() else ALIASES.get(name, name)
-    if full not in NAMES and full not in OWN:
-        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES)}")
+    full = name.traits.name if type(name) in OWN_LOSSES.values() else ALIASES.get(name, name)
+    known = NAMES | SEVERAL
+    if full not in known and full not in OWN_LOSSES:
+        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(known)}")
     return full
 
 

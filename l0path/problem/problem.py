@@ -16,7 +16,7 @@ from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite,
 from ..designs.protocol import traits_of
 from .losses import Squared
 from .responses import EPS, rounding, saturated
-from .several import turned
+from .several import contrasts, turned
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +132,11 @@ class Problem:
         )
 
     @property
+    def refit_rows(self):
+        """What a refit costs, in rows of one response: by it the number of refits is set."""
+        return self.n_eff * (1 if self.turn is None else len(self.turn) ** 2)
+
+    @property
     def selectable(self):
         """Usable columns that are not forced (p,)."""
         out = self.usable.copy()
@@ -190,10 +195,8 @@ def pose(data, keep=None, all_rows=None):
     weights = full if rows is None else full[rows]
     y, offset = data.y, np.zeros(data.y.shape) if data.offset is None else data.offset
     y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
-    shift, size, turn = 0.0, float(np.abs(y).max()), None
-    if isinstance(data.loss, Squared):
-        y, shift, turn = _centred(data, y - offset, weights)
-        offset = np.zeros(weights.size)
+    size = float(np.abs(y).max())
+    y, offset, shift, turn = _centred(data, y, offset, weights)
     y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if all_rows is None or keep is None else all_rows.less(keep, full)
@@ -244,13 +247,18 @@ def pose(data, keep=None, all_rows=None):
     )
 
 
-def _centred(data, y, weights):
-    """(y less its mean if there is an intercept, the mean, `Problem.turn` of several responses)."""
+def _centred(data, y, offset, weights):
+    """(y, offset, shift, turn) of a problem: a squared loss takes the offset off y, and its mean if
+    there is an intercept.
+    """
+    if not isinstance(data.loss, Squared):
+        return y, offset, 0.0, None if data.responses is None else contrasts(y.shape[1])
+    y, offset = y - offset, np.zeros(weights.size)
     shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
     if data.responses is None:
-        return y - float(shift), float(shift), None
+        return y - float(shift), offset, float(shift), None
     y, turn = turned(y - shift, weights, data.response_weights)
-    return y, shift, turn
+    return y, offset, shift, turn
 
 
 def _usable(data, second):

@@ -30,8 +30,10 @@ from ..problem.losses import Hinge, SmoothedHinge, derivatives
 from ..problem.problem import Fit
 from . import newton
 from .columns import WorkingColumns
-from .gram import GramModel, ResponseModel
+from .gram import GramModel
 from .rows import RowModel
+from .several.multinomial import MultinomialModel
+from .several.responses import ResponseModel
 
 WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
 # relative gap at which a restricted optimum is one; the search goes on until TIGHT_GAP is met or
@@ -70,7 +72,7 @@ class HingeModel(WorkingColumns):
 def make_model(problem):
     """What refits supports of a problem."""
     if problem.turn is not None:
-        return ResponseModel(problem)
+        return ResponseModel(problem) if problem.quadratic else MultinomialModel(problem)
     return (
         GramModel(problem)
         if problem.quadratic

@@ -61,7 +61,8 @@ class RowModel(WorkingColumns):
 
     def flat(self):
         """The squared loss of the pseudo-response -loss'(null) on the same working columns: its
-        exact path is a scout, its Gram rows screen all p columns for every fit.
+        path is a surrogate that gives warm starts, its Gram rows screen all p columns for every
+        fit.
         """
         if self._flat is None:
             p = self.problem

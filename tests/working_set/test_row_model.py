@@ -200,7 +200,7 @@ def test_the_screen_keeps_the_columns_with_the_best_exchanges(lambda1, price):
             Block(G, c, a, 0),
             screening.Screen(S, B, b, bound),
             Roles(skip, locked, prices, paid),
-            table.ExchangeRule(lambda1, lambda2, False, target, 1e300),
+            table.ExchangeRule(lambda1, lambda2, False, target, 1e300, 0.0),
             table.ExchangeList(change, column, position),
         )
         assert count == 12

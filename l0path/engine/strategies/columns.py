@@ -256,7 +256,7 @@ class ColumnExchanges(ExchangeStrategy):
 
     def _verify_ranked(self, sizes, targets):
         """Verify by refits of the exchanges ranked first; True if W grew."""
-        fits, n = self.pool.fits, self.problem.n_eff
+        fits, n = self.pool.fits, self.problem.refit_rows
         wanted = [
             Wanted(target, 1e300, pairs_tried(self.settings, n, fits[k].support.size))
             for k, target in zip(sizes, targets, strict=True)

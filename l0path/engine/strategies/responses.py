@@ -4,7 +4,10 @@
 
 from ...core.status import Optimality
 from ...exchange import perturbation
+from ...exchange.local_search import LocalSearch
 from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ..protocols import Session, Slice
+from ..size_path import SizePath
 from .columns import ColumnExchanges
 
 
@@ -40,3 +43,38 @@ class ResponseExchanges(ColumnExchanges):
             return
         self.pool.compared = held.key
         self.session.listener(self.point(1))
+
+
+class MultinomialExchanges(ColumnExchanges):
+    """Every size 0..max_k for one lambda2 under the multinomial loss: the m exchanges ranked first
+    are decided by refits.
+    """
+
+    def gram(self):
+        """The columns whose Gram matrix ranks exchanges."""
+        return self.model
+
+    def start_from_squares(self):
+        """The path of several responses, the slopes at the null fit, starts this one."""
+        null, proxy = self.pool.fits[0], self.model.proxy()
+        part = Slice(0.0, self.lambda2 / self.model.quadratic(null, 0.0)[1], self.pool.last)
+        fast = LocalSearch(effort="fast", tol=self.settings.tol)
+        path = SizePath(ResponseExchanges(proxy, part, fast, Session(self.clock)))
+        path.run()
+        self.model.reads += proxy.reads
+        self.model.grow(proxy.W)
+        for support in path.result.starts:
+            self.offer_support(support)
+
+    def use_refits(self):
+        """Refits decide every exchange as it is."""
+
+    def restart(self, with_others):
+        """Effort "high": random restarts."""
+        if with_others:
+            perturbation.perturb(
+                self.pool, self.neighbourhood, self.rng, 10, self.done, self.clock.poll
+            )
+
+    def compare_single(self):
+        """Models of one column are compared by refits of those ranked first only."""

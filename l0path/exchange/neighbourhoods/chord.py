@@ -46,7 +46,8 @@ class ChordNeighbourhood(RefitNeighbourhood):
         i, j = np.array(pairs, dtype=np.int64).T
         out = np.where(i >= 0, np.searchsorted(fit.support, i), -1)
         exchanges = Exchanges(out, np.where(j >= 0, self.model.where[j], -1))
-        return attempt(self.model, fit, exchanges, self.lambda2, Goal(np.inf, False, False))[0]
+        goal = Goal(np.inf, False, False, self._tolerance(fit.value))
+        return attempt(self.model, fit, exchanges, self.lambda2, goal)[0]
 
     def _improve(self, fit, first, keep):
         """The first of the `keep` first swaps with working columns from position `first` on that
@@ -120,7 +121,8 @@ def _tried(model, fit, exchanges, lambda2, goal):
     several threads share these, and the first exchange that is found counts.
     """
     local, tried = model.local(fit, lambda2), {}
-    goal = Goal(float(goal.target), goal.first, goal.thorough and goal.first)
+    thorough = goal.thorough and goal.first
+    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie))
     rows = rows_of(model.problem, model.Z)
     local_table = LocalTable(
         local.at,

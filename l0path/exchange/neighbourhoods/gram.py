@@ -78,13 +78,13 @@ class GramNeighbourhood:
         value = model.half_square - table.fitted_part(state, self.columns)
         return Fit(support[order], state.b[:k][order], model.problem.shift, float(value))
 
+    def _tie(self):
+        """By how much exchanges of the state may differ that count as equal."""
+        value = self.model.half_square - table.fitted_part(self.state, self.columns)
+        return flat(value, self.scale, self.settings.tol)
+
     def _polish(self):
-        tolerance = flat(
-            self.model.half_square - table.fitted_part(self.state, self.columns),
-            self.scale,
-            self.settings.tol,
-        )
-        table.polish(self.state, self.columns, tolerance, self.settings.max_swaps)
+        table.polish(self.state, self.columns, self._tie(), self.settings.max_swaps)
         self.model.tables += 1
         return self._fit()
 
@@ -93,7 +93,7 @@ class GramNeighbourhood:
         support.
         """
         self._move_to(fit)
-        if not table.add_best(self.state, self.columns):
+        if not table.add_best(self.state, self.columns, self._tie()):
             return None
         return self._polish() if polish else self._fit()
 
@@ -102,7 +102,7 @@ class GramNeighbourhood:
         left.
         """
         self._move_to(fit)
-        i = table.cheapest_drop(self.state, self.columns)
+        i = table.cheapest_drop(self.state, self.columns, self._tie())
         if i < 0:
             return None
         table.drop(self.state, self.columns, i)

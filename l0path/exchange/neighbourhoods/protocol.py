@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...problem.problem import Fit
+from ..table import EQUAL, in_steps
 
 
 class Reach(NamedTuple):
@@ -79,5 +80,7 @@ def columns_by_size(fit: Fit, forced: np.ndarray) -> tuple[np.ndarray, np.ndarra
     columns.
     """
     free = np.flatnonzero(~np.isin(fit.support, forced))
-    free = free[np.argsort(np.abs(fit.b[free]), kind="stable")]
+    size = np.abs(fit.b[free])
+    steps = in_steps(size, EQUAL * size.max(initial=0.0))
+    free = free[np.argsort(steps, kind="stable")]
     return np.abs(fit.b[free]), fit.support[free]

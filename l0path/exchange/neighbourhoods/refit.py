@@ -44,7 +44,7 @@ class RefitNeighbourhood:
 
     def refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`."""
-        b = np.zeros(support.size)
+        b = np.zeros((support.size, *fit.b.shape[1:]))
         place = np.searchsorted(support, fit.support)
         place[place == support.size] = 0
         same = support[place] == fit.support if support.size else np.zeros(fit.support.size, bool)
@@ -53,6 +53,7 @@ class RefitNeighbourhood:
         return self.model.refit(support, self.lambda1, self.lambda2, start, target)
 
     def _tolerance(self, value):
+        """By how much values and changes may differ that count as equal, at a value of F."""
         return flat(value, self.scale, self.settings.tol)
 
     def add(self, fit, polish=True):
@@ -63,7 +64,7 @@ class RefitNeighbourhood:
         known, top, best = self.additions.get(key, (0, [], None))
         if known < width:
             most = max(
-                3, pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size) // 4
+                3, pairs_tried(self.settings, self.model.problem.refit_rows, fit.support.size) // 4
             )
             ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
@@ -74,7 +75,9 @@ class RefitNeighbourhood:
         return self.swap(best) if polish and best is not None else best
 
     def _ranked_additions(self, fit, first, most):
-        """The `most` best (-gain, column) among the working columns from position `first` on."""
+        """The `most` best (-gain, column) among the working columns from position `first` on; gains
+        are counted in steps that count as equal.
+        """
         q = self.model.quadratic(fit, self.lambda2, first)
         self.model.tables += 1
         W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
@@ -88,6 +91,7 @@ class RefitNeighbourhood:
         else:
             ok &= free
         gain = np.maximum(np.abs(q.c[ok]) - self.lambda1, 0.0) ** 2 / (2.0 * s[ok])
+        gain = table.in_steps(gain, self._tolerance(fit.value))
         W = W[ok]
         best = np.argpartition(-gain, most)[:most] if W.size > most else range(W.size)
         return [(-float(gain[j]), int(W[j])) for j in best]
@@ -106,6 +110,7 @@ class RefitNeighbourhood:
         cost = np.where(
             forced, np.inf, fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
         )
+        cost = table.in_steps(cost, self._tolerance(fit.value))
         return self._lowest(
             fit,
             [
@@ -119,20 +124,18 @@ class RefitNeighbourhood:
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
         pairs.
         """
-        best = None
+        best, target = None, np.inf
         for out, into in pairs:
-            new = self.refit(
-                exchanged(fit.support, out, into), fit, np.inf if best is None else best.value
-            )
-            if new is not None and (best is None or new.value < best.value):
-                best = new
+            new = self.refit(exchanged(fit.support, out, into), fit, target)
+            if new is not None and (best is None or new.value < target):
+                best, target = new, new.value - self._tolerance(new.value)
         return best
 
     def swap(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`,
         else ON_THE_WAY. A support polished before is tried with the columns that are new since.
         """
-        most = pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
+        most = pairs_tried(self.settings, self.model.problem.refit_rows, fit.support.size)
         keep, trail = most if thorough else min(ON_THE_WAY, most), []
         for _ in range(self.settings.max_swaps):
             key = fit.key
@@ -157,14 +160,7 @@ class RefitNeighbourhood:
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
         failed = self.failed.setdefault(fit.key, set())
-        best = ranked(
-            self.model,
-            fit,
-            self.model.quadratic(fit, self.lambda2, first),
-            self.model.W[first:],
-            separable(0.0, self.lambda1, self.lambda2),
-            Wanted(1e300, 1e300, keep),
-        )
+        best = self._ranked_swaps(fit, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
@@ -180,6 +176,17 @@ class RefitNeighbourhood:
         if len(best) == keep:
             self.last_ranked[key, keep] = min(last, best[-1].change)
         return None
+
+    def _ranked_swaps(self, fit, first, keep):
+        """The `keep` first swaps with working columns from position `first` on: Candidates."""
+        return ranked(
+            self.model,
+            fit,
+            self.model.quadratic(fit, self.lambda2, first),
+            self.model.W[first:],
+            separable(0.0, self.lambda1, self.lambda2),
+            Wanted(1e300, 1e300, keep),
+        )
 
     def removable(self, fit):
         """|b| of the unforced columns, ascending, and the columns."""

@@ -11,6 +11,7 @@ from ...core import threads
 from ...designs.cluster.shard_gram import standardised
 from .. import updates
 from ..ranking import Roles, entry_costs
+from ..table import in_order
 from . import ranges
 
 
@@ -61,7 +62,9 @@ def proposals(held, R, screenings, members, question):
     held.design.passes += 1
     parts = held.answers(_proposals, sent, lambda i: held.spans[i].start, held.batches_of)
     return [
-        sorted(pair for part in parts for pair in part[i])[: one.wanted.count]
+        sorted((pair for part in parts for pair in part[i]), key=in_order(one.tie / one.total))[
+            : one.wanted.count
+        ]
         for i, one in enumerate(screenings)
     ]
 

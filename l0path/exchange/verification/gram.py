@@ -72,7 +72,8 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     for e, parts in enumerate(lists):
         support = members.index[sequence.supports.S[e, : sequence.supports.size[e]]]
         found = [np.concatenate(part) for part in zip(*parts, strict=True)]
-        out.append(candidates(support, found, counts[e]) if parts else [])
+        tie = sequence.supports.tie[e]
+        out.append(candidates(support, found, counts[e], tie) if parts else [])
     return out
 
 
@@ -110,6 +111,7 @@ def _supports(model, fits, wanted, members, prune):
         np.array([fit.support.size for fit in fits]),
         np.array([one.target for one in wanted], dtype=np.float64),
         np.array([one.ceiling for one in wanted], dtype=np.float64),
+        np.array([table.EQUAL * abs(fit.value) for fit in fits]),
         norm,
         members.index,
         np.array([model.row_of[j] for j in members.index.tolist()], dtype=np.int64),

@@ -12,6 +12,7 @@ from ...core import threads
 from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
 from ..ranking import combinations_count, ranked, roles
+from ..table import EQUAL, in_order
 from . import cluster
 from .ranges import Block, Question, Screening, proposed
 
@@ -51,8 +52,9 @@ def _screening(flat, fit, total, wanted, lambda2):
     B = flat.inverse(fit, lambda2 / total)
     bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
     rows = np.array([flat.row_of[j] for j in fit.support.tolist()], dtype=np.int64)
+    wanted = wanted._replace(count=PROPOSED * wanted.count)
     return Screening(
-        fit.support, fit.b, total, B, bound, rows, wanted._replace(count=PROPOSED * wanted.count)
+        fit.support, fit.b, total, B, bound, rows, wanted, EQUAL * abs(float(fit.value))
     )
 
 
@@ -91,8 +93,9 @@ def _ranked(model, fit, proposals, penalty, wanted):
     if J.size:
         Z = np.ascontiguousarray(model.problem.X.columns(J).T)
         exact = model.exact(fit, penalty.lambda2, Z)
+        order = in_order(EQUAL * abs(fit.value))
         best = sorted(
             best + ranked(model, fit, exact, J, penalty, wanted),
-            key=lambda one: (one.change, one.into, one.out),
+            key=lambda one: order((one.change, one.into, one.out)),
         )
     return best[: wanted.count]

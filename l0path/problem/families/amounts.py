@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..conjugates import conjugate, conjugate_slope, interval
-from ..losses import curvature, entropy_rise, fenchel_gap, slope, value
+from ..elementary import entropy_rise
+from ..losses import curvature, fenchel_gap, slope, value
 from ..responses import (
     EPS,
     log_constant,

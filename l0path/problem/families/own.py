@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..losses import NAMES, OWN, curvature, slope, value
+from ..losses import NAMES, OWN_LOSSES, curvature, slope, value
 from ..traits import LossTraits
 
 POINTS = np.array([-1.5, -0.4, 0.3, 1.1])  # where slopes are checked, in units of the spread of y
-STEP = 1e-5
-CLOSE = 1e-4  # relative agreement of slopes and differences
-MOST_ROWS = 20
+DIFFERENCE = 1e-5
+SLOPES_AGREE = 1e-4  # relative agreement of slopes and differences
+CHECKED_ROWS = 20
 
 
 def own_loss(
@@ -90,7 +90,7 @@ def own_loss(
         )
         for verb, generic in verbs.items():
             generic.register(kind)(_plain(getattr(kind, verb)))
-        OWN[name] = kind
+        OWN_LOSSES[name] = kind
         return kind
 
     return register
@@ -124,10 +124,10 @@ def check_derivatives(loss: Any, y: np.ndarray) -> None:
         Naming the method that disagrees, with the numbers.
     """
     spread = float(np.std(y)) or 1.0
-    rows = y[:: max(y.size // MOST_ROWS, 1)][:MOST_ROWS]
+    rows = y[:: max(y.size // CHECKED_ROWS, 1)][:CHECKED_ROWS]
     for one in rows.tolist():
         for eta in (one + spread * POINTS).tolist() if loss.traits.link != "log" else POINTS:
-            _check_point(loss, float(one), float(eta), STEP * max(spread, abs(eta), 1e-8))
+            _check_point(loss, float(one), float(eta), DIFFERENCE * max(spread, abs(eta), 1e-8))
 
 
 def _check_point(loss, y, eta, h):
@@ -138,7 +138,7 @@ def _check_point(loss, y, eta, h):
         raise ValueError(f"value of loss {loss.traits.name!r} is {middle} {where}")
     given, found = float(loss.slope(y, eta)), (high - low) / (2 * h)
     noise = 1e-15 * max(abs(low), abs(high)) / h
-    if not abs(given - found) <= CLOSE * max(abs(found), abs(given)) + 10 * noise + 1e-7:
+    if not abs(given - found) <= SLOPES_AGREE * max(abs(found), abs(given)) + 10 * noise + 1e-7:
         raise ValueError(
             f"slope of loss {loss.traits.name!r} is {given:.6g} {where}, but its value changes by "
             f"{found:.6g}: it must be the derivative of value in eta"

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..conjugates import CLASS_MARGIN, conjugate, conjugate_slope, interval
-from ..elementary import exp_minus, log1p_unit
-from ..losses import binary_gap, curvature, fenchel_gap, slope, value
+from ..elementary import binary_gap, exp_minus, log1p_unit
+from ..losses import curvature, fenchel_gap, slope, value
 from ..responses import EPS, log_constant, null_start, rounding, saturated
 from ..traits import FILLS, LossTraits
 
