@@ -1,4 +1,4 @@
-"""What a prediction is worth: metrics of held-out rows, by our names, scikit-learn's names, or a
+"""Scores of predictions: metrics of held-out rows, by our names, scikit-learn's names, or a
 function.
 
     name                what is averaged over rows, weighted by sample_weight
@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES, OWN_LOSSES, traits_named, value
+from ..problem.losses import CLASSIFICATION, NAMES, OWN_LOSSES, traits_named
 from ..problem.responses import unit_deviance
 from ..problem.several import class_codes, log_losses
+from ..problem.verbs import value
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION

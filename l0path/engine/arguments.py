@@ -8,14 +8,14 @@ import pandas as pd
 from ..core.arguments import finite, number, shown, vector
 from ..designs.checks import check_table
 from ..errors import refuse_masked
+from ..problem.coupled.arguments import survival_loss
 from ..problem.groups import by_label
-from ..problem.losses import CLASSIFICATION, traits_named
+from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
 from ..problem.problem import row_weights
-from ..problem.responses import LARGEST_EXPONENT, takes_zero, without_mean
+from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
-from .responses import check_signs, is_several, table_of_classes, table_of_responses
+from .responses import check_ends, check_signs, is_several, table_of_classes, table_of_responses
 
-# how successes out of several trials are written
 BY_OUTCOME = (
     "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with sample_weight "
     "= the number of successes and y = 0 with that of failures: fit(pd.concat([X, X]), "
@@ -36,6 +36,17 @@ def responses(y, n, loss, pos_label):
         return table_of_classes(series, classes), tuple(map(str, classes)), tuple(classes), []
     target, classes, notes = response(y, n, loss, pos_label)
     return target, None, classes, notes
+
+
+def responded(y, n, a, weights):
+    """(y, the loss, names of several responses or None, classes or None, notes); weights (n,)."""
+    if a.loss in COUPLED:
+        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
+    given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
+    # those that are not given are 1 until a pilot fit
+    numbers = {name: number(one, name) for name, one in given.items() if one is not None}
+    target, *others = responses(y, n, a.loss, a.pos_label)
+    return target, make_loss(a.loss, **numbers), *others
 
 
 def response(y, n, loss, pos_label=None):
@@ -296,17 +307,7 @@ def check_classes(data, loss):
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"
         )
-    seen = data.y[full > 0]
-    if data.trials is not None and (seen == seen[0]).all() and seen[0] in (0.0, 1.0):
-        raise ValueError(
-            f"y is {seen[0]:g} in every row with positive weight; "
-            f"loss={loss!r} has no finite intercept then"
-        )
-    if not takes_zero(data.loss) and (data.y == 0).any():
-        raise ValueError(
-            f"y has {(data.y == 0).sum()} zeros; loss={loss!r} with power=2 needs positive "
-            "numbers: take a power below 2"
-        )
+    check_ends(data, full > 0, loss)
     if without_mean(data.loss, full @ data.y):
         raise ValueError(
             f"y is zero in every row with positive weight; loss={loss!r} has no finite intercept "

@@ -17,7 +17,7 @@ from ..exchange.neighbourhoods.groups import groups_tried
 from ..paths.past_separation import apart
 from ..paths.records import Meta
 from ..problem.losses import name_of
-from ..problem.problem import Fit, checksum, rows_counted
+from ..problem.problem import Fit, checksum
 from ..problem.responses import log_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
@@ -301,7 +301,9 @@ def rehulled(solutions, problem):
 
 
 def _left_over(i, point, x, F):
-    """What of a point's interval [low, high) the other points (x_j, F_j) leave it; NaN if none."""
+    """The part of a point's interval [low, high) that the other points (x_j, F_j) leave; NaN if
+    none.
+    """
     low, high = point.lambda0_low, point.lambda0_high
     for a, f in zip(x, F, strict=True):
         if a > x[i]:
@@ -385,10 +387,10 @@ def _meta(setting):
         names=data.names,
         n=data.design.n,
         p=data.design.p,
-        n_eff=rows_counted(data, data.weights if counts is None else data.weights * counts),
+        n_eff=problem.n_eff,
         loss=name_of(data.loss),
         loss_parameter=_parameter(data.loss),
-        loss_numbers=tuple(data.loss),
+        loss_numbers=() if data.loss.traits.coupled else tuple(data.loss),
         intercept=data.intercept,
         standardize=data.standardize,
         null_loss=_null_loss(setting),

@@ -14,6 +14,7 @@ from ..core.control import Control
 from ..designs import Derived
 from ..designs.copies import without_copies
 from ..problem.conjugates import smooth
+from ..problem.coupled.arguments import given_anew
 from ..problem.losses import Hinge, smoothness
 from ..problem.problem import Problem, checksum, pose, row_weights, with_loss
 from ..working_set.hinge import make_model
@@ -31,13 +32,13 @@ def selectable(problem):
 
 
 def unit(problem):
-    """What is counted, for messages: "columns" or "groups"."""
+    """The unit that sizes count, for messages: "columns" or "groups"."""
     return "columns" if problem.groups is None else "groups"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What all stages of a run look at.
+    """The data that all stages of a run share.
 
     Attributes
     ----------
@@ -244,7 +245,7 @@ def _data_given_anew(path, X, y, offset):
     """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
     table held, are not stored, so such paths need a new fit.
     """
-    meta = path.meta
+    meta = given_anew(path.meta)
     if isinstance(meta.names, Derived) or meta.formula is not None:
         X, _ = path._new_design(X)
     if (meta.has_offset and offset is None) or meta.weighted:

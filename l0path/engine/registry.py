@@ -15,7 +15,7 @@ from ..first_order.coordinate_descent import CoordinateDescent
 from ..first_order.dual_iht import DualIHT
 from ..first_order.primal_dual import PrimalDual
 from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
-from ..problem.losses import EXACT
+from ..problem.losses import COUPLED, EXACT, name_of
 from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0.path import Lambda0Path
@@ -74,6 +74,11 @@ def _exchanges(model, plan, part, session):
         _even_costs(plan, model.problem)
         return SizePath(GroupExchanges(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
+        if model.problem.loss.traits.coupled:
+            raise ValueError(
+                "penalty_factor= differs among the columns, and lambda0 values with unequal costs "
+                f"are not served for loss={name_of(model.problem.loss)!r}; use grid='support'"
+            )
         return _lambda0_values(model, plan, part, session)
     kind = ColumnExchanges
     if model.problem.turn is not None:
@@ -96,7 +101,7 @@ def _accept(settings, data, lambda1, lambda2):
 
 
 class Algorithm(NamedTuple):
-    """What is declared of an algorithm.
+    """The declaration of an algorithm: its name, its requirements and its engine.
 
     Attributes
     ----------
@@ -152,9 +157,10 @@ SWAP = Algorithm(
     lambda tol: LocalSearch(tol=tol),
     _exchanges,
     LocalSearch.check,
+    losses=EVERY_LOSS | set(COUPLED),
     units=COLUMNS_AND_GROUPS,
 )
-LARGER_SWAPS = SWAP._replace(name="", units=ONLY_COLUMNS)
+LARGER_SWAPS = SWAP._replace(name="", losses=EVERY_LOSS, units=ONLY_COLUMNS)
 PARTIAL_SWAPS = Algorithm(
     "CDPSI", LocalSearch, lambda tol: LocalSearch(tol=tol, refit=False), _lambda0_values
 )
@@ -255,6 +261,11 @@ def refuse(settings, data, lambda1, lambda2):
     is read. lambda1, lambda2: the least values that will be asked for.
     """
     row = algorithm_of(settings)
+    if data.loss.traits.coupled and name_of(data.loss) not in row.losses:
+        raise ValueError(
+            f"loss={name_of(data.loss)!r} needs algorithm='swap' with refit=True and swap_size=1: "
+            f"{settings!r} takes losses that are sums over rows"
+        )
     if data.groups is not None and row.proves:
         refuse_groups(data, settings)
     elif data.groups is not None and "groups" not in row.units:

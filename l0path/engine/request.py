@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 
 from .. import formula
-from ..core.arguments import flag, nonnegative, number, same_index, whole
+from ..core.arguments import flag, nonnegative, same_index, whole
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
+from ..problem.coupled.arguments import served
 from ..problem.families.own import check_derivatives
 from ..problem.families.trials import loss_meant, trials_of
 from ..problem.groups import group_factor, make_groups, with_factors
-from ..problem.losses import OWN_LOSSES, canonical_name, make_loss, name_of, traits_named
+from ..problem.losses import OWN_LOSSES, canonical_name, name_of, traits_named
 from ..problem.problem import Data
 from . import arguments as checks
 from . import registry, responses
@@ -57,6 +58,8 @@ class Arguments:
     penalty_factor: Any = None
     groups: Any = None
     feature_names: Any = None
+    strata: Any = None
+    ties: str = "efron"
     gamma: float = 0.25
     delta: float | None = None
     theta: float | None = None
@@ -215,11 +218,11 @@ def _checked(a):
         isinstance(a.n_jobs, bool) or not isinstance(a.n_jobs, (int, np.integer))
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
-    name = canonical_name(a.loss, exact=registry.proves(a.algorithm))
+    name = canonical_name(a.loss, exact=registry.proves(a.algorithm), coupled=True)
     if name in OWN_LOSSES:
         _refuse_for_own(name, a)
-        return a if not isinstance(a.loss, str) else replace(a, loss=OWN_LOSSES[name]())
-    return replace(a, loss=name)
+        return served(a if not isinstance(a.loss, str) else replace(a, loss=OWN_LOSSES[name]()))
+    return served(replace(a, loss=name))
 
 
 def _refuse_for_own(name, a):
@@ -257,11 +260,11 @@ def _taken_by_name(X, feature_names, names):
 
 
 def data_of(X, y, a, read=False):
-    """(Data, notes) of arguments. read: X is looked through for missing values here, and not by
-    `pose` in the read that takes its moments, which does not see rows of weight 0.
+    """(Data, notes) of arguments. read: missing values of X are looked for here, and not by `pose`,
+    which does not see rows of weight 0.
     """
     X = X.X if isinstance(X, formula.Encoded) else X
-    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset)
+    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset, strata=a.strata)
     if a.feature_names is not None and (
         isinstance(a.feature_names, (str, bytes)) or not np.iterable(a.feature_names)
     ):
@@ -276,16 +279,13 @@ def data_of(X, y, a, read=False):
         a = replace(a, sample_weight=given)
     if read:
         check_finite(design, names)
-    target, labels, classes, more = checks.responses(y, design.n, a.loss, a.pos_label)
     weights = checks.sample_weights(a.sample_weight, design.n)
+    target, record, labels, classes, more = checks.responded(y, design.n, a, weights)
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
-    given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
-    # those that are not given are 1 until a pilot fit
-    numbers = {name: number(one, name) for name, one in given.items() if one is not None}
-    record = make_loss(a.loss, **numbers) if own is None else own
     if own is not None:
+        record = own
         check_derivatives(own, target)
     groups, columns = _columns(design.p, names, a)
     data = Data(
@@ -295,7 +295,7 @@ def data_of(X, y, a, read=False):
         weights=weights,
         class_weight=checks.class_weights(a.class_weight, classes, a.loss),
         offset=offset,
-        intercept=True if a.fit_intercept is None else flag(a.fit_intercept, "fit_intercept"),
+        intercept=flag(a.fit_intercept, "fit_intercept"),
         standardize=flag(a.standardize, "standardize"),
         names=names,
         trials=trials,

@@ -14,7 +14,7 @@ change, and models are fitted in the order of their bounds until no bound is bel
 Single columns cost the Gram rows of F, and nothing where there are none; groups cost a read of X.
 
 Other losses. The first Newton step from the optimum of F gives a bound by weak duality
-(`losses.dual_bound`); what it does not decide is fitted, until it converges or is refuted likewise.
+(`verbs.dual_bound`); what that leaves is fitted, until it converges or is refuted likewise.
 """
 
 from itertools import pairwise
@@ -29,8 +29,8 @@ from ..exact.pair_scan import AGREEMENT
 from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
-from ..problem.losses import dual_bound
 from ..problem.problem import EPS
+from ..problem.verbs import Tangent, dual_bound
 from ..working_set.columns import CONDITION
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
@@ -38,7 +38,7 @@ from ..working_set.rows import RowModel
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
-MODELS_PER_POLL = 256  # models between two looks at the clock
+MODELS_PER_POLL = 256  # models between two polls of the clock
 # lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
 # for their combination, below the second it is one
 SMALL_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
@@ -184,7 +184,7 @@ class SquaredUnits(OneUnit):
     """
 
     def sharpened(self, i, value):
-        """What is known of the value of a unit whose bound is `value`."""
+        """A sharper value of a unit than the bound `value`, where one is at hand."""
         return value
 
     def run(self):
@@ -398,7 +398,7 @@ class SingleFits(OneUnit):
             independent_count(np.abs(np.diagonal(R)))
 
     def first_bounds(self):
-        """What models of a single column do not fall below, by their first Newton step; -inf where
+        """Lower bounds on the objectives of single columns by a first Newton step; -inf where
         that is not in closed form.
         """
         p, own, F, null = self.problem, self.own, self.forced, self.null
@@ -406,12 +406,11 @@ class SingleFits(OneUnit):
         if F.size and (self.lambda1 or self.bounded(F)):
             return none
         eta, slopes, v = own.derivatives(null)
-        A = own.Z[own.where[F]]
-        if p.intercept:
-            A = np.vstack([A, np.ones((1, p.X.n))])
+        A = np.vstack([own.Z[own.where[F]], np.ones((int(p.intercept), p.X.n))])
         b = np.append(null.b, 0.0)[: len(A)]  # the intercept costs nothing
         penalised = np.arange(len(A)) < F.size
-        H = (A * v) @ A.T + 2.0 * self.lambda2 * np.diag(penalised)
+        held = own.coupled(eta, A)
+        H = (A * v) @ A.T - held @ held.T + 2.0 * self.lambda2 * np.diag(penalised)
         if len(A) and not np.linalg.cond(H) < 1.0 / COLLINEAR:
             return none
         H = np.linalg.inv(H)
@@ -421,9 +420,10 @@ class SingleFits(OneUnit):
         def part(start, stop):
             J = self.units[start:stop]
             Z = own.Z[own.where[J]]
-            cross = (Z * v) @ A.T
+            taken = own.coupled(eta, Z)
+            cross = (Z * v) @ A.T - taken @ held.T
+            second = (Z * Z) @ v - (taken * taken).sum(axis=1)
             turned = cross @ H
-            second = (Z * Z) @ v
             correlation = -(Z @ slopes) - cross @ first
             s = second - (cross * turned).sum(axis=1) + 2.0 * self.lambda2
             clear = s > LEAST_EIGENVALUE * (second + 2.0 * self.lambda2)
@@ -432,7 +432,7 @@ class SingleFits(OneUnit):
             steps = first - turned * x[:, None]
             out = np.empty(J.size)
             ends = eta + steps @ A + x[:, None] * Z
-            _dual_bounds(p.loss, p.y, p.weights, slopes, v, eta, ends, out)
+            _dual_bounds(p.loss, p.y, p.weights, Tangent(eta, slopes, v), ends, out)
             moved = ((b + steps)[:, penalised] ** 2).sum(axis=1) + x * x
             out += null.value + self.lambda2 * moved - before + self.lambda1 * np.abs(x)
             none[start:stop] = np.where(clear, out, -np.inf)
@@ -443,7 +443,7 @@ class SingleFits(OneUnit):
 
 
 @njit
-def _dual_bounds(loss, y, weights, slopes, curvatures, start, ends, out):
-    """`losses.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
+def _dual_bounds(loss, y, weights, tangent, ends, out):
+    """`verbs.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
     for j in range(out.size):
-        out[j] = dual_bound(loss, y, weights, slopes, curvatures, start, ends[j], 1.0)
+        out[j] = dual_bound(loss, y, weights, tangent, ends[j])

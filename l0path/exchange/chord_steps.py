@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import mean_loss, slope
+from ..problem.verbs import mean_loss, slope
 from ..working_set.linear_algebra import copy, predictor
 from .table import COLLINEAR
 

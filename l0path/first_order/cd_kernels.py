@@ -8,9 +8,9 @@ import numpy as np
 
 from ..core.dispatch import njit
 from ..exchange.table import ExchangeList, _keep
-from ..problem.losses import curvature as second
-from ..problem.losses import derivatives, mean_loss, slope, value
 from ..problem.penalties import Interval, Separable, entry, threshold
+from ..problem.verbs import curvature as second
+from ..problem.verbs import derivatives, mean_loss, slope, value
 
 
 class RowLoss(NamedTuple):

@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from ..problem.losses import derivatives, mean_loss
 from ..problem.penalties import Interval, entry
+from ..problem.verbs import derivatives, mean_loss
 from .cd_kernels import Predicted, RowLoss, StopRule, Visit, cd_gram, cd_rows, probe_entries
 from .coordinate_descent import CoordinateDescent, CoordinateSolver, Sides, entry_gains
 

@@ -5,7 +5,8 @@
 import numpy as np
 
 from ..problem.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
-from ..problem.losses import derivatives, name_of
+from ..problem.losses import name_of
+from ..problem.verbs import derivatives
 from .coordinate_descent import entry_gains
 from .operators import largest, working_columns
 
@@ -180,7 +181,7 @@ class DualSizes:
         return self.dual.of_predictor(eta)
 
     def margin(self):
-        """What a bound is lowered by against rounding."""
+        """The amount by which a bound is lowered to allow for rounding."""
         return NO_GAP / 3.0 * self.scale
 
     def right_side(self, outcome):
@@ -213,5 +214,5 @@ class DualSizes:
         return fit.value - self.bounds.get(k, -np.inf) <= NO_GAP * self.scale and not fit.flags
 
     def profile(self):
-        """What `path.rounds` shows beside the reads."""
+        """Further columns of `path.rounds`, beside the reads."""
         return {}

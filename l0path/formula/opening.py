@@ -15,7 +15,7 @@ from .encoding import Encoded, Formula
 from .expressions import has_dot, tight
 from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
 
-BY_ROW = ("sample_weight", "offset", "groups_cv")
+BY_ROW = ("sample_weight", "offset", "groups_cv", "strata")
 
 
 def open_formula(X, y, arguments):
@@ -104,7 +104,7 @@ def opened(text, data, arguments):
 
 
 def notes(formula):
-    """What a path should say about the rows; formula: a `Formula` or None."""
+    """The notes of a path about its rows; formula: a `Formula` or None."""
     if formula is None:
         return []
     dropped = formula.n_dropped
@@ -117,6 +117,8 @@ def notes(formula):
 
 def _fit_intercept(formula, arguments):
     given = arguments.get("fit_intercept")
+    if arguments.get("loss") == "cox":
+        return  # the baseline hazard is in the place of an intercept
     if given is not None and bool(given) != formula.intercept:
         remedy = (
             'write "- 1" into the formula'

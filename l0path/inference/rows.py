@@ -1,5 +1,5 @@
-"""What the three procedures share: the arguments of `fit` resolved in one place, subsets of rows
-drawn by seeds of their own, and paths on them, one after another or in processes.
+"""The common part of the three procedures: the arguments of `fit` resolved in one place, subsets of
+rows drawn by seeds of their own, and paths on them, one after another or in processes.
 """
 
 import math
@@ -21,7 +21,7 @@ from ..engine.request import request
 from ..engine.responses import refuse_responses
 from ..engine.run import run as fit_request
 from ..problem.losses import name_of
-from ..problem.problem import rows_counted
+from ..problem.problem import counted_rows
 from ..problem.responses import without_mean
 
 OURS = {
@@ -37,7 +37,7 @@ OURS = {
 
 
 class Resolved(NamedTuple):
-    """What the arguments of `fit` ask for, with what X decides, as a `Request` for further fits
+    """The arguments of `fit`, with what X decides, as a `Request` for further fits
     (plan.max_k None: not given), and how many columns or groups compete.
     """
 
@@ -173,7 +173,7 @@ def path_on_rows(asked, rows, deadline=None, most=None):
         )
     max_k = plan.max_k
     if max_k is None:
-        max_k = default_max_k(data.groups, data.design.p, rows_counted(data, data.weights))
+        max_k = default_max_k(data.groups, data.design.p, counted_rows(data))
     left = None if deadline is None else deadline - time.time()
     if left is not None and left <= 0:
         raise Stop(End.TIME_LIMIT.reason, End.TIME_LIMIT)

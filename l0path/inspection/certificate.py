@@ -25,7 +25,7 @@ from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
-from ..paths.records import one_response
+from ..paths.records import one_response, sums_over_rows
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
@@ -119,7 +119,7 @@ class Certificate:
         return [str((meta.names if meta.groups is None else meta.groups.labels)[j]) for j in fixed]
 
     def _fixed(self):
-        """What is known about the columns of the best models, as a sentence."""
+        """A sentence about the columns of all best models."""
         unit = "columns" if self.model.path.meta.groups is None else "groups"
         if self.unique:
             return "the only best model: every other one has a larger objective"
@@ -174,6 +174,7 @@ def certify(
     **selector: Unpack[Selector],
 ) -> Certificate:
     one_response(self, "certify")
+    sums_over_rows(self, "certify")
     began = time.perf_counter()
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     _check(settings, n_best, time_limit)

@@ -154,12 +154,16 @@ class Neighbours:
             self.model.read([fit.support])
             at = [self.model.row_of[j] for j in fit.support.tolist()]
             B = self.model.inverse(fit, self.solution.lambda2)
-        else:
-            slopes, v, ZV, B = self.model.weighted(fit, self.solution.lambda2)
-            R, curvature = np.column_stack([-slopes, ZV.T]), v.sum()
+        elif not self.problem.loss.traits.coupled:
+            held = self.model.weighted(fit, self.solution.lambda2)
+            R, curvature = np.column_stack([-held.slopes, held.ZV.T]), held.v.sum()
+            B = held.B
         for start in range(0, X.p, step):
             stop = min(start + step, X.p)
-            if self.problem.quadratic:
+            if self.problem.loss.traits.coupled:
+                Z = np.ascontiguousarray(X.columns(np.arange(start, stop)).T)
+                yield start, *self.model.exact(fit, self.solution.lambda2, Z)
+            elif self.problem.quadratic:
                 rows = self.model.rows[at, start:stop]
                 yield (
                     start,

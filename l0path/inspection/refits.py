@@ -22,7 +22,7 @@ from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
-from ..paths.records import one_response
+from ..paths.records import one_response, sums_over_rows
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
@@ -33,8 +33,8 @@ ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' rob
 
 
 class RefitRows(NamedTuple):
-    """What to refit on: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None, index
-    of the frame or None; same: they are the rows of the fit.
+    """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
+    index of the frame or None; same: they are the rows of the fit.
     """
 
     design: object
@@ -60,6 +60,7 @@ def refit(
     **selector: Any,
 ) -> Any:
     one_response(self, "refit")
+    sums_over_rows(self, "refit")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     loss = self.meta.loss
     if not self.meta.traits.link:
@@ -96,7 +97,7 @@ def new_rows(path, X, y, sample_weight, offset):
     same = (
         bool(path.meta.checksum)
         and design.n == path.n
-        and checksum(SimpleNamespace(design=design, y=target)) == path.meta.checksum
+        and checksum(SimpleNamespace(design=design, response=(target,))) == path.meta.checksum
     )
     return RefitRows(design, target, weights, shift, index, same)
 
@@ -184,7 +185,7 @@ def refit_rows(path, s, rows, **how):
 
 
 class RefitTable(NamedTuple):
-    """What statsmodels is given: response, columns, weights or None, whether these count rows,
+    """The input of statsmodels: response, columns, weights or None, whether these count rows,
     offset or None.
     """
 

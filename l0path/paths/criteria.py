@@ -128,7 +128,8 @@ def _criteria(path, q, chosen, ebic_gamma):
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         counted = n if meta.trials is None else meta.trials
-        loglik = log_likelihood(path.loss_record(), loss, meta.log_constant, counted)
+        kind = None if meta.traits.coupled else path.loss_record()
+        loglik = log_likelihood(kind, loss, meta.log_constant, counted)
         loglik = loglik + 0.5 * meta.n_eff * weighed
         d = df + meta.traits.dispersion
         m = d + squared

@@ -13,9 +13,9 @@ import numpy as np
 from ..core.status import FitStatus
 from ..exchange.local_search import flat
 from ..problem.losses import mean_of_rows
-from ..problem.recession import separating
+from ..problem.recession import leading, separating
 from ..problem.solution import LEFT_OUT
-from ..problem.traits import EMPTIES, FILLS, SEPARATES, held_by
+from ..problem.traits import EMPTIES, FILLS, MONOTONE, SEPARATES, held_by
 
 MOST_SEARCHES = 10  # searches beyond separated sizes in one slice; each may name further columns
 SEPARATION_REMEDY = (
@@ -56,6 +56,9 @@ def separated_by(problem, fit):
     """(whether the separation is complete, columns that separate) of a separated fit."""
     Z = np.ascontiguousarray(problem.X.columns(fit.support).T)
     recession = problem.loss.traits.recession
+    if recession == MONOTONE:
+        at = leading(problem, Z, problem.lower[fit.support], problem.upper[fit.support])
+        return False, fit.support[at]
     if recession == SEPARATES:
         eta = fit.b0 + fit.b @ Z
         if (problem.y * eta).min() > 0:
@@ -85,6 +88,9 @@ def consequence(problem, names, fit):
         where = SENT[problem.loss.traits.recession]
         return f"send {where}{f' by {by}' if by else ''}", SEPARATION_REMEDY
     complete, columns = separated_by(problem, fit)
+    if problem.loss.traits.recession == MONOTONE:
+        by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""
+        return f"make the likelihood monotone{by}", SEPARATION_REMEDY
     if complete:
         return "separate the classes completely", SEPARATION_REMEDY
     by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""
@@ -217,13 +223,13 @@ class PastSeparation:
         return ", ".join(str(every[j]) for j in left)
 
     def story(self):
-        """What was passed and what was left out, as a text."""
+        """A text about the sizes passed and the columns left out."""
         unit = "columns" if self.problem.groups is None else "groups"
         passed = "; ".join(f"at k = {step.k} {unit} {step.what}" for step in self.steps)
         return f"{passed}, so larger sizes were searched without {self.labels(self.left)}"
 
     def note(self):
-        """What the claims of the marked rows refer to, as a text."""
+        """A text about what the optimality of the marked rows refers to."""
         sizes = {}
         for k, row in sorted(self.rows.items()):
             if row.left:

@@ -1,7 +1,6 @@
 """`Path`: all solutions of a fit as one object with a table, coefficients by name and predictions.
 
-Its methods stand in files by subject, as classes that `Path` inherits from. Those whose code is in
-a package above (plot, certify, ...) have one line, which imports it.
+Its methods stand in files by subject; those of packages above have a line that imports them.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         return self._table.copy()
 
     def _chosen(self):
-        """What each solution chose, as one text: names of columns, or labels of groups."""
+        """The features of each solution as one text: names of columns, or labels of groups."""
         groups = self.meta.groups
         labels = self.meta.names if groups is None else groups.labels
         chosen = [(s.support if groups is None else s.groups).tolist() for s in self.solutions]
@@ -329,9 +328,11 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         Returns
         -------
         NamedTuple
-            The loss with its parameters, such as the `delta` of the Huber loss.
+            The loss with its parameters, such as `delta`.
         """
         meta, argument = self.meta, self.meta.traits.parameter
+        if meta.traits.coupled:
+            return self.data().loss
         if meta.loss_numbers:
             return kind_named(meta.loss)(*meta.loss_numbers)
         return make_loss(meta.loss, **({argument: meta.loss_parameter} if argument else {}))

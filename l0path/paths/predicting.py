@@ -68,8 +68,10 @@ class Predicting:
             A size, a criterion or a function of the path, as in `Path.index`. Without any selector
             all solutions predict.
         type : str, optional
-            "response" for the mean, "link" for the linear predictor, or "class" for labels. None
-            means "response" where the loss has a mean, and "link" for the hinge losses.
+            "response" for the mean, "link" for the linear predictor, "class" for labels, or for
+            loss="cox" "risk" for exp(linear predictor), the hazard relative to that of a row of
+            zeros. None means "response" where the loss has a mean, and "link" for the hinge losses
+            and loss="cox".
         offset : array-like of shape (m,) or str, optional
             The offset, or the name of a column of the DataFrame X. It is needed if the fit had one,
             unless that was a column, which is looked up in X, or a term of a formula, which is
@@ -203,6 +205,9 @@ class Predicting:
             type = "response" if link else "link"
         if type == "link":
             return eta
+        if type == "risk" and self.meta.traits.response == "survival":
+            with np.errstate(over="ignore"):
+                return np.exp(eta)
         if type == "response":
             if not link:
                 raise ValueError(

@@ -1,5 +1,5 @@
-"""What a path has beside its rows: one `Meta` for the fit, plain data in the user's units, and the
-`Source` that is kept in memory.
+"""The data of a path beside its rows: one `Meta` for the fit, plain data in the user's units, and
+the `Source` that is kept in memory.
 """
 
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from ..problem.losses import canonical_name, traits_named
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
-    """What all points share. center, scale (p,): of the standardisation; null_loss: mean loss of
-    intercept and offset alone; n_eff: the n of the criteria;
-    floor: mean loss of predicting every y, 0 but for poisson; has_offset: whether new rows need an
-    offset besides the terms offset(...) of a formula; offset_name: the column of a table it is in.
+    """Facts that all models of a path share. center, scale (p,): of the standardisation; null_loss:
+    mean loss of intercept and offset alone; n_eff: the n of the criteria; floor: mean loss of
+    predicting every y, 0 but for poisson; has_offset: whether new rows need an offset besides the
+    terms offset(...) of a formula; offset_name: the column of a table it is in.
     """
 
     names: list
@@ -61,7 +61,7 @@ class Meta:
     @property
     def traits(self):
         """The `LossTraits` of the loss."""
-        return traits_named(canonical_name(self.loss, exact=True))
+        return traits_named(canonical_name(self.loss, exact=True, coupled=True))
 
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
@@ -90,8 +90,8 @@ class Meta:
 
 @dataclass
 class Source:
-    """What is kept in memory only: the data and the settings that made the path; `save` and pickle
-    leave it out.
+    """The part of a path that is kept in memory only: the data and the settings that made the path;
+    `save` and pickle leave it out.
     """
 
     data: Any = None
@@ -103,6 +103,12 @@ def by_response(labels, responses):
     """Labels of columns (solution, response), each label of a solution with every response."""
     rows = [(*(one if isinstance(one, tuple) else (one,)), r) for one in labels for r in responses]
     return pd.MultiIndex.from_tuples(rows, names=[*labels.names, responses.name])
+
+
+def sums_over_rows(path, what):
+    """Refuse what is not served for losses that couple rows."""
+    if path.meta.traits.coupled:
+        raise ValueError(f"{what} is not served for loss={path.meta.loss!r} yet")
 
 
 def one_response(path, what, remedy=""):

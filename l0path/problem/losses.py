@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import generic, njit
-from .elementary import binary_gap, entropy_rise, exp_minus, log1p_unit
+from ..core.elementary import binary_gap, entropy_rise, exp_minus, log1p_unit
+from .coupled.cox import Cox
 from .traits import EMPTIES, SEPARATES, LossTraits
+from .verbs import curvature, fenchel_gap, mean_loss, slope, value
 
 
 class Squared(NamedTuple):
@@ -99,33 +100,6 @@ class Hinge(NamedTuple):
 
 
 ETA_CAP = 30.0  # |eta| of a separated or diverging fit stops here: exp(30) = 1e13
-
-
-@generic
-def value(loss, y, eta):
-    """Loss of one row."""
-    raise TypeError("this loss has no value")
-
-
-@generic
-def slope(loss, y, eta):
-    """First derivative in eta."""
-    raise TypeError("this loss has no slope")
-
-
-@generic
-def curvature(loss, y, eta):
-    """Second derivative in eta (one of its values where it jumps)."""
-    raise TypeError("this loss has no curvature")
-
-
-@generic
-def fenchel_gap(loss, y, eta, at, dual):
-    """At least l*(dual) + l(eta) - dual eta, where l* is the conjugate of the loss of one row in
-    eta and `at` its slope at eta; inf where l* is infinite, and for losses without one, of which
-    no exchange is then refuted by a bound.
-    """
-    return math.inf
 
 
 @value.register(Squared)
@@ -272,36 +246,6 @@ def _(loss, y, eta, at, dual):
     return mean * entropy_rise((dual - at) / mean)
 
 
-@njit
-def mean_loss(loss, y, eta, weights):
-    """Sum of weights_i loss(y_i, eta_i); the weights sum to one."""
-    total = 0.0
-    for i in range(y.size):
-        total += weights[i] * value(loss, y[i], eta[i])
-    return total
-
-
-@njit
-def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
-    """What no loss on these columns falls below, less the loss at `start`, by weak duality.
-
-    The dual point is slopes + scale curvatures (end - start), the slopes that the quadratic model
-    foretells at its optimum `end`: there it is feasible, whatever the loss does. -inf where it
-    leaves the domain of the conjugate. All arrays (n,); slopes and curvatures have the weights in
-    them. The shrinkage at `end` comes on top.
-    """
-    total = 0.0
-    for i in range(y.size):
-        d = end[i] - start[i]
-        dual = slopes[i] + scale * curvatures[i] * d
-        w = weights[i]
-        gap = fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
-        if gap == np.inf:
-            return -np.inf
-        total += dual * d - w * gap
-    return total
-
-
 def mean_of_rows(loss, y, eta, weights):
     """`mean_loss` over the rows of positive weight: 0 exp(eta) is no number where exp overflows.
 
@@ -317,21 +261,14 @@ def mean_of_rows(loss, y, eta, weights):
     """
     seen = weights > 0.0
     if not seen.all():
+        loss = restricted(loss, y, seen)
         y, eta, weights = y[seen], eta[seen], weights[seen]
     return float(mean_loss(loss, y, eta, weights))
 
 
-@njit
-def derivatives(loss, y, eta, weights, slopes, curvatures):
-    """Fill slopes_i = w_i loss'(eta_i) and curvatures_i = w_i loss''(eta_i); returns the mean
-    loss.
-    """
-    total = 0.0
-    for i in range(y.size):
-        total += weights[i] * value(loss, y[i], eta[i])
-        slopes[i] = weights[i] * slope(loss, y[i], eta[i])
-        curvatures[i] = weights[i] * curvature(loss, y[i], eta[i])
-    return total
+def restricted(loss, y, rows):
+    """The loss of some rows (mask or indices): a loss that is a sum over rows is the same."""
+    return loss.restricted(y, rows) if loss.traits.coupled else loss
 
 
 class Multinomial(NamedTuple):
@@ -354,6 +291,7 @@ ALIASES = {
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
 SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
+COUPLED = {"cox": Cox}  # losses that are no sum over rows
 OWN_LOSSES = {}  # losses of the user's own by name: see `families.own`
 CLASSIFICATION = {
     name for name, kind in (NAMES | EXACT | SEVERAL).items() if kind.traits.response == "classes"
@@ -378,7 +316,7 @@ def name_of(loss):
 
 def kind_named(name):
     """The class of the records of a public name."""
-    return next(names[name] for names in (NAMES, EXACT, SEVERAL, OWN_LOSSES) if name in names)
+    return (NAMES | EXACT | SEVERAL | COUPLED | OWN_LOSSES)[name]
 
 
 def traits_named(name):
@@ -386,10 +324,15 @@ def traits_named(name):
     return kind_named(name).traits
 
 
-def canonical_name(name, exact=False):
+def canonical_name(name, exact=False, coupled=False):
     """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`. exact:
-    for algorithm="exact", which takes the hinge too.
+    for algorithm="exact", which takes the hinge too; coupled: where losses that are no sum over
+    rows are served.
     """
+    if isinstance(name, str) and name in COUPLED:
+        if coupled:
+            return name
+        raise ValueError(f"loss={name!r} is not served here yet; l0path.fit takes it")
     if isinstance(name, str) and name in EXACT:
         if exact:
             return name

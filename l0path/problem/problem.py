@@ -14,9 +14,10 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
-from .losses import Squared
+from .losses import Squared, restricted
 from .responses import EPS, rounding, saturated
 from .several import contrasts, turned
+from .verbs import least_value, unseen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,14 @@ class Data:
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
+
+    @property
+    def response(self):
+        """What the response is made of: y, and the times of survival."""
+        loss = self.loss
+        if loss.traits.response != "survival":
+            return (self.y,)
+        return self.y, loss.start, loss.stop, loss.stratum
 
     @property
     def spare(self):
@@ -105,6 +114,11 @@ class Problem:
     # (q, r): what brings coefficients (k, q) of the q responses seen back to the user's r;
     # y is (n, q) then, and shift (r,) in the user's units
     turn: np.ndarray | None = None
+
+    @property
+    def centred(self):
+        """Whether columns are about their means: with an intercept, or where none would matter."""
+        return self.intercept or not self.loss.traits.intercept
 
     @property
     def quadratic(self):
@@ -174,11 +188,16 @@ def effective_rows(weights):
     return float(weights.sum()) if whole else float(np.count_nonzero(weights))
 
 
-def rows_counted(data, weights):
-    """The n of criteria and default sizes for weights (n,): `effective_rows`; for shares, whose
-    weights are trials, the rows of positive weight.
+def counted_rows(data, keep=None):
+    """The n of criteria: `effective_rows`, of the events where some rows have none; for shares,
+    whose weights are trials, the rows of positive weight.
     """
-    return effective_rows(weights if data.trials is None else (weights > 0).astype(float))
+    counted = data.weights if keep is None else data.weights * keep
+    if data.trials is not None:
+        return effective_rows((counted > 0).astype(float))
+    if data.loss.traits.response == "survival":
+        counted = counted * data.y
+    return effective_rows(counted)
 
 
 def pose(data, keep=None, all_rows=None):
@@ -198,12 +217,13 @@ def pose(data, keep=None, all_rows=None):
     size = float(np.abs(y).max())
     y, offset, shift, turn = _centred(data, y, offset, weights)
     y = np.ascontiguousarray(y, dtype=np.float64)
+    centred = data.intercept or not data.loss.traits.intercept
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if all_rows is None or keep is None else all_rows.less(keep, full)
         if held is None and traits_of(data.design).prefetch:
             _prefetch(data, rows, weights, y, keep is None)
         mean, second = (
-            data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
+            data.design.moments(full, centred) if held is None else (held.mean, held.second)
         )
     nonfinite = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
     if nonfinite.size:
@@ -212,36 +232,36 @@ def pose(data, keep=None, all_rows=None):
             f"X has entries too large to be squared in {nonfinite.size} columns, the first "
             f"{data.names[nonfinite[0]]}; rescale them"
         )
-    usable = _usable(data, second)
     # without an intercept columns keep their origin, and the scale is their root mean square
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
-    floor = float(np.sum(weights @ saturated(data.loss, y)))
-    noise = rounding(data.loss, y, weights, size)
-    counted = data.weights if keep is None else data.weights * keep
+    loss = data.loss if rows is None else restricted(data.loss, data.y, rows)
+    noise = rounding(loss, y, weights, size)
     X = (
         Standardized(data.design, mean, scale, rows)
         if held is None
         else TrainingSet(held, scale, rows, weights, y)
     )
+    square = second / scale**2
+    usable = _usable(data, second, unseen(loss, y, weights, X, square))
     return Problem(
         X=X,
         y=y,
         weights=weights,
         offset=np.ascontiguousarray(offset, dtype=np.float64),
-        loss=data.loss,
+        loss=loss,
         intercept=data.intercept,
         factor=data.factor,
         lower=data.lower * scale,
         upper=data.upper * scale,
-        square=second / scale**2,
+        square=square,
         usable=usable,
         forced=data.forced[usable[data.forced]],
-        n_eff=rows_counted(data, counted),
+        n_eff=counted_rows(data, keep),
         shift=shift,
         groups=data.groups,
-        floor=floor,
+        floor=_least(loss, y, weights),
         noise=noise if turn is None else noise * float(data.response_weights.sum()),
         turn=turn,
     )
@@ -261,11 +281,18 @@ def _centred(data, y, offset, weights):
     return y, offset, shift, turn
 
 
-def _usable(data, second):
-    """Columns (p,) that vary and are not excluded. A forced column that does not vary has
-    coefficient 0: it is refused where that is outside its bounds.
+def _least(loss, y, weights):
+    """The least value the mean loss can take."""
+    if loss.traits.coupled:
+        return least_value(loss, y, weights)
+    return float(np.sum(weights @ saturated(loss, y)))
+
+
+def _usable(data, second, unseen):
+    """Columns (p,) that vary, that the loss sees and that are not excluded. A forced column that
+    does not vary has coefficient 0: it is refused where that is outside its bounds.
     """
-    usable = (second > 0) & ~data.excluded & ~data.spare
+    usable = (second > 0) & ~unseen & ~data.excluded & ~data.spare
     if data.intercept and isinstance(data.names, Derived):
         usable[data.names.repeated(second)] = False
     dropped = data.forced[~usable[data.forced]]
@@ -281,8 +308,8 @@ def _usable(data, second):
 
 
 def _prefetch(data, rows, weights, y, first):
-    """Tell a design whose reads are dear what will be asked for after its moments: products with y,
-    and in a first fit the looks of `duplicates`.
+    """Announce to a design whose reads are expensive the products needed after its moments:
+    products with y, and in a first fit the sketches of `duplicates`.
     """
     ahead = [directions(data.design.n)] if first else []
     if isinstance(data.loss, Squared):
@@ -303,7 +330,7 @@ def all_rows_of(model, jobs=1):
     more = {"y": p.y, "products": model.q_all} if single else {}
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
-    return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
+    return AllRows(p.X, p.weights, p.square, p.centred, jobs=jobs, **more)
 
 
 def with_loss(problem, loss):
@@ -331,7 +358,7 @@ def weighted_median(x, weights):
 
 
 def checksum(data):
-    """A cheap digest of the data: y, and up to 64 evenly spaced columns of X."""
+    """A cheap digest of the data: the response, and up to 64 evenly spaced columns of X."""
     digest = hashlib.blake2b(digest_size=16)
     design = data.design
     J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))
@@ -339,5 +366,6 @@ def checksum(data):
     step = max(1, (1 << 20) // max(design.n, 1))
     for start in range(0, J.size, step):
         digest.update(np.ascontiguousarray(design.columns(J[start : start + step]).T).tobytes())
-    digest.update(np.ascontiguousarray(data.y).tobytes())
+    for part in data.response:
+        digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 # how a loss may fall for ever along a direction of the coefficients: never; where it separates the
-# classes; where it sends the means of rows with y = 0 to zero; where it sends shares to 0 or 1
-NO_RECESSION, SEPARATES, EMPTIES, FILLS = 0, 1, 2, 3
+# classes; where it sends the means of rows with y = 0 to zero; where those that die first lead;
+# where it sends shares to 0 or 1
+NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS = 0, 1, 2, 3, 4
 
 
 class LossTraits(NamedTuple):
@@ -16,9 +17,9 @@ class LossTraits(NamedTuple):
     ----------
     name : str
         Its public name.
-    response : {"real", "counts", "classes", "positive", "amounts", "shares"}
-        What y holds: amounts are positive or 0, shares within [0, 1], with the numbers of trials in
-        the weights. Classes are -1 and 1 inside.
+    response : {"real", "counts", "classes", "survival", "positive", "amounts", "shares"}
+        What y holds. Classes are -1 and 1 inside, and the events of survival 0 or 1; amounts are
+        positive or 0, shares within [0, 1], with the numbers of trials in the weights.
     smoothness : float
         Largest curvature in eta (L of the papers); inf where there is no bound, or where it depends
         on a parameter (see `smoothness`).
@@ -34,13 +35,18 @@ class LossTraits(NamedTuple):
     link : {"identity", "logit", "log", ""}
         The predictor as a function of the mean of y; empty where the loss has no mean.
     recession : int
-        NO_RECESSION, SEPARATES, EMPTIES or FILLS: how it may fall for ever.
+        NO_RECESSION, SEPARATES, EMPTIES, MONOTONE or FILLS: how it may fall for ever.
     bounded : bool
         Whether its curvature is bounded, which methods of fixed steps need.
     likelihood : bool
         Whether it is a negative log-likelihood, up to constants and a scale.
     parameter : str
         The argument of `fit` that its number comes from; empty where it has none.
+    coupled : bool
+        Whether it is no sum over rows (see `verbs`).
+    intercept : bool
+        Whether an intercept can be fitted. Where it would not matter, columns are centred as with
+        one.
     pilot : str
         The number that a pilot fit finds where the argument of that name is not given.
     dispersion : int
@@ -59,6 +65,8 @@ class LossTraits(NamedTuple):
     bounded: bool = True
     likelihood: bool = False
     parameter: str = ""
+    coupled: bool = False
+    intercept: bool = True
     pilot: str = ""
     dispersion: int = 0
 

@@ -26,8 +26,9 @@ from scipy.sparse import csr_array, diags_array, hstack
 
 from ..core.status import FitStatus
 from ..problem.conjugates import feasible
-from ..problem.losses import Hinge, SmoothedHinge, derivatives
+from ..problem.losses import Hinge, SmoothedHinge
 from ..problem.problem import Fit
+from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
 from .gram import GramModel
@@ -70,7 +71,7 @@ class HingeModel(WorkingColumns):
 
 
 def make_model(problem):
-    """What refits supports of a problem."""
+    """The working columns of a problem, which refit supports."""
     if problem.turn is not None:
         return ResponseModel(problem) if problem.quadratic else MultinomialModel(problem)
     return (

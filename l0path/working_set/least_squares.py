@@ -4,8 +4,9 @@ linear combinations of each other: a Gram matrix has the square of their conditi
 
 import numpy as np
 
-from ..problem.losses import derivatives, mean_loss, smoothness
+from ..problem.losses import smoothness
 from ..problem.problem import EPS
+from ..problem.verbs import derivatives, mean_loss
 from .columns import CONDITION
 
 LEAST_PROMISE = 1e-13  # of what the objective is summed from: a step that promises less is the last

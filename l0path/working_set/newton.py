@@ -13,12 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import ETA_CAP, derivatives, dual_bound, mean_loss, slope
+from ..problem.losses import ETA_CAP
 from ..problem.traits import SEPARATES
+from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, rank_of, slope_along
 from .linear_algebra import (
     cholesky,
     copy,
     filled,
+    less_coupling,
     predictor,
     rounding,
     weighted_gram,
@@ -50,7 +52,7 @@ def rows_of(problem, Z):
 
 
 class Shrinkage(NamedTuple):
-    """What (R) adds to the loss: lambda1 ||b||_1 + lambda2 ||b||^2."""
+    """The shrinkage terms of (R): lambda1 ||b||_1 + lambda2 ||b||^2."""
 
     lambda1: float
     lambda2: float
@@ -135,10 +137,7 @@ def line_minimum(rows, shrunk, start, end, b, x):
     loss, y, weights = rows.loss, rows.y, rows.weights
     low, high, t, low_slope, high_slope = 0.0, 1.0, 0.5, 0.0, 0.0
     for step in range(25):
-        slope_t = 0.0
-        for i in range(y.size):
-            d = end[i] - start[i]
-            slope_t += weights[i] * slope(loss, y[i], start[i] + t * d) * d
+        slope_t = slope_along(loss, y, weights, start, end, t)
         for a in range(b.size):
             d = x[a] - b[a]
             now = b[a] + t * d
@@ -174,10 +173,12 @@ def gradient(rows, S, slopes, lambda2, x, grad):
 
 
 @njit
-def hessian(rows, S, lambda2, model, work):
-    """Hessian of the loss + ridge; returns its trace."""
+def hessian(rows, S, lambda2, model, work, eta):
+    """Hessian of the loss + ridge at eta (n,); returns its trace."""
     k, H = S.size, model.H
     total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.scratch)
+    if rank_of(rows.loss) > 0:
+        less_coupling(rows, S, eta, H)
     trace = 0.0
     for a in range(k):
         H[a, a] += 2.0 * lambda2
@@ -257,7 +258,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         derivatives(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
         gradient(rows, S, work.slopes, shrunk.lambda2, x, model.grad)
         if not near:
-            trace = max(hessian(rows, S, shrunk.lambda2, model, work), 1e-300)
+            trace = max(hessian(rows, S, shrunk.lambda2, model, work, eta), 1e-300)
         unit = max(trace / reference, 1.0)
         size, level = _sizes(work.slopes, eta, shrunk.lambda1, abs(F) + 1e-300)
         worst, scale = _largest_violation(model), max(scale, size)
@@ -360,9 +361,8 @@ def _descend(rows, S, shrunk, model, work, here, b0, target):
         if F - 2.0 * promised > target and damping == 0.0 and not here.stale and left <= solved:
             bound = F + shrinkage(new[:k], shrunk.lambda1, shrunk.lambda2)
             bound -= shrinkage(x[:k], shrunk.lambda1, shrunk.lambda2)
-            bound += dual_bound(
-                rows.loss, rows.y, rows.weights, work.slopes, work.curvatures, work.eta, eta, 1.0
-            )
+            tangent = Tangent(work.eta, work.slopes, work.curvatures)
+            bound += dual_bound(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
                 return REJECTED, F, promised, damping
         accepted = value <= F - 1e-4 * promised or (promised <= blind and value <= F + noise)

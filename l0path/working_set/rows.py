@@ -3,16 +3,19 @@ and the quadratic that ranks exchanges.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 from scipy.linalg import solve_triangular
 
 from ..core.status import FitStatus
-from ..problem.losses import Squared, derivatives, smoothness
+from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
+from ..problem.recession import leading
 from ..problem.responses import null_start
-from ..problem.traits import NO_RECESSION, SEPARATES, held_by
+from ..problem.traits import MONOTONE, NO_RECESSION, SEPARATES, held_by
+from ..problem.verbs import coupled_columns, derivatives
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
@@ -23,6 +26,19 @@ from .linear_algebra import invert, predictor, weighted_squares
 SLOPE_BYTES = (
     1 << 28
 )  # bytes of slopes and their products with all columns that are kept for bounds
+
+
+class Weighted(NamedTuple):
+    """The curvature at a fit: eta, slopes, v (n,), the columns of the support times v, centred with
+    an intercept, ZV (k, n), the inverse B (k, k) of their Hessian, and `RowModel.coupled` of them.
+    """
+
+    eta: np.ndarray
+    slopes: np.ndarray
+    v: np.ndarray
+    ZV: np.ndarray
+    B: np.ndarray
+    coupled: np.ndarray
 
 
 class RowModel(WorkingColumns):
@@ -43,7 +59,9 @@ class RowModel(WorkingColumns):
         # where no row is curved at present
         floor = traits.curvature_floor
         self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
-        self.smooth = not traits.jumps  # the curvature of a fit close by will do
+        self.smooth = not traits.jumps
+        # whether the curvature of a fit close by will do
+        self.shares = self.smooth and not traits.coupled
         self.grams, self.locals, self._held, self._flat = (
             WeightedGrams(problem.intercept),
             {},
@@ -212,30 +230,38 @@ class RowModel(WorkingColumns):
         return Derivatives(eta, slopes, v)
 
     def weighted(self, fit, lambda2):
-        """Slopes, curvatures, weighted and (with an intercept) centred columns of the support (k,
-        n), and B.
-        """
+        """A `Weighted` of the support."""
         p = self.problem
-        _, slopes, v = self.derivatives(fit)
+        eta, slopes, v = self.derivatives(fit)
         Z = self.Z[self.where[fit.support]]
         total = v.sum()
         if p.intercept and total > 0:
             Z = Z - (Z @ v / total)[:, None]
-        ZV = Z * v
-        H = ZV @ Z.T
+        ZV, coupled = Z * v, self.coupled(eta, Z)
+        H = ZV @ Z.T - coupled @ coupled.T
         H[np.diag_indices_from(H)] += (
             2.0 * lambda2 + 1e-10 * np.trace(H) / max(fit.support.size, 1) + 1e-300
         )
         B = np.empty_like(H)
         invert(H, fit.support.size, B)
-        return slopes, v, ZV, B
+        return Weighted(eta, slopes, v, ZV, B, coupled)
 
     def exact(self, fit, lambda2, Z):
         """The quadratic on columns Z (m, n), exact to second order."""
-        slopes, v, ZV, B = self.weighted(fit, lambda2)
-        a = np.empty(Z.shape[0])
-        weighted_squares(Z, v, self.problem.intercept, a)
-        return Quadratic(ZV @ Z.T, -(Z @ slopes), a, B)
+        at = self.weighted(fit, lambda2)
+        a, coupled = np.empty(Z.shape[0]), self.coupled(at.eta, Z)
+        weighted_squares(Z, at.v, self.problem.intercept, a)
+        a -= np.einsum("ij,ij->i", coupled, coupled)
+        return Quadratic(at.ZV @ Z.T - at.coupled @ coupled.T, -(Z @ at.slopes), a, at.B)
+
+    def coupled(self, eta, Z):
+        """What a coupled loss takes off the curvatures of columns Z (m, n), one a row, at a
+        predictor: the product of two such (m, r), r = 0 for a sum over rows.
+        """
+        p = self.problem
+        if not p.loss.traits.coupled:
+            return np.empty((Z.shape[0], 0))
+        return coupled_columns(p.loss, p.y, eta, p.weights, Z)
 
     def local(self, fit, lambda2):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come
@@ -257,13 +283,13 @@ class RowModel(WorkingColumns):
 
     def inverse(self, fit, lambda2):
         """B of a fit."""
-        return self.local(fit, lambda2).B if self.smooth else self.weighted(fit, lambda2)[3]
+        return self.local(fit, lambda2).B if self.shares else self.weighted(fit, lambda2).B
 
     def quadratic(self, fit, lambda2, first=0):
         """On the working columns from position `first` on: exact gradient; curvatures of a fit
         close by, where they do not jump.
         """
-        if not self.smooth:
+        if not self.shares:
             return self.exact(fit, lambda2, self.Z[first : self.width])
         local = self.local(fit, lambda2)
         return Quadratic(
@@ -312,7 +338,10 @@ def recedes(recession, problem, Z, lower, upper):
     every row is (Albert & Anderson, Biometrika 71, 1984)
     EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
     FILLS       eta_i = 0 where 0 < y_i < 1, eta_i <= 0 where y_i = 0, >= 0 where y_i = 1, not all 0
+    MONOTONE    see `recession.leading`
     """
+    if recession == MONOTONE:
+        return leading(problem, Z, lower, upper).size > 0
     signs, held = held_by(recession, problem.y)
     Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T

@@ -223,7 +223,7 @@ def test_stamps_reach_through_modules_and_verbs():
             waiting += reach._describe(function)[1]
     names = {f"{f.__module__}.{f.__name__}" for f in reached}
     assert {"l0path.exchange.table.add", "l0path.working_set.linear_algebra.cholesky"} <= names
-    assert {"l0path.problem.losses.value", "l0path.problem.elementary.exp_minus"} <= names
+    assert {"l0path.problem.verbs.value", "l0path.core.elementary.exp_minus"} <= names
 
 
 # -------------------- folders that fall back, and never an error

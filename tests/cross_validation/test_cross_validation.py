@@ -18,7 +18,7 @@ import l0path
 from l0path.core.warnings import recorded
 from l0path.cross_validation import run, scoring, splits
 from l0path.errors import SeparationWarning
-from l0path.problem.losses import value
+from l0path.problem.verbs import value
 
 joblib = lazy("joblib")
 metrics = lazy("sklearn.metrics")

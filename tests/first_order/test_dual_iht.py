@@ -13,7 +13,8 @@ from scipy.optimize import minimize_scalar
 from l0path.first_order.dual import DualProblem, balance, project
 from l0path.first_order.one_size import solve_size
 from l0path.problem.conjugates import conjugate, conjugate_slope, convexity, interval
-from l0path.problem.losses import make_loss, slope, value
+from l0path.problem.losses import make_loss
+from l0path.problem.verbs import slope, value
 from l0path.solvers import DualIHT
 from l0path.working_set.hinge import make_model
 

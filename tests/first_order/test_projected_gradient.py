@@ -29,9 +29,9 @@ from l0path.first_order.operators import (
     working_rows,
 )
 from l0path.first_order.projected_gradient import STEP_RULES, VARIANTS
-from l0path.problem.losses import derivatives, mean_loss
 from l0path.problem.penalties import separable
 from l0path.problem.problem import Data, pose
+from l0path.problem.verbs import derivatives, mean_loss
 from l0path.solvers import LocalSearch, ProjectedGradient
 from l0path.working_set.hinge import make_model
 

@@ -25,8 +25,9 @@ from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.columns import ColumnExchanges
-from l0path.problem.losses import Hinge, make_loss, slope, value
+from l0path.problem.losses import Hinge, make_loss
 from l0path.problem.problem import Data, pose
+from l0path.problem.verbs import slope, value
 from l0path.relaxation.bounds import link
 from l0path.relaxation.perspective import Terms, envelope, prox
 from l0path.relaxation.safe_rules import fix_cardinality, fix_penalised

@@ -36,7 +36,7 @@ WIDE = 4096
 NEAR = 0.3  # the share of a gain that such an exchange may lose
 # reads that only correlate the residuals of some sizes, before the first check of all sizes
 SCREENING_PASSES = 2
-SCREENED_SIZES = 6  # sizes whose residuals are looked at
+SCREENED_SIZES = 6  # sizes whose residuals are correlated
 
 
 def entering(found):
@@ -177,7 +177,8 @@ class ColumnExchanges(ExchangeStrategy):
         algorithms have competed.
         """
         if with_others:
-            for support in candidates_from(self.model, self.part, self.clock):
+            sums = not self.problem.loss.traits.coupled  # which coordinate descent needs
+            for support in candidates_from(self.model, self.part, self.clock) if sums else ():
                 self.offer_support(support)
         self.sweep(self.done)
         rounds = 30 if self.exact else 10
@@ -248,7 +249,7 @@ class ColumnExchanges(ExchangeStrategy):
         return grew
 
     def _gain(self, k):
-        """What the column beyond size k gains, or else the last one of size k."""
+        """The decrease by one column beyond size k, or else by the last column of size k."""
         fits = self.pool.fits
         if k + 1 in fits:
             return fits[k].value - fits[k + 1].value

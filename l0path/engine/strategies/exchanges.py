@@ -1,6 +1,8 @@
-"""What searches by exchanges share, of columns and of groups: rounds of sweeps with an oscillation
-in the first one, and ways out of local optima once every size is verified.
+"""The common part of searches by exchanges of columns and of groups: rounds of sweeps with an
+oscillation in the first one, and ways out of local optima once every size is verified.
 """
+
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -9,7 +11,7 @@ from ...exchange import perturbation
 from ..sizes import SizeStrategy
 
 
-class ExchangeStrategy(SizeStrategy):
+class ExchangeStrategy(SizeStrategy, ABC):
     """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), a `neighbourhood`,
     `exact` (whether tables of exchanges are exact), and verifies.
     """
@@ -21,17 +23,17 @@ class ExchangeStrategy(SizeStrategy):
         self.done, self.first, self.ways = set(), True, self.ways_out()
         self.apart = False  # whether refits decide because of near combinations
 
+    @abstractmethod
     def ways_out(self):
         """A generator of ways out of the local optima found, each of which a round follows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gram(self):
         """The columns whose Gram matrix ranks exchanges."""
-        raise NotImplementedError
 
+    @abstractmethod
     def use_refits(self):
         """Let refits decide every exchange."""
-        raise NotImplementedError
 
     def offer_all(self):
         """Let the supports of the session compete."""

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ...problem.conjugates import tangents
-from ...problem.losses import derivatives, mean_loss
+from ...problem.verbs import derivatives, mean_loss
 from ...relaxation.bounds import dual_constant
 from .penalty import LEAVE_ZERO, Branch, Penalty, bound, least_cost
 from .relaxation import NodeLimits, QuadraticLoss, Relaxed, relax

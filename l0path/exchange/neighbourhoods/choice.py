@@ -39,6 +39,6 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
     free = not part.lambda1 and not model.problem.boxed and not refits
     if free and model.problem.quadratic:
         return GramNeighbourhood(model, part.lambda2, part.max_k, scale, settings)
-    by_trials = free and trials and model.smooth
+    by_trials = free and trials and model.shares
     kind = ChordNeighbourhood if by_trials else RefitNeighbourhood
     return kind(model, part.lambda1, part.lambda2, scale, settings)

@@ -24,9 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.elementary import entropy_rise
 from ..conjugates import conjugate, conjugate_slope, interval
-from ..elementary import entropy_rise
-from ..losses import curvature, fenchel_gap, slope, value
 from ..responses import (
     EPS,
     log_constant,
@@ -37,6 +36,7 @@ from ..responses import (
     takes_zero,
 )
 from ..traits import EMPTIES, LossTraits
+from ..verbs import curvature, fenchel_gap, slope, value
 
 DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken, relative
 SHAPE_STEPS = 100  # Newton steps of one number

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.elementary import binary_gap, exp_minus, log1p_unit
 from ..conjugates import CLASS_MARGIN, conjugate, conjugate_slope, interval
-from ..elementary import binary_gap, exp_minus, log1p_unit
-from ..losses import curvature, fenchel_gap, slope, value
 from ..responses import EPS, log_constant, null_start, poisson_start, rounding, saturated
 from ..traits import EMPTIES, LossTraits
+from ..verbs import curvature, fenchel_gap, slope, value
 
 LARGEST_THETA = 1e8  # beyond it counts are as good as Poisson
 LEAST_THETA = 1e-6

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..losses import NAMES, OWN_LOSSES, curvature, slope, value
+from ..losses import NAMES, OWN_LOSSES
 from ..traits import LossTraits
+from ..verbs import curvature, slope, value
 
 POINTS = np.array([-1.5, -0.4, 0.3, 1.1])  # where slopes are checked, in units of the spread of y
 DIFFERENCE = 1e-5

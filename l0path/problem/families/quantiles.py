@@ -19,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..conjugates import conjugate, conjugate_slope, interval
-from ..losses import curvature, fenchel_gap, slope, smoothness, value
+from ..losses import smoothness
 from ..responses import EPS, null_start, rounding, saturated, unit_deviance
 from ..traits import LossTraits
+from ..verbs import curvature, fenchel_gap, slope, value
 
 
 class Quantile(NamedTuple):

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.elementary import binary_gap, exp_minus, log1p_unit
 from ..conjugates import CLASS_MARGIN, conjugate, conjugate_slope, interval
-from ..elementary import binary_gap, exp_minus, log1p_unit
-from ..losses import curvature, fenchel_gap, slope, value
 from ..responses import EPS, log_constant, null_start, rounding, saturated
 from ..traits import FILLS, LossTraits
+from ..verbs import curvature, fenchel_gap, slope, value
 
 
 class Binomial(NamedTuple):
