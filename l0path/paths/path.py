@@ -25,6 +25,7 @@ from .model import Model
 from .predicting import Predicting
 from .records import Meta, Source, by_response
 from .showing import Showing
+from .surviving import Surviving
 
 TABLE = [
     "k",
@@ -48,7 +49,7 @@ TABLE = [
 ]
 
 
-class Path(Choosing, Predicting, Inspecting, Showing):
+class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
     """A whole path of models, one for every size or every value of lambda0.
 
     A model is chosen by a selector: its size (5, or k=5), lambda0=, index=, or a rule such as
@@ -109,16 +110,6 @@ class Path(Choosing, Predicting, Inspecting, Showing):
     def responses(self) -> list[str] | None:
         """The names of several responses, else None."""
         return None if self.meta.responses is None else list(self.meta.responses)
-
-    @property
-    def delta(self) -> float | None:
-        """The threshold of the Huber loss in units of y, one for all models; else None."""
-        return self.meta.loss_parameter if self.meta.traits.parameter == "delta" else None
-
-    @property
-    def theta(self) -> float | None:
-        """The theta of the negative binomial loss, one for all models; else None."""
-        return self.meta.loss_parameter if self.meta.traits.parameter == "theta" else None
 
     @property
     def penalty(self) -> str:

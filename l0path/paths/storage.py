@@ -11,6 +11,7 @@ from os import PathLike
 
 import numpy as np
 
+from ..core.archive import Archive, file_name, write_whole
 from ..core.describing import described_by
 from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
@@ -18,7 +19,6 @@ from ..formula import Formula
 from ..problem.groups import Groups
 from ..problem.losses import OWN_LOSSES
 from ..problem.solution import Solution
-from .archive import Archive, file_name, write_whole
 from .path import Path
 from .records import Meta
 
