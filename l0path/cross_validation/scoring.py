@@ -6,6 +6,7 @@ function.
         squared         (y - mu)^2
         logistic        2 log(1 + exp(-y eta))
         poisson         2 (y log(y / mu) - y + mu)
+        cox             for each held-out event, see `coupled.scores.held_out_deviance`
         huber           2 loss
     mse, mae            (y - mu)^2, |y - mu|                             squared, huber, poisson
     brier               (P(positive) - [y positive])^2                   logistic
@@ -23,7 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES, traits_named
+from ..paths.predicting import linear_predictor
+from ..problem.coupled.scores import concordance, held_out_deviance
+from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, traits_named
 from ..problem.responses import saturated
 from ..problem.several import class_codes, log_losses
 from ..problem.verbs import value
@@ -31,7 +34,8 @@ from ..problem.verbs import value
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
 USES = {
-    "deviance": REAL | CLASSIFICATION,
+    "deviance": REAL | CLASSIFICATION | set(COUPLED),
+    "concordance": set(COUPLED),
     "mse": REAL,
     "mae": REAL,
     "r2": REAL,
@@ -52,6 +56,17 @@ class Metric(NamedTuple):
     score: Callable
 
 
+class Fold(NamedTuple):
+    """The data of all rows, the predictor (n,) of a fit to the training rows, and weights (n,) of
+    the training and the held-out rows, 0 for the others.
+    """
+
+    data: Any
+    eta: np.ndarray
+    train: np.ndarray
+    test: np.ndarray
+
+
 class HeldOutRows(NamedTuple):
     """Rows that a fit has not seen: y as the loss takes it (-1 / 1 for classes), linear predictor
     eta, sample weights, and the path whose loss and classes they belong to.
@@ -61,6 +76,7 @@ class HeldOutRows(NamedTuple):
     eta: np.ndarray
     weights: np.ndarray
     path: Any
+    fold: Any = None  # the `Fold` that they are of
 
     @property
     def mu(self):
@@ -172,11 +188,46 @@ def score(metric, held):
         return float(np.average(metric.rows(held), weights=held.weights))
 
 
+def held_out_rows(path, data, solution, split):
+    """The `HeldOutRows` of a fold (train, test) with a solution of it."""
+    train, test = split
+    eta, weights = linear_predictor(data.design, data.offset, solution), data.weights
+    counts = np.bincount(train, minlength=weights.size)
+    left_out = np.where(np.isin(np.arange(weights.size), test), weights, 0.0)
+    fold = Fold(data, eta, weights * counts, left_out)
+    return HeldOutRows(data.y[test], eta[test], weights[test], path, fold)
+
+
+def _of_survival(scoring, loss):
+    """The Metric of survival times, whose risk sets go beyond the held-out rows."""
+    if scoring == "deviance":
+        return Metric(
+            scoring,
+            False,
+            None,
+            lambda held: held_out_deviance(held.fold.data.loss, held.fold.data.y, *held.fold[1:]),
+        )
+    if scoring == "concordance":
+        return Metric(
+            scoring,
+            True,
+            None,
+            lambda held: concordance(
+                held.fold.data.loss, held.fold.data.y, held.fold.eta, held.fold.test
+            ),
+        )
+    raise ValueError(
+        f"scoring={scoring!r} is not defined for loss={loss!r}; choose 'deviance' or 'concordance'"
+    )
+
+
 def metric_of(scoring, loss):
     """The Metric of a `scoring` argument for a loss; ValueError naming what fits when it does
     not.
     """
     scoring = "deviance" if scoring is None else scoring
+    if loss in COUPLED:
+        return _of_survival(scoring, loss)
     if isinstance(scoring, str) and scoring in USES:
         if loss not in USES[scoring]:
             fitting = ", ".join(repr(name) for name, uses in USES.items() if loss in uses)

@@ -26,6 +26,7 @@ from .model import Model
 from .predicting import Predicting
 from .records import Meta, Source, by_response
 from .showing import Showing
+from .surviving import Surviving
 
 TABLE = [
     "k",
@@ -49,7 +50,7 @@ TABLE = [
 ]
 
 
-class Path(Choosing, Predicting, Inspecting, Showing):
+class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
     """A whole path of models, one for every size or every value of lambda0.
 
     A model is chosen by a selector: its size (5, or k=5), lambda0=, index=, or a rule such as

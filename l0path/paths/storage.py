@@ -11,13 +11,13 @@ from os import PathLike
 
 import numpy as np
 
+from ..core.archive import Archive, file_name, write_whole
 from ..core.describing import described_by
 from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
 from ..problem.groups import Groups
 from ..problem.solution import Solution
-from .archive import Archive, file_name, write_whole
 from .path import Path
 from .records import Meta
 
