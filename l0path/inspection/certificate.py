@@ -191,12 +191,7 @@ def certify(
     began = time.perf_counter()
     if criterion is not None:
         others = {"box": box, "node_limit": node_limit, "algorithm": algorithm, "rule": rule}
-        given = [name for name in (*others, *selector) if others.get(name, 0) is not None]
-        if given:
-            raise ValueError(
-                f"criterion={criterion!r} compares models of all sizes, so {given[0]}= has no "
-                "meaning beside it; leave it out"
-            )
+        _refuse_beside(criterion, {**others, **selector})
         from .all_models import certify_by
 
         limits = {"n_best": n_best, "time_limit": time_limit}
@@ -231,6 +226,16 @@ def certify(
                 search.run()
             clock.interrupted = clock.interrupted or control.inconsistent
     return _certificate(search, self, index, time.perf_counter() - began)
+
+
+def _refuse_beside(criterion, others):
+    """Refuse arguments that have no meaning beside a criterion over all sizes."""
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"criterion={criterion!r} compares models of all sizes, so {given[0]}= has no meaning "
+            "beside it; leave it out"
+        )
 
 
 def check_limits(n_best, time_limit, name="n_best"):

@@ -395,17 +395,16 @@ class Choosing:
 
         With k, every model S of k columns with objective(S) <= (1 + within) x the best one of the
         size. With a criterion, every model of any size with criterion(S) <= the best + within.
-        Copies of columns count: each can stand in for the other.
+        Copies of columns count. After Fisher, Rudin & Dominici (JMLR 20:177, 2019).
 
         Parameters
         ----------
         k : int, optional
             A size.
         within : float, optional
-            A share of the objective, 0.01 by default, or a difference of the criterion, 2 by
-            default.
+            A share of the objective (default 0.01), or a difference of the criterion (2).
         criterion : str, optional
-            "aic", "aicc", "bic", "ebic", "gic", "mbic" or "cp", for models of all sizes.
+            As in `best_subset`, for models of all sizes.
         max_models : int, default 10000
             The search ends where more models are found; the set is then not complete.
         time_limit : float, optional
@@ -421,14 +420,7 @@ class Choosing:
         Raises
         ------
         ValueError
-            If an argument is out of range, or the problem is not a squared loss of at most 200
-            usable columns without lambda1, groups and bounds on coefficients (with a criterion:
-            without lambda2).
-
-        References
-        ----------
-        The search is that of `best_subset`. Sets of good models: Fisher, Rudin & Dominici, Journal
-        of Machine Learning Research 20:177, 2019.
+            If an argument is out of range, or the problem is not served (see `best_subset`).
 
         Examples
         --------

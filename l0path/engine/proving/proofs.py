@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.progress import Bar
 from ...core.status import FitStatus, Optimality, SearchEnd
-from ...exact.all_sizes.rows import PenalisedRows, Rows
+from ...exact.all_sizes.rows import PenalisedRows, SizeRows
 from ...exact.all_sizes.search import AllSizes, servable
 from ...exact.contest import BranchAndBound
 from ...exact.result import certified, hidden, in_place_of
@@ -120,7 +120,7 @@ def _attempt(setting, solutions, at, lambda2, budget):
         return fit.value, fit
 
     if request.plan.grid == "support":
-        wanted = Rows(rows, refit)
+        wanted = SizeRows(rows, refit)
     else:
         cost = problem.factor[problem.selectable]
         wanted = PenalisedRows(rows, refit, float(cost[0]) if cost.size else 0.0)

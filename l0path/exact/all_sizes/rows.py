@@ -9,7 +9,7 @@ import numpy as np
 BETTER = 1.0 - 1e-8  # of its objective, below which a model replaces that of a row
 
 
-class Rows:
+class SizeRows:
     """The rows of a path over sizes. solutions: its rows; refit(support) -> (value, fit).
 
     found: {number of a row: the better fit}. A set competes for every row of at least its size.
@@ -48,7 +48,7 @@ class Rows:
         return lower[np.minimum(self.size, lower.size - 1)]
 
 
-class PenalisedRows(Rows):
+class PenalisedRows(SizeRows):
     """The rows of a path over lambda0; cost: what a column adds for lambda0 = 1.
 
     A set of s columns is wanted if it is below what some row leaves, objective - lambda0 cost s.
@@ -78,6 +78,6 @@ class PenalisedRows(Rows):
             self.upper[i], self.found[i] = total[i], fit
 
     def bounds(self, lower, spare):
-        """See `Rows`."""
+        """See `SizeRows`."""
         lower = np.minimum.accumulate(lower)
         return (lower + self.price[:, None] * np.arange(lower.size)).min(axis=1)
