@@ -193,7 +193,7 @@ def cost(problem, row):
     """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
     if problem.groups is not None:
         return float(problem.groups.factor[row.groups].sum())
-    return float(problem.factor[row.support[~np.isin(row.support, problem.forced)]].sum())
+    return float(problem.factor[row.support[~problem.locked(row.support)]].sum())
 
 
 def with_intervals(setting, rows, past):

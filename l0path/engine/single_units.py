@@ -26,12 +26,13 @@ from ..core import threads
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..exact.pair_scan import AGREEMENT
+from ..exchange.ranking import exchanged_supports
 from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
 from ..problem.losses import dual_bound
 from ..problem.problem import EPS
-from ..working_set.columns import CONDITION
+from ..working_set.columns import NO_LENGTH, Unclear, independent
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
 from ..working_set.rows import RowModel
@@ -39,13 +40,6 @@ from ..working_set.rows import RowModel
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
 BETWEEN_LOOKS = 256  # models between two looks at the clock
-# lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
-# for their combination, below the second it is one
-FAINT_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
-
-
-class Unclear(Exception):
-    """Columns are so nearly dependent that a model of one unit cannot be judged."""
 
 
 def compare_all(model, store, lambda1, lambda2, poll, groups=None):
@@ -80,15 +74,6 @@ def compare_all(model, store, lambda1, lambda2, poll, groups=None):
             return
     if complete and not _unfit(store.fits[1]):
         store.compared = store.fits[1].key
-
-
-def judge(length):
-    """How many columns are independent, by the lengths that they keep; Unclear where some are
-    nearly dependent.
-    """
-    if ((length > NO_LENGTH) & (length < FAINT_LENGTH)).any():
-        raise Unclear
-    return np.count_nonzero(length > NO_LENGTH)
 
 
 def _unfit(fit):
@@ -146,7 +131,7 @@ class OneUnit:
         A = np.vstack([self.columns(F), np.sqrt(2.0 * self.lambda2) * np.eye(F.size)])
         Q, R, order = qr(A / np.sqrt((A * A).sum(axis=0)), mode="economic", pivoting=True)
         length = np.abs(np.diagonal(R))
-        some = judge(length)
+        some = independent(length)
         self.basis, self.kept = Q[:, :some], np.sort(order[:some])
 
     def rest(self, J):
@@ -332,7 +317,7 @@ class SingleGroups(SquaredUnits):
         if self.foretells:
             own = Q[:, length > NO_LENGTH].T @ np.append(y, np.zeros(m))
             return 0.5 * float(own @ own)
-        if judge(length) < m:
+        if independent(length) < m:
             return np.inf  # a fit decides
         u = solve_triangular(R, c[order], trans="T")
         return 0.5 * float(u @ u)
@@ -371,21 +356,39 @@ class SingleFits(OneUnit):
 
     def _fits(self, which, target):
         """Fits of some units, None for those that cannot come below the target."""
-        found, shrinkage = [None] * which.size, (self.lambda1, self.lambda2)
+        found = [None] * which.size
+        fits = self._fits_of_columns if self.groups is None else self._fits_of_groups
 
         def part(start, stop):
-            for e in range(start, stop):
-                support = np.union1d(self.forced, self.of(which[e]))
-                b = np.zeros(support.size)
-                b[np.searchsorted(support, self.forced)] = self.null.b
-                fit = self.own.refit(support, *shrinkage, (b, self.null.b0), target)
-                if fit is not None and self.groups is not None:
-                    chosen = np.union1d(self.groups.forced, self.units[which[e] : which[e] + 1])
-                    fit = GroupFit(*fit, chosen)
-                found[e] = fit
+            for e, fit in fits(which[start:stop], target):
+                found[start + e] = fit
 
         threads.run(part, [*range(0, which.size, max(BETWEEN_LOOKS // 16, 1)), which.size])
         return found
+
+    def _fits_of_columns(self, which, target):
+        """(number, fit) of the columns whose fits may lie below the target, or did not converge."""
+        added, null, first = self.units[which], self.null, 0
+        none = np.full(added.size, -1)
+        supports, starts = exchanged_supports(self.forced, null.b, none, added)
+        shrinkage = self.lambda1, self.lambda2
+        while first < added.size:
+            rest = supports[first:], starts[first:]
+            e, fit = self.own.first_below(*rest, null.b0, shrinkage, target)
+            if fit is None:
+                return
+            yield first + e, fit
+            first += e + 1
+
+    def _fits_of_groups(self, which, target):
+        """(number, fit) of the groups whose fits can come below the target."""
+        for e, i in enumerate(which):
+            support, start = np.union1d(self.forced, self.of(i)), self.null.b0
+            b = np.zeros(support.size)
+            b[np.searchsorted(support, self.forced)] = self.null.b
+            fit = self.own.refit(support, self.lambda1, self.lambda2, (b, start), target)
+            if fit is not None:
+                yield e, GroupFit(*fit, np.union1d(self.groups.forced, self.units[i : i + 1]))
 
     def _judge(self, J):
         """Unclear where a unit's columns are nearly dependent beside the forced ones."""
@@ -395,7 +398,7 @@ class SingleFits(OneUnit):
         A /= full
         for left, right in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
             R = qr(A[:, left:right], mode="r", pivoting=True)[0] if left < right else A[:0]
-            judge(np.abs(np.diagonal(R)))
+            independent(np.abs(np.diagonal(R)))
 
     def first_bounds(self):
         """What models of a single column do not fall below, by their first Newton step; -inf where

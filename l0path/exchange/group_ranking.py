@@ -47,9 +47,12 @@ def table(model, fit, known, keep):
     model.model.tables += 1
     removals = _removals(quadratic)
     additions, swaps = ([], []) if known is None else (list(known.additions), list(known.swaps))
+    may_enter = model.free.copy()
+    may_enter[fit.groups] = False
 
     def part(left, right):
-        plus, change = _best(model, fit, (quadratic, removals), keep, slice(left, right))
+        own = slice(left, right)
+        plus, change = _best(model, fit, (quadratic, removals), keep, own, ~may_enter[model.W[own]])
         additions.extend(plus)
         swaps.extend(change)
 
@@ -62,9 +65,10 @@ def table(model, fit, known, keep):
     )
 
 
-def _best(model, fit, at_fit, keep, which):
+def _best(model, fit, at_fit, keep, which, skip):
     """The `keep` best additions [(change, group)] and swaps [(change, group out, group in)] of a
-    fit with the working groups `which`, a slice. at_fit: the quadratic at it, and its Removals.
+    fit with the working groups `which`, a slice, but for those marked in `skip`. at_fit: the
+    quadratic at it, and its Removals.
     """
     quadratic, removals = at_fit
     part = model.against(fit, quadratic, which)
@@ -72,7 +76,6 @@ def _best(model, fit, at_fit, keep, which):
         c = np.sign(part.c) * np.maximum(np.abs(part.c) - model.lambda1, 0.0)
         part = part._replace(c=c)
     W = model.W[which]
-    skip = ~model.free[W] | np.isin(W, fit.groups, assume_unique=True)
     best = group_table.BestOfGroups(
         np.empty(keep),
         np.empty(keep, np.int64),
@@ -91,12 +94,11 @@ def _best(model, fit, at_fit, keep, which):
         best,
     )
     ids = quadratic.ids
+    added, group = W[best.added[:count]], W[best.group[:number]]
+    out = ids[best.member[:number]]
     return (
-        [(float(best.gain[e]), int(W[best.added[e]])) for e in range(count)],
-        [
-            (float(best.change[e]), int(ids[best.member[e]]), int(W[best.group[e]]))
-            for e in range(number)
-        ],
+        list(zip(best.gain[:count].tolist(), added.tolist(), strict=True)),
+        list(zip(best.change[:number].tolist(), out.tolist(), group.tolist(), strict=True)),
     )
 
 

@@ -319,11 +319,8 @@ def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
         d = end[i] - start[i]
         dual = slopes[i] + scale * curvatures[i] * d
         w = weights[i]
-        gap = fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
-        if gap == np.inf:
-            return -np.inf
-        total += dual * d - w * gap
-    return total
+        total += dual * d - w * fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
+    return total if abs(total) < np.inf else -np.inf
 
 
 def mean_of_rows(loss, y, eta, weights):

@@ -98,7 +98,7 @@ def inverse(H):
     B, _ = lapack.dpotri(L, lower=1, overwrite_c=1)  # what lies above the diagonal stays 0
     diagonal = np.diagonal(B).copy()
     B += B.T
-    B[np.diag_indices_from(B)] = diagonal
+    np.fill_diagonal(B, diagonal)
     B *= unit[:, None]
     B *= unit
     return B, every
@@ -281,7 +281,9 @@ class GroupModel:
 
     def quadratic(self, fit):
         """The quadratic at a fit: exact for the squared loss, else to second order."""
-        ids = fit.groups[~np.isin(fit.groups, self.forced, assume_unique=True)]
+        ids = fit.groups
+        if self.forced.size:
+            ids = ids[~np.isin(ids, self.forced, assume_unique=True)]
         own = [self.of(g) for g in ids]
         if self.overlap:  # what only one member has; the rest goes with none of them
             often = (

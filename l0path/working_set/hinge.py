@@ -31,7 +31,7 @@ from ..problem.problem import Fit
 from . import newton
 from .columns import WorkingColumns
 from .gram import GramModel
-from .rows import RowModel
+from .rows import RowModel, refit_in_turn
 
 WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
 # relative gap at which a restricted optimum is one; the search goes on until TIGHT_GAP is met or
@@ -131,16 +131,16 @@ class _Restricted:
         eta, slopes, curved = np.empty(n), np.empty(n), np.empty(n)
         for width in WIDTHS:
             loss = SmoothedHinge(float(width))
-            b0 = newton.refit(
+            b0 = refit_in_turn(
                 newton.rows_of(p, self.Z)._replace(loss=loss),
-                self.every,
+                self.every[None],
                 newton.Shrinkage(self.lambda1, self.lambda2),
-                newton.Box(self.lower, self.upper),
-                b,
+                newton.Box(self.lower[None], self.upper[None]),
+                b[None],
                 b0,
                 newton.Stopping(np.inf, 0, False, 200),
                 eta,
-            )[2]
+            )[3]
             derivatives(loss, p.y, eta, p.weights, slopes, curved)
             for x, x0, a in ((b, b0, slopes), self.polished(b, b0, p.y * eta, curved > 0)):
                 value = self.value(x, x0)[0]

@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from scipy.linalg import solve_triangular
 
+from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.losses import Squared, derivatives, smoothness
 from ..problem.problem import Fit
@@ -106,7 +107,7 @@ class RowModel(WorkingColumns):
         b, b0 = self._begin(start, k)
         lower, upper = self.bounds_of(support)
         free = lambda1 == 0.0 and lambda2 == 0.0 and not self._closed(lower, upper)
-        capped = {"logistic": 1, "poisson": 2}.get(self.name, 0) if free else 0
+        capped = self._capped() if free else 0
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
         # a bound from coefficients that Newton steps cannot tell apart refutes nothing
@@ -115,12 +116,12 @@ class RowModel(WorkingColumns):
         if R is not None:
             b = R @ b
         for limited in (capped, 0):
-            status, value, b0, _ = newton.refit(
+            _, status, value, b0, _ = refit_in_turn(
                 newton.rows_of(p, Z),
-                S,
+                S[None],
                 newton.Shrinkage(float(lambda1), float(lambda2)),
-                newton.Box(lower, upper),
-                b,
+                newton.Box(lower[None], upper[None]),
+                b[None],
                 b0,
                 newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
                 eta,
@@ -148,6 +149,38 @@ class RowModel(WorkingColumns):
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
+
+    def _capped(self):
+        """`newton.Stopping.capped` without shrinkage."""
+        return {"logistic": 1, "poisson": 2}.get(self.name, 0)
+
+    def first_below(self, supports, starts, b0, shrinkage, target):
+        """As `WorkingColumns.first_below`, in one kernel but for what needs a second look."""
+        capped = 0 if any(shrinkage) else self._capped()
+        if self.near is not None or (capped and self.boxed) or not supports.size:
+            return super().first_below(supports, starts, b0, shrinkage, target)
+        at, b, eta, m = self.where[supports], starts.copy(), np.empty(self.problem.X.n), len(starts)
+        lower, upper = self.bounds_of(supports)
+        rows, shrunk = newton.rows_of(self.problem, self.Z), newton.Shrinkage(*shrinkage)
+        limits = newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
+        first, decided = 0, {newton.CONVERGED: (), newton.MAX_ITER: (FitStatus.NOT_CONVERGED,)}
+        while first < m:
+            box = newton.Box(lower[first:], upper[first:])
+            passed, status, value, level, _ = refit_in_turn(
+                rows, at[first:], shrunk, box, b[first:], b0, limits, eta
+            )
+            e = first + passed
+            self.refits += passed + 1
+            if status in decided and np.isfinite(value):
+                fit = Fit(supports[e].copy(), b[e].copy(), level, value, decided[status])
+            elif status == newton.REJECTED:
+                break  # the last one
+            else:
+                fit = self.refit(supports[e].copy(), *shrinkage, (starts[e], b0), target)
+            if fit is not None and (fit.value < target or fit.flags):
+                return e, fit
+            first = e + 1
+        return -1, None
 
     def _closed(self, lower, upper):
         """Whether every column of a support has two finite bounds (there are columns)."""
@@ -244,6 +277,19 @@ class RowModel(WorkingColumns):
         weighted_squares(Z, v, self.problem.intercept, a)
         return Quadratic(ZV @ Z.T, -(Z @ slopes), a, B)
 
+    def _kept_exact(self, fit, lambda2, first):
+        """`exact` on the working columns from position `first` on; kept, because verifications
+        come back to what a search asked for.
+        """
+        key = fit.support.tobytes(), f"{fit.value:.9e}", lambda2, first, self.width
+        if key not in self.locals:
+            kept = self.exact(fit, lambda2, self.Z[first : self.width])
+            self._held += 8 * (kept.rows.size + kept.B.size)
+            if self._held > CURVATURE_BYTES:
+                self.locals, self._held = {}, 8 * (kept.rows.size + kept.B.size)
+            self.locals[key] = kept
+        return self.locals[key]
+
     def local(self, fit, lambda2):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come
         back.
@@ -271,7 +317,7 @@ class RowModel(WorkingColumns):
         close by, where they do not jump.
         """
         if not self.smooth:
-            return self.exact(fit, lambda2, self.Z[first : self.width])
+            return self._kept_exact(fit, lambda2, first)
         local = self.local(fit, lambda2)
         return Quadratic(
             local.rows[local.index, first : self.width] * local.scale,
@@ -308,6 +354,27 @@ class RowModel(WorkingColumns):
         for m, i in enumerate(known):
             a[:, m], tau[:, m] = held[keys[i]]
         return known, a, tau, None
+
+
+@njit
+def refit_in_turn(rows, S, shrunk, box, b, b0, stopping, eta):
+    """Refit supports of one size, see `newton.refit`, until one may lie below the target.
+
+    S, b, and the bounds of the box have a support per row, (m, k); b0 is the intercept from which
+    all start. Returns (e, status, F, b0, violation) of the first row e that is neither rejected nor
+    converged at the target or above, of the last row where there is none, and leaves the
+    coefficients in b[e], the predictor in eta.
+    """
+    last = S.shape[0] - 1
+    for e in range(last + 1):
+        of_e = newton.Box(box.lower[e], box.upper[e])
+        status, F, intercept, violation = newton.refit(
+            rows, S[e], shrunk, of_e, b[e], b0, stopping, eta
+        )
+        above = status == newton.REJECTED or (status == newton.CONVERGED and F >= stopping.target)
+        if e == last or not above:
+            break
+    return e, status, F, intercept, violation
 
 
 def recedes(name, problem, Z, lower, upper):

@@ -53,7 +53,7 @@ class GramNeighbourhood:
                 model.q,
                 2.0 * self.lambda2,
                 self.width,
-                np.isin(model.W, model.problem.forced),
+                model.problem.locked(model.W),
                 price,
             )
             table.build(self.state, self.columns, 0)
@@ -126,7 +126,7 @@ class GramNeighbourhood:
 
     def removable(self, fit):
         """|b| of the unforced columns, ascending, and the columns."""
-        return columns_by_size(fit, self.model.problem.forced)
+        return columns_by_size(fit, self.model.problem)
 
     def reach(self, last):
         """Far, because steps cost next to nothing: more than twice the last size."""

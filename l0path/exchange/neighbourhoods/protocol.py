@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...problem.problem import Fit
+from ...problem.problem import Fit, Problem
 
 
 class Reach(NamedTuple):
@@ -74,10 +74,10 @@ class Neighbourhood(Protocol):
         """How far an oscillation from size `last` goes."""
 
 
-def columns_by_size(fit: Fit, forced: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def columns_by_size(fit: Fit, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """`Neighbourhood.removable` for columns: |b| of those that are not forced, ascending, and the
     columns.
     """
-    free = np.flatnonzero(~np.isin(fit.support, forced))
+    free = np.flatnonzero(~problem.locked(fit.support))
     free = free[np.argsort(np.abs(fit.b[free]), kind="stable")]
     return np.abs(fit.b[free]), fit.support[free]

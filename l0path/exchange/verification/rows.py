@@ -11,7 +11,7 @@ import numpy as np
 from ...core import threads
 from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
-from ..ranking import combinations_count, ranked, roles
+from ..ranking import candidates, combinations_count, roles, scanned
 from . import cluster
 from .ranges import Block, Question, Screening, proposed
 
@@ -86,13 +86,12 @@ def _ranked(model, fit, proposals, penalty, wanted):
     outside: list of Candidate.
     """
     quadratic = model.quadratic(fit, penalty.lambda2)
-    best = ranked(model, fit, quadratic, model.W, penalty, wanted)
-    J = proposals[model.where[proposals] < 0]
+    change, column, position = scanned(model, fit, quadratic, model.W, penalty, wanted)
+    into, J = model.W[column], proposals[model.where[proposals] < 0]
     if J.size:
         Z = np.ascontiguousarray(model.problem.X.columns(J).T)
         exact = model.exact(fit, penalty.lambda2, Z)
-        best = sorted(
-            best + ranked(model, fit, exact, J, penalty, wanted),
-            key=lambda one: (one.change, one.into, one.out),
-        )
-    return best[: wanted.count]
+        more = scanned(model, fit, exact, J, penalty, wanted)
+        change, position = np.append(change, more[0]), np.append(position, more[2])
+        into = np.append(into, J[more[1]])
+    return candidates(fit.support, (change, into, position), wanted.count)
