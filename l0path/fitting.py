@@ -35,6 +35,7 @@ def fit(
     class_weight: str | dict | None = None,
     pos_label: object = None,
     offset: ArrayLike | None = None,
+    response_weights: ArrayLike | None = None,
     lower: Bound = -math.inf,
     upper: Bound = math.inf,
     always_include: Columns | None = None,
@@ -72,10 +73,11 @@ def fit(
         The columns to choose from: an array of any real dtype and order, a DataFrame, a SciPy
         sparse matrix, or a design of `l0path.designs`. X is never copied as a whole and never
         changed. Or a formula, with the DataFrame as y (see Notes).
-    y : array-like of shape (n,), DataFrame or None
+    y : array-like of shape (n,) or (n, r), DataFrame or None
         The response: real numbers, counts >= 0 for the Poisson loss, or two classes of any dtype.
         `path.classes` is (negative, positive). With a formula, the DataFrame that the formula is
-        about.
+        about. With the squared loss also several responses, of shape (n, r): all of them share the
+        columns of a model, and each has coefficients of its own (docs/responses.md).
     loss : str, default "squared"
         "squared", "logistic", "squared_hinge", "smoothed_hinge", "huber" or "poisson", and with
         algorithm="exact" also "hinge". The losses are on the page docs/losses.md. Without shrinkage
@@ -124,7 +126,11 @@ def fit(
         labels in sorted (or category) order. The output says which it is: "P(y = 'b')".
     offset : array-like of shape (n,) or str, optional
         Numbers o_i that are added to the linear predictor, or the name of a column of the DataFrame
-        X, which then is no feature and is found by its name in new rows. None means 0.
+        X, which then is no feature and is found by its name in new rows. None means 0. With several
+        responses also one per entry of y, (n, r).
+    response_weights : array-like of shape (r,) or dict, optional
+        Weights > 0 of several responses: each multiplies the loss and the ridge of its response.
+        None means 1 for each.
     lower : float, array-like of shape (p,) or dict, default -inf
         Lower bounds of the coefficients in the units of y and X: one number, one per column, or
         {name: bound}. They are at most 0, except for forced columns.

@@ -15,10 +15,17 @@ from .compiled import HELPING_PROCESSES, processes, shipped
 from .core.progress import Bar
 from .designs import Dense, blocks
 from .fitting import fit
-from .problem.losses import NAMES, canonical_name
+from .problem.losses import NAMES, canonical_name, traits_named
 
 PARTS = ("cd", "CDPSI", "sparse", "sparse cd", "sparse CDPSI")  # of a loss, beside its default fit
 OTHERS = ("certify", "exact", "groups", "dual", "gradient", "blocks")
+
+# responses of the kinds that losses take, from a linear predictor
+EXAMPLES = {
+    "real": lambda eta: eta,
+    "classes": lambda eta: np.where(eta > 0, 1, -1),
+    "counts": lambda eta: np.floor(np.exp(np.clip(eta, -2, 2))),
+}
 
 
 def _data():
@@ -30,9 +37,7 @@ def _data():
 
 def _response(loss, eta):
     """A response of the kind that the loss takes."""
-    if loss in ("logistic", "squared_hinge", "smoothed_hinge"):
-        return np.where(eta > 0, 1, -1)
-    return np.floor(np.exp(np.clip(eta, -2, 2))) if loss == "poisson" else eta
+    return EXAMPLES[traits_named(loss).response](eta)
 
 
 def _of_loss(loss, part):

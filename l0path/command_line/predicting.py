@@ -7,7 +7,6 @@ import pandas as pd
 
 from ..formula.frames import counted, missing
 from ..paths import load
-from ..problem.losses import CLASSIFICATION
 from .reading import read, ready
 
 BESIDE = "model.json"  # beside the path file: the model that was chosen, levels, the offset
@@ -44,10 +43,10 @@ def run_predict(options, say=print):
         value = np.asarray(path.predict(X[usable], index=index, offset=offset))
         out["prediction"] = np.nan
         out.loc[usable, "prediction"] = value
-        if path.loss in CLASSIFICATION:
+        if path.classes is not None:
             labels = path.predict(X[usable], index=index, offset=offset, type="class")
             out["class"] = pd.Series(np.asarray(labels, dtype=object), index=out.index[usable])
-    if path.loss == "logistic":
+    if path.classes is not None and path.meta.traits.link:
         out = out.rename(columns={"prediction": f"probability of {path.classes[1]}"})
     out.to_csv(options.out)
     say(f"k = {path.solutions[index].k}: {usable.sum()} predictions written to {options.out}")

@@ -15,7 +15,8 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Model
 from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
-from .result import CVPath, linear_predictor
+from ..paths.predicting import linear_predictor
+from .result import CVPath
 from .scoring import USES, HeldOutRows, Metric, metric_of, score
 from .splits import spread
 

@@ -20,12 +20,13 @@ from ..core.types import Matrix, Seed
 from ..core.warnings import recorded
 from ..designs.protocol import is_design
 from ..engine.request import request
+from ..engine.responses import refuse_responses
 from ..errors import refuse_masked
 from ..paths import Model
+from ..paths.predicting import linear_predictor
 from ..paths.records import Source
 from ..problem.losses import canonical_name
 from .processes import draw_seed, warn_once
-from .result import linear_predictor
 from .run import cv_fit
 from .scoring import HeldOutRows, metric_of, score
 from .showing import ShowingOuterScores
@@ -224,7 +225,8 @@ def nested_cv(
     names = {name: arguments.get(name) for name in ("feature_names", "pos_label")}
     rows = {"sample_weight": sample_weight, "offset": offset}
     data = request(X, y, loss=loss, **rows, **names, algorithm=_any_loss(loss)).data
-    labels = None if groups_cv is None else _labels(groups_cv, data.y.size, "groups_cv")
+    refuse_responses(data, "nested_cv")
+    labels = None if groups_cv is None else _labels(groups_cv, data.design.n, "groups_cv")
     splits = _named_outer(
         make_splits, outer, data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed
     )
@@ -265,7 +267,7 @@ class OuterLoop:
         self.metric, self.which, self.arguments = metric, which, arguments
         self.rows, self.models, self.warned = [], [], []
         self.cut_short, self.end = 0, ""
-        self.total, self.times = np.zeros(data.y.size), np.zeros(data.y.size)
+        self.total, self.times = np.zeros(data.design.n), np.zeros(data.design.n)
 
     def run(self, splits, progress):
         """Go through the folds. Those finished before an interruption or a time limit are kept; an

@@ -14,6 +14,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..engine.posing import default_max_k
 from ..paths import Model, Path
 from ..paths.criteria import RULES
+from ..paths.predicting import linear_predictor
 from .showing import ShowingScores
 from .splits import spread
 
@@ -290,7 +291,7 @@ class CVPath(ShowingScores):
             )
         i = self.index(which, **selector)
         data = self.path.data(X, y)
-        total, times = np.zeros(data.y.size), np.zeros(data.y.size)
+        total, times = np.zeros(data.y.shape), np.zeros(data.y.shape)
         for (_, test), fits in zip(self.splits, self._fits, strict=True):
             eta = linear_predictor(data.design, data.offset, fits[i])[test]
             np.add.at(total, test, eta if type == "class" else self.path._transform(eta, type))
@@ -303,7 +304,7 @@ class CVPath(ShowingScores):
                 )
             return self._labelled(self.path._transform(total, "class"))
         return self._labelled(
-            np.divide(total, times, out=np.full(times.size, np.nan), where=times > 0)
+            np.divide(total, times, out=np.full(times.shape, np.nan), where=times > 0)
         )
 
     def _chosen(self, which, options):
@@ -433,13 +434,3 @@ class CVPath(ShowingScores):
             f"<l0path.CVPath: {self.path.loss} loss, {folds}, scoring {self.scoring}; "
             f"{'; '.join(parts) or 'no score'}; {self.status}>"
         )
-
-
-def linear_predictor(design, offset, s):
-    """(n,) o + beta0 + x'beta of a solution for all rows of a design."""
-    eta = (
-        s.intercept + design.dot(s.support, s.beta)
-        if s.support.size
-        else np.full(design.n, s.intercept)
-    )
-    return eta if offset is None else eta + offset

@@ -27,11 +27,12 @@ from ..designs.protocol import traits_of
 from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
+from ..paths.predicting import linear_predictor
 from ..problem.losses import canonical_name
 from ..problem.problem import known_of
 from .comparing import fold_scores
 from .processes import check_jobs, draw_seed, in_processes, in_worker, processes, warn_once
-from .result import CVPath, linear_predictor
+from .result import CVPath
 from .scoring import HeldOutRows, metric_of, score
 from .splits import check_arguments, make_splits, repeats_of
 from .together import groups_of, run_together
@@ -265,7 +266,7 @@ def _solve(todo, train, deadline, clock=None):
         left = None if deadline is None else deadline - time.time()
         if left is not None and left <= 0:
             return solutions, End.TIME_LIMIT
-        counts = np.bincount(train, minlength=task.request.data.y.size).astype(np.float64)
+        counts = np.bincount(train, minlength=task.request.data.design.n).astype(np.float64)
         plan = replace(task.request.plan, time_limit=left)
         path = fit_request(replace(task.request, plan=plan, row_counts=counts), clock).path
         solutions += [s._replace(slice=task.numbers[s.slice]) for s in path.solutions]
@@ -316,7 +317,7 @@ def _run_folds(folds, deadline, progress):
         len(splits),
         all_rows if deadline is None else None,
         folds.jobs,
-        max(test.size for _, test in splits) / folds.data.y.size,
+        max(test.size for _, test in splits) / folds.data.design.n,
     )
     single = folds.single or folds.jobs > 1
     arguments = (

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES, value
+from ..problem.losses import CLASSIFICATION, NAMES, traits_named, value
+from ..problem.responses import saturated
 
-HINGES = CLASSIFICATION - {"logistic"}
+HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
 USES = {
     "deviance": REAL | CLASSIFICATION,
@@ -34,7 +35,7 @@ USES = {
     "r2": REAL,
     "auc": CLASSIFICATION,
     "misclassification": CLASSIFICATION,
-    "brier": {"logistic"},
+    "brier": CLASSIFICATION - HINGES,
 }
 
 
@@ -83,19 +84,24 @@ def losses(loss, y, eta, out):
 
 def deviance_rows(held):
     """The unit deviance of every row."""
+    if held.path.meta.responses is not None:
+        return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
     out = np.empty(held.y.size)
     losses(held.path.loss_record(), held.y, held.eta, out)
-    if held.path.loss in HINGES:
+    if not held.path.meta.traits.link:
         return out
-    if held.path.loss == "poisson":
-        out -= held.y - held.y * np.log(np.maximum(held.y, 1e-300))  # eta = log y, with 0 log 0 = 0
-    return 2.0 * out
+    return 2.0 * (out - saturated(held.path.loss_record(), held.y))
+
+
+def _over_responses(values):
+    """Values by row (n,), the mean where there are several responses, as in scikit-learn."""
+    return values if values.ndim == 1 else values.mean(axis=1)
 
 
 ROW_METRICS = {
     "deviance": deviance_rows,
-    "mse": lambda held: (held.y - held.mu) ** 2,
-    "mae": lambda held: np.abs(held.y - held.mu),
+    "mse": lambda held: _over_responses((held.y - held.mu) ** 2),
+    "mae": lambda held: _over_responses(np.abs(held.y - held.mu)),
     "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64),
     "brier": lambda held: (held.mu - (held.y > 0)) ** 2,
 }
@@ -104,7 +110,7 @@ ROW_METRICS = {
 def _r2(held):
     from sklearn.metrics import r2_score
 
-    if held.y.size < 2:
+    if len(held.y) < 2:
         raise ValueError(
             "scoring='r2' needs at least two held-out rows in every fold; use scoring='mse' with "
             "leave-one-out"

@@ -58,7 +58,7 @@ def make_splits(cv, data, X, *, groups_cv=None, n_repeats=1, seed=0):
     """[(train, test)]: arrays of row indices, checked. Repeat r of an integer cv shuffles with seed
     + r. Rows of weight 0 are in no fold of an integer cv, so leaving them out changes nothing.
     """
-    n = data.y.size
+    n = data.design.n
     groups = None if groups_cv is None else _labels(groups_cv, n, "groups_cv")
     if isinstance(cv, (int, np.integer)):
         pairs = [

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.arguments import finite, same_index, vector
+from ..core.arguments import same_index
 from ..core.describing import described_by
 from ..core.types import Matrix
 from ..engine.arguments import coded, sample_weights
 from ..paths import Path
-from ..paths.predicting import missing_offset
+from ..paths.predicting import given_offset, linear_predictor, missing_offset
 from ..problem.problem import effective_rows
-from .result import CVPath, linear_predictor
+from .result import CVPath
 from .scoring import HeldOutRows, metric_of, score
 
 
@@ -35,11 +35,11 @@ def validate(
         raise ValueError("y is missing: pass the responses of the validation rows")
     metric = metric_of(scoring, self.loss)
     design, _ = self._new_design(X)
-    target = coded(y, design.n, self.loss, self.classes)
+    target = coded(y, design.n, self.meta)
     weights = sample_weights(sample_weight, design.n)
     if self.meta.has_offset and offset is None:
         raise missing_offset(self, X, "score")
-    shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
+    shift = None if offset is None else given_offset(self.meta, offset, design.n)
     m = effective_rows(weights)
     means, spread = np.empty(len(self)), np.full(len(self), np.nan)
     for i, s in enumerate(self.solutions):

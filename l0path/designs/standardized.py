@@ -155,8 +155,8 @@ class Standardized:
         )
 
     def products(self, weights: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Z'(w y), (p,), Z the standardised columns."""
-        return self.correlate(weights * y)
+        """Z'(w y), (p,), Z the standardised columns; (p, q) for y (n, q)."""
+        return self.correlate((weights * y.T).T)
 
     def gram_rows(
         self, J: np.ndarray, weights: np.ndarray, out: np.ndarray, columns: np.ndarray | None = None

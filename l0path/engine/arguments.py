@@ -9,17 +9,26 @@ from ..core.arguments import finite, number, shown, vector
 from ..designs.checks import check_table
 from ..errors import refuse_masked
 from ..problem.groups import by_label
-from ..problem.losses import CLASSIFICATION
+from ..problem.losses import CLASSIFICATION, traits_named
 from ..problem.problem import row_weights
+from ..problem.responses import LARGEST_EXPONENT, without_mean
+from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
+from .responses import is_several, table_of_responses
 
-# values of y beyond, or all below the inverse, are refused: their squares are summed
-LARGEST_RESPONSE = 1e100
 # how successes out of several trials are written
 BY_OUTCOME = (
     "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
     "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
     "loss='logistic', sample_weight=np.concatenate([successes, failures]))"
 )
+
+
+def responses(y, n, loss, pos_label):
+    """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
+    if is_several(y, loss) and pos_label is None:
+        return *table_of_responses(y, n), None, []
+    target, classes, notes = response(y, n, loss, pos_label)
+    return target, None, classes, notes
 
 
 def response(y, n, loss, pos_label=None):
@@ -59,10 +68,13 @@ def refuse_shares(y, loss):
         )
 
 
-def coded(y, n, loss, classes):
-    """y (n,) of other rows as the fit coded it: classes -1 / 1 by the labels of the fit; one of
-    them alone will do.
+def coded(y, n, meta):
+    """y (n,) of other rows as the fit with this `Meta` coded it: classes -1 / 1 by the labels of
+    the fit; one of them alone will do. (n, r) for r responses.
     """
+    loss, classes = meta.loss, meta.classes
+    if meta.responses is not None:
+        return table_of_responses(y, n, meta.responses)[0]
     if classes is None:
         return response(y, n, loss)[0]
     series = _complete(y, n)
@@ -178,15 +190,27 @@ def _numbers(series, loss):
             "point numbers; rescale y"
         )
     notes = []
-    if loss == "poisson":
-        if (out < 0).any():
-            raise ValueError(
-                f"y has {(out < 0).sum()} negative values (smallest {out.min():g}); loss='poisson' "
-                "needs counts >= 0"
-            )
+    what = traits_named(loss).response
+    if what != "real":
+        _check_signs(out, loss, what)
     elif np.unique(out[:1000]).size == 2 and np.unique(out).size == 2:
         notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
     return out.copy(), None, notes
+
+
+# what a response that is not real may hold: whether 0 is in it, and its name
+NUMBERS = {"counts": (True, "counts >= 0")}
+
+
+def _check_signs(y, loss, what):
+    """Refuse numbers that a loss has no value for; what: a key of `NUMBERS`."""
+    zero, words = NUMBERS[what]
+    bad = y < 0 if zero else y <= 0
+    if bad.any():
+        kind = "negative" if zero else "zero or negative"
+        raise ValueError(
+            f"y has {bad.sum()} {kind} values (smallest {y.min():g}); loss={loss!r} needs {words}"
+        )
 
 
 def sample_weights(value, n):
@@ -206,17 +230,21 @@ def sample_weights(value, n):
     return out
 
 
-def offsets(value, weights, loss):
-    """Offsets (n,) whose losses are finite numbers in every row of positive weight."""
+def offsets(value, weights, loss, shape):
+    """Offsets (n,) whose losses (of that name) are finite numbers in every row of positive weight;
+    (n, r) where that is the shape of y.
+    """
+    if len(shape) == 2:
+        return offsets_of_responses(value, shape)
     out = finite(vector(value, weights.size, "offset"), "offset")
-    most = 700.0 if loss == "poisson" else LARGEST_RESPONSE
+    rates = traits_named(loss).link == "log"
+    most = LARGEST_EXPONENT if rates else LARGEST_RESPONSE
     top = float(np.abs(out[weights > 0]).max())
     if top > most:
-        why = "exp(offset) would" if loss == "poisson" else "their losses"
+        why = "exp(offset) would" if rates else "their losses"
         raise ValueError(
             f"offset has values up to {top:.3g} in size, {why} leave the range of floating point "
-            "numbers; "
-            + ("give the logarithm of the exposure" if loss == "poisson" else "rescale it")
+            "numbers; " + ("give the logarithm of the exposure" if rates else "rescale it")
         )
     return out
 
@@ -257,9 +285,9 @@ def check_classes(data, loss):
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"
         )
-    if loss == "poisson" and not (full @ data.y > 0):
+    if without_mean(data.loss, full @ data.y):
         raise ValueError(
-            "y is zero in every row with positive weight; loss='poisson' has no finite intercept "
+            f"y is zero in every row with positive weight; loss={loss!r} has no finite intercept "
             "then"
         )
 

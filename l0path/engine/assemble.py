@@ -16,8 +16,9 @@ from ..exchange.local_search import LocalSearch, pairs_tried
 from ..exchange.neighbourhoods.groups import groups_tried
 from ..paths.past_separation import apart
 from ..paths.records import Meta
-from ..problem.losses import Huber, Poisson, SmoothedHinge, name_of
+from ..problem.losses import name_of
 from ..problem.problem import Fit, checksum, effective_rows
+from ..problem.responses import log_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
 from ..working_set.groups import GroupFit
@@ -131,7 +132,7 @@ def _predictions(setting, fits):
     """
     design, start = setting.request.data.design, 0
     in_rows = isinstance(design, Dense) and not design.X.flags.f_contiguous
-    if setting.hinge is not None or not in_rows:
+    if setting.hinge is not None or not in_rows or setting.problem.turn is not None:
         yield from (None for _ in fits)
         return
     scale = setting.problem.X.scale
@@ -408,23 +409,17 @@ def _meta(setting):
         formula=encoding,
         random_state=seed if whole_seed else None,
         checksum=checksum(data) if counts is None else "",
-        log_constant=_log_constant(data, setting.weights),
+        log_constant=float(np.sum(setting.weights @ log_constant(data.loss, data.y))),
         floor=problem.floor,
+        responses=data.responses,
+        response_weights=data.response_weights,
     )
 
 
 def _parameter(loss):
     """The parameter of a loss, in units of y."""
-    if isinstance(loss, SmoothedHinge):
-        return loss.gamma
-    return loss.delta if isinstance(loss, Huber) else None
-
-
-def _log_constant(data, weights):
-    """The mean of log(y!) of counts, which the loss leaves out."""
-    if not isinstance(data.loss, Poisson):
-        return 0.0
-    return float(weights @ np.array([math.lgamma(v + 1.0) for v in data.y]))
+    argument = loss.traits.parameter
+    return loss._asdict()[argument] if argument else None
 
 
 def _null_loss(setting):
@@ -433,5 +428,5 @@ def _null_loss(setting):
     start = problem.shift
     if not problem.quadratic:
         start = make_model(replace(problem, forced=empty)).refit(empty, 0.0, 0.0).b0
-    fit = Fit(empty, np.empty(0), start, 0.0)
+    fit = Fit(empty, np.empty((0, *problem.y.shape[1:])), start, 0.0)
     return solution(setting, 0, Slice(0.0, 0.0, 0), Point(0, fit, Optimality.GLOBAL)).loss

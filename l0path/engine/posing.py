@@ -201,7 +201,7 @@ def _slices(problem, model, plan):
     if lambda2 is None:
         top = smoothness(problem.loss)
         if not math.isfinite(top):
-            # the Poisson curvature has no bound: its mean at the null model stands in
+            # the curvature has no bound: its mean at the null model stands in
             top = float(model.derivatives(null)[2].sum())
         lambda2 = shrink_grid(top, plan.n_shrink) if 2 in named else np.zeros(1)
     return tuple((float(a), float(b)) for a in lambda1 for b in lambda2)

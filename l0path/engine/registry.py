@@ -25,11 +25,12 @@ from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
 from .strategies.groups import GroupExchanges
+from .strategies.responses import ResponseExchanges
 from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
 EVERY_LOSS = frozenset(SMOOTH)
-BOUNDED_CURVATURE = EVERY_LOSS - {"poisson"}
+BOUNDED_CURVATURE = frozenset(name for name in SMOOTH if SMOOTH[name].traits.bounded)
 ONLY_COLUMNS, COLUMNS_AND_GROUPS = frozenset({"columns"}), frozenset({"columns", "groups"})
 
 
@@ -74,7 +75,8 @@ def _exchanges(model, plan, part, session):
         return SizePath(GroupExchanges(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
         return _lambda0_values(model, plan, part, session)
-    return SizePath(ColumnExchanges(model, part, plan.settings, session))
+    kind = ColumnExchanges if model.problem.turn is None else ResponseExchanges
+    return SizePath(kind(model, part, plan.settings, session))
 
 
 def _sizes_one_by_one(model, plan, part, session):

@@ -21,7 +21,7 @@ from ..problem.groups import group_factor, make_groups, priced
 from ..problem.losses import canonical_name, make_loss
 from ..problem.problem import Data, checksum
 from . import arguments as checks
-from . import registry
+from . import registry, responses
 
 PENALTIES = {"L0": (), "L0L1": (1,), "L0L2": (2,), "L0L1L2": (1, 2)}
 
@@ -47,6 +47,7 @@ class Arguments:
     class_weight: Any = None
     pos_label: Any = None
     offset: Any = None
+    response_weights: Any = None
     lower: Any = -math.inf
     upper: Any = math.inf
     always_include: Any = None
@@ -173,6 +174,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     plan = _plan(a)
     encoding = X.formula if isinstance(X, formula.Encoded) else None
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
+    responses.refuse_unserved(data, plan, a)
     plan, more = _scaled(plan, data, a)
     table = X.X if isinstance(X, formula.Encoded) else X
     return Request(
@@ -183,7 +185,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=encoding,
         offset_name=X.offset if isinstance(X, formula.Encoded) else None,
-        pilot=a.loss == "huber" and a.delta is None,
+        pilot=data.loss.traits.parameter == "delta" and a.delta is None,
         certify=bool(a.certify),
         progress=a.progress,
         on_solution=a.on_solution,
@@ -235,11 +237,11 @@ def _data(X, y, a, read=False):
     design, names, _, notes = as_design(X, a.feature_names)
     if read:
         check_finite(design, names)
-    target, classes, more = checks.response(y, design.n, a.loss, a.pos_label)
+    target, labels, classes, more = checks.responses(y, design.n, a.loss, a.pos_label)
     weights = checks.sample_weights(a.sample_weight, design.n)
     if not read and not weights.all():
         check_finite(design, names)
-    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss)
+    offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
     record = make_loss(a.loss, number(a.gamma, "gamma"), delta)
     groups, columns = _columns(design.p, names, a)
@@ -255,6 +257,8 @@ def _data(X, y, a, read=False):
         names=names,
         classes=classes,
         groups=groups,
+        responses=labels,
+        response_weights=responses.weights_of_responses(a.response_weights, labels),
         **columns,
     )
     checks.check_classes(data, a.loss)
@@ -327,14 +331,14 @@ def _data_given_anew(path, X, y, offset):
         fit_intercept=meta.intercept,
         standardize=meta.standardize,
         offset=offset,
+        response_weights=meta.response_weights,
         lower=meta.lower,
         upper=meta.upper,
         always_include=meta.forced,
         exclude=np.flatnonzero(meta.excluded),
         penalty_factor=meta.factor,
         feature_names=None if named else meta.names,
-        gamma=meta.loss_parameter or 0.25,
-        delta=meta.loss_parameter,
+        **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
         pos_label=None if meta.classes is None else meta.classes[1],
     )
     return replace(_data(X, y, arguments, read=True)[0], groups=meta.groups)
@@ -427,7 +431,7 @@ def _scaled(plan, data, a):
             "lambda_scale='l0learn' is defined with standardize=True, fit_intercept=True and no "
             "weights; use lambda_scale='mean'"
         )
-    n = data.y.size
+    n = data.design.n
     f0, f1 = (
         (float(data.y.var()), float(data.y.std()))
         if data.classes is None

@@ -22,7 +22,7 @@ from ..formula import marginality_notes
 from ..paths import Model, Path
 from ..paths.past_separation import SEPARATION_REMEDY, PastSeparation, consequence, marked
 from ..paths.records import Source
-from ..problem.losses import Poisson, name_of
+from ..problem.losses import name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from . import assemble
@@ -299,7 +299,7 @@ def _group_bounds(setting, solutions):
     in place in the list; returns notes.
     """
     problem = setting.problem
-    if setting.hinge is not None or problem.boxed or isinstance(problem.loss, Poisson):
+    if setting.hinge is not None or problem.boxed or not problem.loss.traits.bounded:
         return [
             "no lower bounds: those on groups are for losses of bounded curvature (not "
             "poisson, not the hinge) without lower= and upper="

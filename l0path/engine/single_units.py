@@ -339,13 +339,12 @@ class SingleFits(OneUnit):
         self.own.grow(np.unique(np.concatenate([self.forced, *J])))
         if self.own.faint(self.lambda2):
             self._judge(J)
-        left = np.arange(self.units.size)
-        if self.groups is None:
-            left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))]
+        left, known = np.arange(self.units.size), self.groups is None
+        left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))] if known else left
         for start in range(0, left.size, BETWEEN_LOOKS):
             self.poll()
             for fit in self._fits(left[start : start + BETWEEN_LOOKS], self.mark):
-                if fit is None or not (fit.value < self.mark or _unfit(fit)):
+                if not (fit.value < self.mark or _unfit(fit)):
                     continue
                 if FitStatus.NOT_CONVERGED in fit.flags:
                     return False
@@ -355,40 +354,39 @@ class SingleFits(OneUnit):
         return True
 
     def _fits(self, which, target):
-        """Fits of some units, None for those that cannot come below the target."""
-        found = [None] * which.size
+        """Fits of some units, but for those that cannot come below the target."""
         fits = self._fits_of_columns if self.groups is None else self._fits_of_groups
+        bounds, found = [*range(0, which.size, max(BETWEEN_LOOKS // 16, 1)), which.size], {}
 
         def part(start, stop):
-            for e, fit in fits(which[start:stop], target):
-                found[start + e] = fit
+            found[start] = list(fits(which[start:stop], target))
 
-        threads.run(part, [*range(0, which.size, max(BETWEEN_LOOKS // 16, 1)), which.size])
-        return found
+        threads.run(part, bounds)
+        return [fit for start in bounds[:-1] for fit in found[start]]
 
     def _fits_of_columns(self, which, target):
-        """(number, fit) of the columns whose fits may lie below the target, or did not converge."""
+        """Fits of the columns that lie below the target, or did not converge."""
         added, null, first = self.units[which], self.null, 0
         none = np.full(added.size, -1)
         supports, starts = exchanged_supports(self.forced, null.b, none, added)
-        shrinkage = self.lambda1, self.lambda2
         while first < added.size:
-            rest = supports[first:], starts[first:]
-            e, fit = self.own.first_below(*rest, null.b0, shrinkage, target)
+            rest = supports[first:], starts[first:], null.b0
+            e, fit = self.own.first_below(*rest, (self.lambda1, self.lambda2), target)
             if fit is None:
                 return
-            yield first + e, fit
+            yield fit
             first += e + 1
 
     def _fits_of_groups(self, which, target):
-        """(number, fit) of the groups whose fits can come below the target."""
-        for e, i in enumerate(which):
-            support, start = np.union1d(self.forced, self.of(i)), self.null.b0
+        """Fits of the groups that can come below the target."""
+        for i in which:
+            support = np.union1d(self.forced, self.of(i))
             b = np.zeros(support.size)
             b[np.searchsorted(support, self.forced)] = self.null.b
-            fit = self.own.refit(support, self.lambda1, self.lambda2, (b, start), target)
+            start = b, self.null.b0
+            fit = self.own.refit(support, self.lambda1, self.lambda2, start, target)
             if fit is not None:
-                yield e, GroupFit(*fit, np.union1d(self.groups.forced, self.units[i : i + 1]))
+                yield GroupFit(*fit, np.union1d(self.groups.forced, self.units[i : i + 1]))
 
     def _judge(self, J):
         """Unclear where a unit's columns are nearly dependent beside the forced ones."""

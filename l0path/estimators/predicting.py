@@ -7,11 +7,16 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..core.types import Matrix
-from ..problem.losses import canonical_name
+from ..problem.losses import canonical_name, traits_named
 
 
 class RegressorMethods(RegressorMixin):
     """Predictions of numbers."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.loss == "squared"
+        return tags
 
     def predict(self, X: Matrix) -> np.ndarray:
         """Predictions for new rows.
@@ -23,14 +28,14 @@ class RegressorMethods(RegressorMixin):
 
         Returns
         -------
-        ndarray of shape (m,)
+        ndarray of shape (m,) or (m, r)
             Predicted means, in units of y.
         """
         return self._predict(X, "response")
 
 
 def _has_probabilities(self):
-    if isinstance(self.loss, str) and canonical_name(self.loss, exact=True) == "logistic":
+    if isinstance(self.loss, str) and traits_named(canonical_name(self.loss, exact=True)).link:
         return True
     raise AttributeError(
         f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'"

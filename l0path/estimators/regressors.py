@@ -83,9 +83,9 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (p,)
-        The coefficients in units of y and X.
-    intercept_ : float
+    coef_ : ndarray of shape (p,) or (r, p)
+        The coefficients in units of y and X; with r responses a row for each.
+    intercept_ : float or ndarray of shape (r,)
         The intercept.
     k_ : int
         The size of the model.

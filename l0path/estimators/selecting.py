@@ -136,7 +136,13 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         if classes:
             refuse_shares(y, self.loss)
         X, y = _checked(
-            self, X, y, ensure_all_finite=False, ensure_min_samples=2, y_numeric=not classes
+            self,
+            X,
+            y,
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+            y_numeric=not classes,
+            multi_output=loss == "squared",
         )
         return (
             X,
@@ -214,9 +220,11 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
     def _take(self, path, index):
         """The fitted attributes."""
         self.path_, self.model_ = path, path.model(index=index)
-        coef, intercept = np.zeros(path.p), self.model_.intercept
         s = path.solutions[index]
+        coef, intercept = np.zeros((path.p, *s.beta.shape[1:])), s.intercept
         coef[s.support] = s.beta
+        if path.meta.responses is not None:
+            coef = np.ascontiguousarray(coef.T)
         two = isinstance(self, ClassifierMixin)
         if two and path.classes[1] != self.classes_[1]:  # the path speaks for pos_label
             coef, intercept = -coef, -intercept

@@ -24,10 +24,10 @@ def needs_ridge(name, problem, lambda2):
             "pass lambda2=1e-2 or larger (the bound is tighter the larger it is), "
             "or use algorithm='swap'"
         )
-    if name_of(problem.loss) == "poisson":
+    if not problem.loss.traits.bounded:
         raise ValueError(
-            f"loss='poisson' has no bounded curvature, which {name} needs for its steps; use "
-            "algorithm='swap' or 'pg'"
+            f"loss={name_of(problem.loss)!r} has no bounded curvature, which {name} "
+            "needs for its steps; use algorithm='swap' or 'pg'"
         )
 
 

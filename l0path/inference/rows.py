@@ -18,9 +18,11 @@ from ..core.warnings import recorded
 from ..cross_validation.processes import check_jobs, in_processes, processes
 from ..engine.posing import default_max_k, settled
 from ..engine.request import request
+from ..engine.responses import refuse_responses
 from ..engine.run import run as fit_request
-from ..problem.losses import Poisson
+from ..problem.losses import name_of
 from ..problem.problem import effective_rows
+from ..problem.responses import without_mean
 
 OURS = {
     "k": "the path needs every size; pass max_k= for its largest",
@@ -53,6 +55,7 @@ def resolve(X, y, arguments):
     if arguments.get("max_k") is not None:
         whole(arguments["max_k"], "max_k", 1)
     asked = request(X, y, **arguments)
+    refuse_responses(asked.data, "split_inference, knockoff_filter and stability_selection")
     clock = Clock(asked.plan.time_limit)
     control = Control(clock)
     with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():
@@ -155,7 +158,7 @@ def on_rows(data, rows):
     """The data with the weight of every row times how often it is among `rows`: weight 0 is no row,
     so X is not copied and nothing else of the other rows is seen.
     """
-    return replace(data, weights=data.weights * np.bincount(rows, minlength=data.y.size))
+    return replace(data, weights=data.weights * np.bincount(rows, minlength=data.design.n))
 
 
 def path_on_rows(asked, rows, deadline=None, most=None):
@@ -163,10 +166,10 @@ def path_on_rows(asked, rows, deadline=None, most=None):
     most `most`. A path that was cut short is none: KeyboardInterrupt, Stop.
     """
     data, plan = on_rows(asked.data, rows), asked.plan
-    if isinstance(data.loss, Poisson) and not data.weights @ data.y > 0:
+    if without_mean(data.loss, data.weights @ data.y):
         raise ValueError(
-            "y is zero in every row of a random subset, so loss='poisson' has no finite intercept "
-            "there; raise fraction"
+            "y is zero in every row of a random subset, so "
+            f"loss={name_of(data.loss)!r} has no finite intercept there; raise fraction"
         )
     max_k = plan.max_k
     if max_k is None:

@@ -19,8 +19,8 @@ from ..core.warnings import recorded
 from ..cross_validation.processes import draw_seed, warn_once
 from ..errors import SeparationWarning
 from ..inspection.refits import RefitRows, refit_rows
-from ..paths.criteria import LIKELIHOOD
-from ..problem.losses import CLASSIFICATION, Poisson, name_of
+from ..problem.losses import name_of
+from ..problem.responses import without_mean
 from .rows import both_classes, draw, path_on_rows, resolve, run, share, whole, with_limit
 from .stability import stop
 
@@ -230,7 +230,7 @@ def _largest_size(data, fraction, k):
 def _check(data, plan, k, rule, competing):
     """Refuse what no split could do."""
     loss = name_of(data.loss)
-    if loss in CLASSIFICATION - {"logistic"}:
+    if not data.loss.traits.link:
         raise ValueError(
             f"split_inference needs a likelihood, which loss={loss!r} has not; use loss='logistic'"
         )
@@ -248,7 +248,7 @@ def _check(data, plan, k, rule, competing):
                 f"k={k} names one model in each slice of a path: give one lambda1 and one lambda2, "
                 f"or choose by rule= instead (got {', '.join(many) or f'penalty={plan.penalty!r}'})"
             )
-    elif not callable(rule) and loss not in LIKELIHOOD:
+    elif not callable(rule) and not data.loss.traits.likelihood:
         raise ValueError(f"rule={rule!r} needs a likelihood, which loss={loss!r} has not; pass k=")
 
 
@@ -277,7 +277,7 @@ def one_split(asked, child, fraction, choice, deadline):
     held[train] = 0.0
     unknown = np.full(s.support.size, np.nan)
     nothing = Split(s.support, unknown, unknown, unknown, math.inf)
-    if not s.support.size or (isinstance(data.loss, Poisson) and not held @ data.y > 0):
+    if not s.support.size or without_mean(data.loss, held @ data.y):
         return nothing
     with recorded() as caught:
         results = refit_rows(

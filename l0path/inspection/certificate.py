@@ -25,6 +25,7 @@ from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
+from ..paths.records import one_response
 from ..problem.losses import NAMES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
@@ -172,6 +173,7 @@ def certify(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Certificate:
+    one_response(self, "certify")
     began = time.perf_counter()
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     _check(settings, n_best, time_limit)

@@ -5,6 +5,7 @@ tests and diagnostics.
 from __future__ import annotations
 
 import warnings
+from functools import singledispatch
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.arguments import finite, same_index, vector
+from ..core.arguments import same_index
 from ..core.describing import described_by
 from ..core.types import Matrix, Rule
 from ..core.warnings import recorded
@@ -20,8 +21,9 @@ from ..cross_validation.result import SELECTORS
 from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
-from ..paths.predicting import missing_offset
-from ..problem.losses import CLASSIFICATION
+from ..paths.predicting import given_offset, missing_offset
+from ..paths.records import one_response
+from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
 from .refit_results import describe
 
@@ -56,9 +58,10 @@ def refit(
     scale: float | str | None = None,
     **selector: Any,
 ) -> Any:
+    one_response(self, "refit")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     loss = self.meta.loss
-    if loss in CLASSIFICATION - {"logistic"}:
+    if not self.meta.traits.link:
         raise ValueError(
             f"refit needs a likelihood, which loss={loss!r} has not; fit with loss='logistic' for "
             "standard errors"
@@ -87,8 +90,8 @@ def new_rows(path, X, y, sample_weight, offset):
     sample_weight, offset = by_row["sample_weight"], by_row["offset"]
     design, index = path._new_design(X)
     weights = None if sample_weight is None else sample_weights(sample_weight, design.n)
-    shift = None if offset is None else finite(vector(offset, design.n, "offset"), "offset")
-    target = coded(y, design.n, path.loss, path.classes)
+    shift = None if offset is None else given_offset(path.meta, offset, design.n)
+    target = coded(y, design.n, path.meta)
     same = (
         bool(path.meta.checksum)
         and design.n == path.n
@@ -138,13 +141,13 @@ def _table(path, s, rows, repeat_all):
     """(endog, exog, weights or None, whether they count rows, offset, places of the rows): what
     statsmodels is given. repeat_all: rows with whole-number weights are repeated for every loss.
     """
-    weights, loss = rows.weights, path.meta.loss
+    weights, additive = rows.weights, path.meta.traits.link == "identity"
     keep = np.arange(rows.design.n) if weights is None else np.flatnonzero(weights > 0)
     w = None if weights is None or (weights[keep] == 1).all() else weights[keep]
     counts = w is not None and bool((w == np.floor(w)).all())
     A, names = _exog(path, s, rows, keep)
     fits = w is None or w.sum() * A.shape[1] <= REPEAT
-    repeat = counts and (repeat_all or loss in ("squared", "huber")) and fits
+    repeat = counts and (repeat_all or additive) and fits
     if counts and repeat_all and not fits:
         raise ValueError(
             "cov_type= needs rows of whole-number weights repeated, which here makes "
@@ -157,9 +160,9 @@ def _table(path, s, rows, repeat_all):
     index = pd.RangeIndex(len(A)) if rows.index is None or repeat else rows.index[keep]
     y, name = rows.y[keep], path.meta.response or "y"
     offset = None if rows.offset is None else rows.offset[keep]
-    if loss in ("squared", "huber") and offset is not None:
+    if additive and offset is not None:
         y, name = y - offset, f"{name} - offset"
-    if loss == "logistic":
+    if path.classes is not None:
         y = (y > 0).astype(float)
     if w is not None and not counts:
         w = w / w.mean()
@@ -171,22 +174,69 @@ def refit_rows(path, s, rows, **how):
     """The results of statsmodels on weighted rows; how: arguments of its `fit`."""
     import statsmodels.api as sm
 
-    loss, robust = path.meta.loss, how.get("cov_type", "nonrobust") != "nonrobust"
+    robust = how.get("cov_type", "nonrobust") != "nonrobust"
     endog, exog, w, counts, offset, at = _table(path, s, rows, robust)
-    how = _checked(loss, how, path, rows, at)
-    if loss == "squared":
-        return (sm.OLS(endog, exog) if w is None else sm.WLS(endog, exog, weights=w)).fit(**how)
-    if loss == "huber":
-        if w is not None:
-            raise ValueError(
-                "statsmodels has no weighted robust regression: refit of loss='huber' takes "
-                "whole-number weights only; refit with path.refit(X=, y=) on unweighted rows"
-            )
-        return _robust(sm, path, s, endog, exog, how)
-    family = sm.families.Binomial() if loss == "logistic" else sm.families.Poisson()
-    weighting = {} if w is None else {"freq_weights": w} if counts else {"var_weights": w}
-    model = sm.GLM(endog, exog, family=family, offset=offset, **weighting)
+    how = _checked(path.loss_record(), how, path, rows, at)
+    table = RefitTable(endog, exog, w, counts, offset)
+    return fitted(path.loss_record(), sm, path, s, table, how)
+
+
+class RefitTable(NamedTuple):
+    """What statsmodels is given: response, columns, weights or None, whether these count rows,
+    offset or None.
+    """
+
+    endog: pd.Series
+    exog: pd.DataFrame
+    weights: np.ndarray | None
+    counts: bool
+    offset: np.ndarray | None
+
+
+@singledispatch
+def fitted(loss, sm, path, s, table, how):
+    """The results of statsmodels for a loss; sm: `statsmodels.api`. By default of a GLM of its
+    `glm_family`.
+    """
+    w = table.weights
+    weighting = {} if w is None else {"freq_weights" if table.counts else "var_weights": w}
+    model = sm.GLM(
+        table.endog, table.exog, family=glm_family(loss, sm), offset=table.offset, **weighting
+    )
     return _fitted_glm(model, {"tol": 1e-12, **how})
+
+
+@fitted.register(Squared)
+def _(loss, sm, path, s, table, how):
+    if table.weights is None:
+        return sm.OLS(table.endog, table.exog).fit(**how)
+    return sm.WLS(table.endog, table.exog, weights=table.weights).fit(**how)
+
+
+@fitted.register(Huber)
+def _(loss, sm, path, s, table, how):
+    if table.weights is not None:
+        raise ValueError(
+            "statsmodels has no weighted robust regression: refit of loss='huber' takes "
+            "whole-number weights only; refit with path.refit(X=, y=) on unweighted rows"
+        )
+    return _robust(sm, path, s, table.endog, table.exog, how)
+
+
+@singledispatch
+def glm_family(loss, sm):
+    """The family of statsmodels' GLM that a loss belongs to."""
+    raise TypeError(f"statsmodels has no GLM for {name_of(loss)}")
+
+
+@glm_family.register(Logistic)
+def _(loss, sm):
+    return sm.families.Binomial()
+
+
+@glm_family.register(Poisson)
+def _(loss, sm):
+    return sm.families.Poisson()
 
 
 def _fitted_glm(model, how):
@@ -223,7 +273,7 @@ def _checked(loss, how, path, rows, at):
     if kwds:
         how["cov_kwds"] = kwds
     scale = how.get("scale")
-    if loss == "squared" and scale is not None:
+    if isinstance(loss, Squared) and scale is not None:
         if isinstance(scale, str) or kind not in (None, "nonrobust"):
             raise ValueError(
                 f"scale={scale!r} with cov_type={kind!r}: the refit of loss='squared' takes a "
@@ -231,12 +281,12 @@ def _checked(loss, how, path, rows, at):
             )
         del how["scale"]
         how |= {"cov_type": "fixed scale", "cov_kwds": {"scale": float(scale)}}
-    if loss == "huber" and (kwds or scale is not None):
+    if isinstance(loss, Huber) and (kwds or scale is not None):
         raise ValueError(
             "the refit of loss='huber' takes cov_type 'H1', 'H2' or 'H3' and neither cov_kwds nor "
             "scale; fit with loss='squared' for clustered standard errors"
         )
-    if loss == "huber" and kind is not None:
+    if isinstance(loss, Huber) and kind is not None:
         if str(kind).lower() not in ROBUST:
             raise ValueError(
                 f"cov_type={kind!r}: statsmodels' robust regression has 'H1', 'H2' and 'H3'; fit "

@@ -15,6 +15,7 @@ from ..core.describing import described_by
 from ..core.status import FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Path
+from ..paths.records import one_response
 from .group_neighbours import GroupNeighbours
 from .neighbours import ExchangePairs, Neighbours
 
@@ -140,6 +141,7 @@ def summary(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> Summary:
+    one_response(self, "summary")
     index = self.index(rule, **selector)
     model, near = self.model(index=index), _around(self, index, X, y)
     solution, groups = near.solution, self.meta.groups
@@ -302,6 +304,7 @@ def alternatives(
     y: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> pd.DataFrame:
+    one_response(self, "alternatives")
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n={n!r} must be a whole number >= 1")
     index = self.index(rule, **selector)

@@ -14,9 +14,10 @@ import pandas as pd
 
 from ..core.describing import described_by
 from ..core.types import Rule, Selector
-from .criteria import LIKELIHOOD, score_table
+from .criteria import score_table
 from .model import Model
 from .path import Path
+from .records import one_response
 
 # how the last rows are called in print; other names have their underscores replaced by blanks
 PRINTED = {
@@ -132,6 +133,7 @@ def compare(
     criteria: Sequence[str] = ("aic", "bic"),
     **within: Unpack[Selector],
 ) -> Comparison:
+    one_response(self, "compare")
     scores = scores_of(self, criteria)
     at, labels = chosen(self, models, within, self.index)
     return side_by_side(self, at, labels, standardized, criterion=scores)
@@ -181,7 +183,7 @@ def checked_criteria(path, criteria):
     """Names of criteria, checked; none for a loss without a likelihood."""
     if isinstance(criteria, str) or not np.iterable(criteria):
         raise TypeError(f"criteria={criteria!r} must be a list of names, such as ['aic', 'bic']")
-    if path.loss not in LIKELIHOOD:
+    if not path.meta.traits.likelihood:
         return []
     known = list(score_table(path, sigma2=1.0).columns)
     for name in criteria:

@@ -20,6 +20,10 @@ d, plus one for sigma under the squared loss. In ebic gamma is 1 by default, and
 true columns. With groups= s and q count groups in ebic, gic and mbic (the number of models of a
 size is C(q, s)), while d counts coefficients.
 
+With r responses the rows of all of them count, n = r n_eff, with one variance sigma^2 = RSS/n for
+all; y_r times the root of its weight v_r has it, which adds n_eff / 2 sum_r log v_r to the loglik.
+There are r intercepts.
+
 They treat the support as fixed before the data were seen. The count d is right for unpenalised
 coefficients. With lambda1 or lambda2 > 0 a model has fewer effective degrees of freedom than d, so
 that the criteria are conservative: `cv_fit` is the better judge there. Class weights, and weights
@@ -36,11 +40,11 @@ import pandas as pd
 from scipy import linalg
 
 from ..core.describing import described_by
-from ..problem.losses import CLASSIFICATION
 from ..problem.problem import pose
+from ..problem.responses import log_likelihood
+from ..problem.solution import present
 from . import Path
 
-LIKELIHOOD = ("squared", "logistic", "poisson")
 RULES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp")
 PERFECT = 1e-13  # a loss at most this share of the null loss is zero up to rounding
 FORMULAS = {
@@ -65,13 +69,13 @@ def score_table(
     separated: bool = False,
 ) -> pd.DataFrame:
     meta = self.meta
-    _has_likelihood(meta.loss)
+    _has_likelihood(meta)
     q = _columns(meta, p_total) if meta.groups is None else _groups(meta, p_total)
     if not isinstance(ebic_gamma, (int, float, np.number)) or not 0 <= ebic_gamma <= 1:
         raise ValueError(f"ebic_gamma={ebic_gamma!r} must be a number in [0, 1]")
     chosen = [_chosen(meta, s) for s in self.solutions]
     out = _criteria(self, q, np.array(chosen), ebic_gamma)
-    squared = meta.loss == "squared"
+    squared = meta.traits.gaussian
     if squared:
         sigma2 = noise_variance(self) if sigma2 is None else _positive(sigma2)
         out |= _squared_criteria(self, out["df"], sigma2)
@@ -90,20 +94,28 @@ def _chosen(meta, s):
     """The number of coefficients that are not 0 and not forced; with groups, of chosen groups."""
     if meta.groups is not None:
         return s.k
-    return np.count_nonzero(s.beta[~np.isin(s.support, meta.forced)])
+    return np.count_nonzero(present(s.beta[~np.isin(s.support, meta.forced)]))
+
+
+def observations(meta):
+    """The n of the criteria: numbers of y that count."""
+    return meta.n_eff if meta.responses is None else meta.n_eff * len(meta.responses)
+
+
+def intercepts(meta):
+    """How many intercepts a model has."""
+    return meta.intercept * (1 if meta.responses is None else len(meta.responses))
 
 
 def _criteria(path, q, chosen, ebic_gamma):
     """{name: (m,)} of the log-likelihood and the criteria that every likelihood has."""
-    meta, n, squared = path.meta, path.meta.n_eff, path.meta.loss == "squared"
-    loss = np.array([s.loss for s in path.solutions])
-    df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(meta.intercept)
+    meta, n, squared = path.meta, observations(path.meta), path.meta.traits.gaussian
+    loss = np.array([s.loss for s in path.solutions]) * (meta.n_eff / n)
+    df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(intercepts(meta))
+    weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        loglik = (
-            -0.5 * n * (np.log(4.0 * math.pi * loss) + 1.0)
-            if squared
-            else -n * (loss + meta.log_constant)
-        )
+        loglik = log_likelihood(path.loss_record(), loss, meta.log_constant, n)
+        loglik = loglik + 0.5 * meta.n_eff * weighed
         m = df + squared
         room = n - m - 1.0
         aic, bic = 2.0 * df - 2.0 * loglik, math.log(n) * df - 2.0 * loglik
@@ -124,9 +136,9 @@ def _criteria(path, q, chosen, ebic_gamma):
 
 def _squared_criteria(path, df, sigma2):
     """{name: (m,)} of what a squared loss has besides; sigma2: the noise variance."""
-    meta, n = path.meta, path.meta.n_eff
-    rss = 2.0 * n * np.array([s.loss for s in path.solutions])
-    null = 2.0 * meta.null_loss * n / max(n - meta.intercept, 1.0)
+    meta, n = path.meta, observations(path.meta)
+    rss = 2.0 * meta.n_eff * np.array([s.loss for s in path.solutions])
+    null = 2.0 * meta.null_loss * meta.n_eff / max(n - intercepts(meta), 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = rss / np.where(n > df, n - df, 1.0) / null
         return {
@@ -158,7 +170,7 @@ def select(
             f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, a size (5, or k=5), or "
             f"a callable taking the path{hint}"
         )
-    if name == "cp" and self.meta.loss != "squared":
+    if name == "cp" and not self.meta.traits.gaussian:
         raise ValueError(
             f"rule='cp' is defined for the squared loss, this path has loss={self.meta.loss!r}; "
             "use 'aic', 'bic' or 'ebic'"
@@ -194,8 +206,8 @@ def usable(path, i, separated=False):
     coefficients than rows.
     """
     s, meta = path.solutions[i], path.meta
-    perfect = meta.loss == "squared" and s.loss <= PERFECT * meta.null_loss
-    room = np.count_nonzero(s.beta) + meta.intercept < meta.n_eff
+    perfect = meta.traits.gaussian and s.loss <= PERFECT * meta.null_loss
+    room = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
     return not perfect and room and (separated or not s.separated)
 
 
@@ -213,17 +225,18 @@ def noise_variance(path):
     with most nonzeros; NaN without data or degrees of freedom.
     """
     meta, n = path.meta, path.meta.n_eff
+    r = 1 if meta.responses is None else len(meta.responses)
     if n > meta.p + 1 and meta.p <= WIDEST:
         full = next(
             (
                 s
                 for s in path.solutions
-                if np.count_nonzero(s.beta) == meta.p and s.lambda1 == s.lambda2 == 0
+                if np.count_nonzero(s.beta) == meta.p * r and s.lambda1 == s.lambda2 == 0
             ),
             None,
         )
         if full is not None:
-            return 2.0 * n * full.loss / (n - meta.p - meta.intercept)
+            return 2.0 * n * full.loss / (n - meta.p - meta.intercept) / r
         extra = path._source.extra
         if "sigma2" not in extra and path._source.data is not None:
             extra["sigma2"] = _full_variance(path._source.data)
@@ -236,7 +249,7 @@ def noise_variance(path):
     return (
         math.nan
         if largest is None
-        else 2.0 * n * largest.loss / (n - np.count_nonzero(largest.beta) - meta.intercept)
+        else 2.0 * n * largest.loss / (n * r - np.count_nonzero(largest.beta) - meta.intercept * r)
     )
 
 
@@ -255,19 +268,24 @@ def _full_variance(data):
         )[J]
     values, vectors = linalg.eigh(gram)
     keep = values > 1e-10 * max(values[-1], 0.0) if J.size else np.zeros(0, dtype=bool)
-    along = (vectors.T @ problem.X.correlate(problem.weights * problem.y)[J])[keep]
-    rest = problem.weights @ problem.y**2 - np.sum(along**2 / values[keep])
+    y = problem.y.reshape(problem.X.n, -1)
+    along = (vectors.T @ problem.X.correlate(problem.weights[:, None] * y)[J])[keep]
+    rest = np.sum(problem.weights @ y**2) - np.sum(along**2 / values[keep, None])
     room = problem.n_eff - keep.sum() - data.intercept
+    room *= 1 if data.responses is None else len(data.responses)
     return float(problem.n_eff * max(rest, 0.0) / room) if room > 0 else math.nan
 
 
-def _has_likelihood(loss):
-    if loss in LIKELIHOOD:
+def _has_likelihood(meta):
+    if meta.traits.likelihood:
         return
-    why = (
-        "is a margin loss"
-        if loss in CLASSIFICATION
-        else "depends on a scale (delta) that no likelihood estimates"
+    loss, why = (
+        meta.loss,
+        (
+            "is a margin loss"
+            if not meta.traits.link
+            else "depends on a scale (delta) that no likelihood estimates"
+        ),
     )
     raise ValueError(
         f"loss={loss!r} {why}, so it has no log-likelihood and no information criterion; choose "

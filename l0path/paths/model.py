@@ -112,14 +112,17 @@ class Model:
         return self.path.solutions[self.index].exchanges
 
     @property
-    def intercept(self) -> float:
-        """The intercept in the units of y."""
-        return float(self.path.solutions[self.index].intercept)
+    def intercept(self) -> float | pd.Series:
+        """The intercept in the units of y, a Series of them for several responses."""
+        value, meta = self.path.solutions[self.index].intercept, self.path.meta
+        if meta.responses is not None:
+            return pd.Series(value, index=meta.response_index, name="intercept")
+        return float(value)
 
     @property
-    def coef(self) -> pd.Series:
+    def coef(self) -> pd.Series | pd.DataFrame:
         """The intercept, as "(Intercept)", and the coefficients of the chosen columns, in units of
-        y and X.
+        y and X; a DataFrame with a column for each of several responses.
         """
         return self.path.coef(index=self.index)
 
@@ -247,6 +250,81 @@ class Model:
             One number per metric.
         """
         return self.path.score(X, y, index=self.index, sample_weight=sample_weight, offset=offset)
+
+    def to_python(self) -> str:
+        """The model as Python code: a module that needs NumPy alone.
+
+        Its function `predict(data)` reads the columns of the model by name from a DataFrame or a
+        dictionary, and returns what `Path.predict` returns by default: the mean of the response,
+        the probability of the second class, or (hinge losses) the linear predictor. The terms of a
+        formula are written out: columns, levels of factors, arithmetic, log, exp, sqrt and abs.
+
+        Returns
+        -------
+        str
+            The text of the module.
+
+        Raises
+        ------
+        ValueError
+            If a feature cannot be written out, such as a spline of a formula or a feature that a
+            design of `l0path.designs` makes.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
+        >>> module = {}
+        >>> exec(path.model(k=2).to_python(), module)
+        >>> module["predict"](data.X.head(2)).round(1)
+        0    505.0
+        1    564.7
+        dtype: float64
+        """
+        from ..report import python_code
+
+        return python_code(self)
+
+    def to_sql(self) -> str:
+        """The model as an SQL expression over the columns of a table.
+
+        Names of columns are in double quotes, text in single quotes, as in the SQL standard. The
+        functions EXP, LN, SQRT, ABS and POWER are used where the link or a formula needs them. The
+        value is what `Path.predict` returns by default.
+
+        Returns
+        -------
+        str
+            The expression, for `SELECT <expression> FROM <table>`.
+
+        Raises
+        ------
+        ValueError
+            If a feature cannot be written out, as in `to_python`, or if the fit had an offset that
+            is no term of a formula.
+        """
+        from ..report import sql_expression
+
+        return sql_expression(self)
+
+    def to_sklearn(self) -> Any:
+        """The model as a fitted linear model of scikit-learn, with all p coefficients.
+
+        Returns
+        -------
+        LinearRegression, PoissonRegressor, LogisticRegression or LinearSVC
+            The class that has the mean of the loss; `LinearSVC` for the hinge losses. Settings
+            other than `coef_` and `intercept_` are the defaults of scikit-learn, and a further
+            `fit` of it is a fit of scikit-learn.
+
+        Raises
+        ------
+        ValueError
+            If the model has a formula, features made by a design, or an offset.
+        """
+        from ..report import sklearn_model
+
+        return sklearn_model(self)
 
     def _repr_html_(self):
         from ..report import model_html

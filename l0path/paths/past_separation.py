@@ -12,9 +12,10 @@ import numpy as np
 
 from ..core.status import FitStatus
 from ..exchange.local_search import flat
-from ..problem.losses import Poisson, mean_of_rows
+from ..problem.losses import mean_of_rows
 from ..problem.recession import separating
 from ..problem.solution import LEFT_OUT
+from ..problem.traits import EMPTIES
 
 MOST_SEARCHES = 10  # searches beyond separated sizes in one slice; each may name further columns
 SEPARATION_REMEDY = (
@@ -52,11 +53,11 @@ def apart(fit):
 def separated_by(problem, fit):
     """(whether the separation is complete, columns that separate) of a separated fit."""
     Z = np.ascontiguousarray(problem.X.columns(fit.support).T)
-    if not isinstance(problem.loss, Poisson):
+    counts = problem.loss.traits.recession == EMPTIES
+    if not counts:
         eta = fit.b0 + fit.b @ Z
         if (problem.y * eta).min() > 0:
             return True, fit.support
-    counts = isinstance(problem.loss, Poisson)
     at = separating(
         Z,
         np.full(problem.y.size, -1.0) if counts else problem.y,
@@ -76,7 +77,7 @@ def loss_of(problem, fit):
 
 def consequence(problem, names, fit):
     """(what the columns or groups of a separated fit do, what follows), as texts."""
-    if isinstance(problem.loss, Poisson):
+    if problem.loss.traits.recession == EMPTIES:
         by = ", ".join(names[j] for j in separated_by(problem, fit)[1])
         return f"send the rates of some rows to zero{f' by {by}' if by else ''}", SEPARATION_REMEDY
     complete, columns = separated_by(problem, fit)

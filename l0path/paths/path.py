@@ -16,14 +16,15 @@ from numpy.typing import ArrayLike
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..designs.names import INTERCEPT
-from ..problem.losses import canonical_name, make_loss, mean_of_rows
+from ..problem.losses import make_loss
 from ..problem.problem import Data, row_weights
-from ..problem.solution import Solution
+from ..problem.several import summed_loss
+from ..problem.solution import Solution, present
 from .choosing import Choosing
 from .inspecting import Inspecting
 from .model import Model
 from .predicting import Predicting
-from .records import Meta, Source
+from .records import Meta, Source, by_response
 from .showing import Showing
 
 TABLE = [
@@ -106,11 +107,16 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         return self.meta.classes
 
     @property
+    def responses(self) -> list[str] | None:
+        """The names of several responses, else None."""
+        return None if self.meta.responses is None else list(self.meta.responses)
+
+    @property
     def delta(self) -> float | None:
         """The threshold of the Huber loss in units of y, the same for all models; None for other
         losses.
         """
-        return self.meta.loss_parameter if self.loss == "huber" else None
+        return self.meta.loss_parameter if self.meta.traits.parameter == "delta" else None
 
     @property
     def penalty(self) -> str:
@@ -186,6 +192,8 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         many = f" for each of {slices} slices (lambda1, lambda2)" if slices > 1 else ""
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
         about = f", {self.meta.about}" if self.meta.about else ""
+        if self.meta.responses is not None:
+            about = f", {len(self.meta.responses)} responses"
         return (
             f"<l0path.Path: {self.meta.loss} loss{about}, penalty {self.penalty}, n = {self.n}, "
             f"p = {self.p}{dropped}; {len(self)} solutions, {span}{many}; {self.status}>"
@@ -235,7 +243,8 @@ class Path(Choosing, Predicting, Inspecting, Showing):
             with what the coefficients speak for, "P(y = 'b')". Without a selector a DataFrame with
             one column per solution and the rows that ever enter. Its columns are the sizes k on a
             path of sizes, (slice, k) where that has several slices, and rows of `table` on a
-            lambda0 grid.
+            lambda0 grid. With several responses the coefficients of one solution are a DataFrame
+            too, of features by responses, and those of all have columns (k, response).
 
         Examples
         --------
@@ -265,15 +274,18 @@ class Path(Choosing, Predicting, Inspecting, Showing):
             names = pd.Index([INTERCEPT, *(self.meta.names[j] for j in ever)], name="feature")
             columns = [self._coef(s, ever, standardized) for s in self.solutions]
             values = np.column_stack(columns) if columns else np.empty((len(names), 0))
-            return pd.DataFrame(values, index=names, columns=self._labels())
+            labels = self._labels()
+            if self.meta.responses is not None:
+                labels = by_response(labels, self.meta.response_index)
+            return pd.DataFrame(values, index=names, columns=labels)
         i = self.index(rule, **selector)
         s = self.solutions[i]
         which = np.arange(self.p) if full else s.support
-        return pd.Series(
-            self._coef(s, which, standardized),
-            index=pd.Index([INTERCEPT, *(self.meta.names[j] for j in which)], name="feature"),
-            name=self.meta.about or i,
-        )
+        index = pd.Index([INTERCEPT, *(self.meta.names[j] for j in which)], name="feature")
+        values = self._coef(s, which, standardized)
+        if self.meta.responses is not None:
+            return pd.DataFrame(values, index=index, columns=self.meta.response_index)
+        return pd.Series(values, index=index, name=self.meta.about or i)
 
     def _labels(self):
         """Labels of the solutions as columns of a table: sizes, (slice, k), or rows."""
@@ -285,8 +297,8 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         return pd.RangeIndex(len(slices), name="index") if on_grid else sizes
 
     def _coef(self, s, which, standardized):
-        beta = np.zeros(self.p)
-        beta[s.support] = s.beta * (self.meta.scale[s.support] if standardized else 1.0)
+        beta = np.zeros((self.p, *s.beta.shape[1:]))
+        beta[s.support] = (s.beta.T * (self.meta.scale[s.support] if standardized else 1.0)).T
         intercept = s.intercept + (self.meta.center[s.support] @ s.beta if standardized else 0.0)
         return np.concatenate([[intercept], beta[which]])
 
@@ -298,14 +310,9 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         NamedTuple
             The loss with its parameters, such as the `delta` of the Huber loss.
         """
-        name, parameter = self.meta.loss, self.meta.loss_parameter
+        argument = self.meta.traits.parameter
         return make_loss(
-            canonical_name(name, exact=True),
-            *(
-                [parameter, 1.0]
-                if name == "smoothed_hinge"
-                else [0.25, parameter if parameter is not None else 1.0]
-            ),
+            self.meta.loss, **({argument: self.meta.loss_parameter} if argument else {})
         )
 
     def objective(
@@ -345,9 +352,11 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         s = self.solutions[self.index(rule, **selector)]
         data = self.data(X, y)
         eta = self._link(data.design, s) + (0.0 if data.offset is None else data.offset)
-        b = s.beta * self.meta.scale[s.support]
+        b = (s.beta.T * self.meta.scale[s.support]).T
+        if data.responses is not None:
+            b = (b * np.sqrt(data.response_weights)).ravel()
         value = (
-            mean_of_rows(data.loss, data.y, eta, row_weights(data))
+            summed_loss(data.loss, data.y, eta, row_weights(data), data.response_weights)
             + s.lambda1 * np.abs(b).sum()
             + s.lambda2 * b @ b
         )
@@ -356,7 +365,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
             value += (
                 s.lambda0 * self.meta.groups.factor[s.groups].sum()
                 if self.meta.groups is not None
-                else s.lambda0 * self.meta.factor[s.support][~forced & (s.beta != 0)].sum()
+                else s.lambda0 * self.meta.factor[s.support][~forced & present(s.beta)].sum()
             )
         return float(value)
 

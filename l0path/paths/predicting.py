@@ -17,7 +17,9 @@ from ..core.types import Matrix, Rule, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..designs.names import column_names
 from ..formula import Encoded
-from ..problem.losses import CLASSIFICATION
+from ..problem.responses import mean_at
+from ..problem.several import offsets_of_responses
+from .records import by_response
 
 
 class Predicting:
@@ -78,7 +80,8 @@ class Predicting:
         -------
         ndarray, Series, or DataFrame
             A Series with the index of X for a DataFrame, else an array of shape (m,). Without a
-            selector one column per solution.
+            selector one column per solution. With r responses a DataFrame with a column for each,
+            or an array of shape (m, r); without a selector (m, solutions, r).
 
         Raises
         ------
@@ -104,7 +107,7 @@ class Predicting:
             X, np.unique(np.concatenate([np.empty(0, dtype=np.int64), *used]))
         )
         eta = (
-            np.column_stack([self._link(design, self.solutions[i]) for i in chosen])
+            np.stack([self._link(design, self.solutions[i]) for i in chosen], axis=1)
             if chosen
             else np.empty((design.n, 0))
         )
@@ -112,6 +115,8 @@ class Predicting:
         if shift is not None:
             eta = eta + shift[:, None]
         out = self._transform(eta, type)
+        if self.meta.responses is not None and index is not None:
+            return self._by_response(out, index, bare)
         if bare:
             return pd.DataFrame(out, index=index) if index is not None else out
         return (
@@ -120,33 +125,32 @@ class Predicting:
             else out[:, 0]
         )
 
-    def _link(self, design, s):
-        return (
-            s.intercept + design.dot(s.support, s.beta)
-            if s.support.size
-            else np.full(design.n, s.intercept)
+    def _by_response(self, out, index, bare):
+        """Predictions out (m, solutions, r) as a DataFrame."""
+        labels = self.meta.response_index
+        if not bare:
+            return pd.DataFrame(out[:, 0], index=index, columns=labels)
+        rows = pd.RangeIndex(len(self), name="index")
+        return pd.DataFrame(
+            out.reshape(len(index), -1), index=index, columns=by_response(rows, labels)
         )
 
+    def _link(self, design, s):
+        return linear_predictor(design, None, s)
+
     def _transform(self, eta, type):
-        loss = self.meta.loss
+        loss, link = self.meta.loss, self.meta.traits.link
         if type is None:
-            type = "link" if loss in CLASSIFICATION - {"logistic"} else "response"
+            type = "response" if link else "link"
         if type == "link":
             return eta
         if type == "response":
-            if loss in CLASSIFICATION - {"logistic"}:
+            if not link:
                 raise ValueError(
                     f"type='response' needs a loss with a mean; {loss} has none: use type='link' "
                     "or 'class', or fit loss='logistic' for probabilities"
                 )
-            with np.errstate(over="ignore"):
-                return (
-                    1.0 / (1.0 + np.exp(-eta))
-                    if loss == "logistic"
-                    else np.exp(eta)
-                    if loss == "poisson"
-                    else eta
-                )
+            return mean_at(link, eta)
         if type == "class":
             if self.classes is None:
                 raise ValueError(
@@ -255,6 +259,23 @@ class Predicting:
         return self.meta.formula.rows(X, y, **by_row)
 
 
+def linear_predictor(design, offset, s):
+    """o + beta0 + x'beta of a solution for all rows of a design: (n,), or (n, r) for r
+    responses.
+    """
+    eta = s.intercept + (
+        design.dot(s.support, s.beta) if s.support.size else np.zeros((design.n, *s.beta.shape[1:]))
+    )
+    return eta if offset is None else eta + offset
+
+
+def given_offset(meta, given, n):
+    """The offset of new rows as an array: (n,), or (n, r) for r responses."""
+    if meta.responses is not None:
+        return offsets_of_responses(given, (n, len(meta.responses)))
+    return finite(vector(given, n, "offset"), "offset")
+
+
 def offset_of_table(path, X, given):
     """The offset of new rows but for the terms of a formula: `given`, which may name a column of
     the DataFrame X, else the column that the fit named, if X has it; None without.
@@ -299,7 +320,7 @@ def offset_of_rows(path, X, given, n):
     meta, given = path.meta, offset_of_table(path, X, given)
     if given is None and meta.has_offset:
         raise missing_offset(path, X, "predict")
-    total = None if given is None else finite(vector(given, n, "offset"), "offset")
+    total = None if given is None else given_offset(meta, given, n)
     if meta.formula is None or not meta.formula.offsets or isinstance(X, Encoded):
         return total
     if isinstance(X, pd.DataFrame):

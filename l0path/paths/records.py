@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..core.arguments import shown
+from ..problem.losses import canonical_name, traits_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,13 @@ class Meta:
         0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
     )
     floor: float = 0.0
+    responses: tuple | None = None  # names of several responses
+    response_weights: np.ndarray | None = None
+
+    @property
+    def traits(self):
+        """The `LossTraits` of the loss."""
+        return traits_named(canonical_name(self.loss, exact=True))
 
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
@@ -60,6 +69,11 @@ class Meta:
         return 1.0 - (loss - self.floor) / null if null > 0 else np.nan
 
     @property
+    def response_index(self):
+        """The names of several responses as labels of columns."""
+        return pd.Index(self.responses, name="response")
+
+    @property
     def about(self):
         """What the linear predictor of a classification speaks for: "P(y = 'b')" where the loss has
         probabilities, "positive class 'b'" else; "" for real responses.
@@ -67,7 +81,7 @@ class Meta:
         if self.classes is None:
             return ""
         label = shown(self.classes[1])
-        if self.loss == "logistic":
+        if self.traits.link:
             return f"P({self.response or 'y'} = {label})"
         return f"positive class {label}"
 
@@ -81,3 +95,19 @@ class Source:
     data: Any = None
     plan: Any = None
     extra: dict = field(default_factory=dict)
+
+
+def by_response(labels, responses):
+    """Labels of columns (solution, response), each label of a solution with every response."""
+    rows = [(*(one if isinstance(one, tuple) else (one,)), r) for one in labels for r in responses]
+    return pd.MultiIndex.from_tuples(rows, names=[*labels.names, responses.name])
+
+
+def one_response(path, what, remedy=""):
+    """Refuse what is for one response where a path has several."""
+    names = path.meta.responses
+    if names is not None:
+        raise ValueError(
+            f"{what} is not served for {len(names)} responses"
+            + (f": {remedy}" if remedy else f"; fit one of them alone, for example {names[0]}")
+        )

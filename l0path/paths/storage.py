@@ -55,6 +55,12 @@ def save(self: Path, file: str | PathLike) -> None:
         "formula": None if formula is None else formula.stored()
     }
     arrays = {f"meta_{name}": meta.pop(name) for name in ARRAYS}
+    several = self.meta.responses is not None
+    if several:
+        shape = (len(self.solutions), len(self.meta.responses))
+        arrays["meta_response_weights"] = meta["response_weights"]
+        arrays["intercepts"] = np.array([s.intercept for s in self.solutions]).reshape(shape)
+    meta.pop("response_weights")
     meta["classes"] = None if meta["classes"] is None else [_label(c) for c in meta["classes"]]
     if isinstance(self.meta.names, Numbered):
         meta["names"] = None
@@ -89,16 +95,17 @@ def save(self: Path, file: str | PathLike) -> None:
         "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions],
     }
     numbers = [f for f in scalars if f not in ("status", "optimality", "flags")]
-    arrays["numbers"] = np.array(
-        [[float(getattr(s, f)) for f in numbers] for s in self.solutions]
-    ).reshape(len(self.solutions), len(numbers))
+    plain = [s._replace(intercept=0.0) for s in self.solutions] if several else self.solutions
+    arrays["numbers"] = np.array([[float(getattr(s, f)) for f in numbers] for s in plain]).reshape(
+        len(self.solutions), len(numbers)
+    )
     arrays["sizes"] = np.array([s.support.size for s in self.solutions], dtype=np.int64)
     arrays["support"] = np.concatenate([s.support for s in self.solutions] or [np.empty(0)]).astype(
         np.int64
     )
-    arrays["beta"] = np.concatenate([s.beta for s in self.solutions] or [np.empty(0)]).astype(
-        np.float64
-    )
+    arrays["beta"] = np.concatenate(
+        [s.beta.ravel() for s in self.solutions] or [np.empty(0)]
+    ).astype(np.float64)
     arrays["header"] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
     write_whole(file, partial(_write, arrays))
 
@@ -174,6 +181,7 @@ def _assemble(header, stored):
         meta["formula"] = Formula.restored(meta["formula"])
     meta["names"] = _names(meta["names"], p, stored)
     meta.pop("n_dropped", None)  # of files written before formulas
+    r = _responses(meta, stored)
     kinds = {"forced": (np.int64, (-1,)), "excluded": (bool, (p,))}
     meta = Meta(
         **meta,
@@ -192,16 +200,20 @@ def _assemble(header, stored):
     sizes = stored.array("sizes", np.int64, (m,))
     supports = _split(stored, "support", sizes, p)
     total = sum(part.size for part in supports)
-    betas = np.split(stored.array("beta", np.float64, (total,)), np.cumsum(sizes)[:-1])
+    beta = stored.array("beta", np.float64, (total * (r or 1),))
+    betas = np.split(beta.reshape(total, r) if r else beta, np.cumsum(sizes)[:-1])
+    intercepts = stored.array("intercepts", np.float64, (m, r)) if r else table[:, 0]
     chosen = [None] * m
     if meta.groups is not None:
         counts = stored.array("counts", np.int64, (m,))
         chosen = _split(stored, "chosen", counts, len(meta.groups.labels))
     solutions = []
-    for row, support, beta, groups, (status, optimality, flags) in zip(
-        table, supports, betas, chosen, header["text"], strict=False
+    for row, support, beta, groups, (status, optimality, flags), intercept in zip(
+        table, supports, betas, chosen, header["text"], intercepts, strict=False
     ):
         values = dict(zip(numbers, (float(x) for x in row), strict=True))
+        if r:
+            values["intercept"] = intercept
         values["slice"], values["k"] = int(values["slice"]), int(values["k"])
         solutions.append(
             Solution(
@@ -217,6 +229,16 @@ def _assemble(header, stored):
     status = header["status"]
     end = End(header.get("end") or end_of_text(status))
     return Path(meta, solutions, status, header["notes"], header["rounds"], end=end)
+
+
+def _responses(meta, stored):
+    """How many responses a header has, 0 for one; their names and weights go into it."""
+    names = meta.get("responses")
+    if names is None:
+        return 0
+    meta["responses"] = tuple(names)
+    meta["response_weights"] = stored.array("meta_response_weights", np.float64, (len(names),))
+    return len(names)
 
 
 def end_of_text(status):

@@ -13,10 +13,9 @@ from ..core.arguments import same_index
 from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import CVPath, NestedCV
-from ..cross_validation.result import linear_predictor
 from ..engine.arguments import coded, sample_weights
 from ..paths import Path
-from ..problem.losses import CLASSIFICATION
+from ..paths.predicting import linear_predictor
 from . import style
 from .numbers import auc, calibration
 
@@ -185,12 +184,12 @@ def _calibration(curve, ax, label, bins, positive):
 
 
 def _check(path, type):
-    if path.loss not in CLASSIFICATION:
+    if path.classes is None:
         raise ValueError(
             f"the path has loss={path.loss!r}; ROC and calibration curves are for classes, such as "
             "loss='logistic'"
         )
-    if type == "response" and path.loss != "logistic":
+    if type == "response" and not path.meta.traits.link:
         raise ValueError(
             f"loss={path.loss!r} gives no probabilities to be calibrated; fit loss='logistic', or "
             "see plot_roc"
@@ -205,7 +204,7 @@ def _rows(model, type, X, y, sample_weight, offset):
     if X is not None:
         same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
         score = np.asarray(model.predict(X, type, offset=offset))
-        target = coded(y, score.size, path.loss, path.classes)
+        target = coded(y, score.size, path.meta)
         return target, score, sample_weights(sample_weight, score.size), name
     if sample_weight is not None or offset is not None:
         raise ValueError(

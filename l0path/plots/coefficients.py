@@ -12,7 +12,7 @@ def coef(plot):
     """Coefficients against the size, lambda0 or their sum, the largest with their names."""
     path, ax, x, labels = plot.path, plot.ax, plot.x, plot.labels
     frame, values = split(plot.frame, x)
-    every = path.coef(standardized=True).set_axis(path.table.index, axis=1)
+    every = numbers.coefficients(path, True)
     weight = every.iloc[1:].T.loc[frame.index, values.columns].abs()
     family = numbers.families(path, values.columns)
     last = weight.iloc[-1]

@@ -105,7 +105,7 @@ def data(
             value = scores[name].where(np.isfinite(scores[name]) & ~separated)
             frame[name] = value - value.min()
     else:
-        every = path.coef(standardized=standardized).set_axis(path.table.index, axis=1)
+        every = coefficients(path, standardized)
         coef = every.iloc[1:].T.loc[frame.index]
         coef = coef.loc[:, (coef.loc[shown] != 0).any()]
         frame = pd.concat(
@@ -116,6 +116,17 @@ def data(
             axis=1,
         )
     return frame.loc[shown]
+
+
+def coefficients(path, standardized):
+    """`path.coef()` with the rows of the table as columns; with several responses the norm of the
+    coefficients of a feature over them.
+    """
+    every = path.coef(standardized=standardized)
+    if path.meta.responses is not None:
+        values = every.to_numpy().reshape(len(every), len(path), -1)
+        every = pd.DataFrame(np.linalg.norm(values, axis=2), index=every.index)
+    return every.set_axis(path.table.index, axis=1)
 
 
 def sizes(k):
@@ -156,13 +167,19 @@ def families(path, names):
     return {name: str(out[at[name]]) for name in names}
 
 
+def _sizes(path, s):
+    """|b_j| of a solution, the norm over several responses."""
+    b = np.abs((s.beta.T * path.meta.scale[s.support]).T)
+    return b if b.ndim == 1 else np.linalg.norm(b, axis=1)
+
+
 def ranks(path):
     """{label of a group, or feature: its place in the order in which they enter the path}: by the
     smallest size that has it, then by its largest coefficient in a model of that size.
     """
     first = {}
     for s in path.solutions:
-        b = np.abs(s.beta * path.meta.scale[s.support])
+        b = _sizes(path, s)
         for j, size in zip(s.support.tolist(), b.tolist(), strict=True):
             if size > 0:
                 first[j] = min(first.get(j, (s.k, -size)), (s.k, -size))
@@ -259,7 +276,7 @@ def _axis(path, rows, x):
     index = pd.Index(rows, name="index")
     if x == "l1":
         return pd.DataFrame(
-            {"l1": [float(np.abs(s.beta * path.meta.scale[s.support]).sum()) for s in solutions]},
+            {"l1": [float(_sizes(path, s).sum()) for s in solutions]},
             index=index,
         )
     return pd.DataFrame({"k": [s.k for s in solutions]}, index=index)

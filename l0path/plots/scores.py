@@ -68,7 +68,7 @@ def plot_cv(
         else None
     )
     scoring = getattr(cv, "scoring", "score")
-    squared = scoring == "deviance" and getattr(getattr(cv, "path", None), "loss", "") == "squared"
+    squared = scoring == "deviance" and path.meta.traits.gaussian
     style.tidy(
         ax,
         xlabel(path, x),

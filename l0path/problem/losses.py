@@ -22,48 +22,28 @@ import numpy as np
 
 from ..core.dispatch import generic, njit
 from .elementary import exp_minus, log1p_unit
-
-
-class LossTraits(NamedTuple):
-    """What solvers and results ask about a loss, beside its verbs.
-
-    Attributes
-    ----------
-    name : str
-        Its public name.
-    response : {"real", "counts", "classes"}
-        What y holds. Classes are -1 and 1 inside.
-    smoothness : float
-        Largest curvature in eta (L of the papers); inf where there is no bound.
-    jumps : bool
-        Whether the curvature jumps. Where it does not, the curvatures of a fit close by rank
-        exchanges.
-    curvature_floor : float
-        Share of `smoothness` that rows count at least when exchanges are ranked: losses with flat
-        pieces have rows without curvature.
-    entry_safety : float
-        The exact gain of a column that enters is at most so many times its quadratic estimate
-        (measured; coordinate descent works out the exact gain of all that could be best).
-    """
-
-    name: str
-    response: str
-    smoothness: float
-    jumps: bool
-    curvature_floor: float = 0.0
-    entry_safety: float = 8.0
+from .traits import EMPTIES, SEPARATES, LossTraits
 
 
 class Squared(NamedTuple):
     """Half the squared error."""
 
-    traits = LossTraits("squared", "real", 1.0, jumps=False)
+    traits = LossTraits("squared", "real", 1.0, False, link="identity", likelihood=True)
 
 
 class Logistic(NamedTuple):
     """Log(1 + exp(-y eta))."""
 
-    traits = LossTraits("logistic", "classes", 0.25, jumps=False, entry_safety=2.0)
+    traits = LossTraits(
+        "logistic",
+        "classes",
+        0.25,
+        jumps=False,
+        entry_safety=2.0,
+        link="logit",
+        recession=SEPARATES,
+        likelihood=True,
+    )
 
 
 class SquaredHinge(NamedTuple):
@@ -75,7 +55,7 @@ class SquaredHinge(NamedTuple):
 class SmoothedHinge(NamedTuple):
     """The hinge with its corner replaced by a parabola of width gamma."""
 
-    traits = LossTraits("smoothed_hinge", "classes", math.inf, True, 0.1)
+    traits = LossTraits("smoothed_hinge", "classes", math.inf, True, 0.1, parameter="gamma")
 
     gamma: float
 
@@ -83,7 +63,7 @@ class SmoothedHinge(NamedTuple):
 class Huber(NamedTuple):
     """Squared inside |r| <= delta, linear outside."""
 
-    traits = LossTraits("huber", "real", 1.0, True, 0.02)
+    traits = LossTraits("huber", "real", 1.0, True, 0.02, link="identity", parameter="delta")
 
     delta: float
 
@@ -91,7 +71,17 @@ class Huber(NamedTuple):
 class Poisson(NamedTuple):
     """Poisson deviance up to a constant, log link."""
 
-    traits = LossTraits("poisson", "counts", math.inf, jumps=False, entry_safety=3.0)
+    traits = LossTraits(
+        "poisson",
+        "counts",
+        math.inf,
+        jumps=False,
+        entry_safety=3.0,
+        link="log",
+        recession=EMPTIES,
+        bounded=False,
+        likelihood=True,
+    )
 
 
 class Hinge(NamedTuple):
@@ -100,7 +90,7 @@ class Hinge(NamedTuple):
     (`relaxation.smooth`).
     """
 
-    traits = LossTraits("hinge", "classes", math.inf, jumps=True)
+    traits = LossTraits("hinge", "classes", math.inf, jumps=True, bounded=False)
 
     width: float = 0.1
 
@@ -384,6 +374,11 @@ def name_of(loss):
     return loss.traits.name
 
 
+def traits_named(name):
+    """The LossTraits of a public name."""
+    return (NAMES | EXACT)[name].traits
+
+
 def canonical_name(name, exact=False):
     """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`. exact:
     for algorithm="exact", which takes the hinge too.
@@ -401,22 +396,22 @@ def canonical_name(name, exact=False):
     return full
 
 
+# what an argument that a loss takes its number from must be
+MEANINGS = {
+    "gamma": "a positive number, the width of the smoothed corner (default 0.25)",
+    "delta": "a positive number in units of y (None: from the residuals of a robust pilot fit)",
+}
+
+
 def make_loss(name, gamma=0.25, delta=1.0):
     """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of
     the Huber loss, in units of y.
     """
-    if name == "smoothed_hinge":
-        if not (np.isfinite(gamma) and gamma > 0):
-            raise ValueError(
-                f"gamma={gamma!r} must be a positive number, the width of the smoothed corner "
-                "(default 0.25)"
-            )
-        return SmoothedHinge(float(gamma))
-    if name == "huber":
-        if not (np.isfinite(delta) and delta > 0):
-            raise ValueError(
-                f"delta={delta!r} must be a positive number in units of y (None: from "
-                "the residuals of a robust pilot fit)"
-            )
-        return Huber(float(delta))
-    return (NAMES | EXACT)[name]()
+    kind = (NAMES | EXACT)[name]
+    argument = kind.traits.parameter
+    if not argument:
+        return kind()
+    value = {"gamma": gamma, "delta": delta}[argument]
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{argument}={value!r} must be {MEANINGS[argument]}")
+    return kind(float(value))

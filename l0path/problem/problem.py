@@ -14,15 +14,16 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
-from .losses import Huber, Poisson, Squared
-
-EPS = float(np.finfo(float).eps)
+from .losses import Squared
+from .responses import EPS, rounding, saturated
+from .several import turned
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
     """What the user gave, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for
-    classes; `class_weight` is (negative, positive) or "balanced" or None.
+    classes, (n, r) for several responses; `class_weight` is (negative, positive) or "balanced" or
+    None.
     """
 
     design: Any
@@ -43,6 +44,8 @@ class Data:
     groups: Any = None  # `groups.Groups`: then the penalty counts these
     # (m, 2) columns that are left out, each with the one that it equals: see `copies`
     copies: np.ndarray | None = None
+    responses: tuple | None = None  # names of several responses
+    response_weights: np.ndarray | None = None
 
     @property
     def spare(self):
@@ -54,7 +57,8 @@ class Data:
 
 class Fit(NamedTuple):
     """Coefficients b on a support (sorted column indices, forced ones included), intercept b0,
-    value = loss + shrinkage, and flags (`core.status.FitStatus`).
+    value = loss + shrinkage, and flags (`core.status.FitStatus`). With q responses b is (k, q), and
+    b0 (r,) in the user's units.
     """
 
     support: np.ndarray
@@ -97,6 +101,9 @@ class Problem:
     groups: Any = None
     floor: float = 0.0  # the least value the mean loss can take: that of predicting every y
     noise: float = 0.0  # what rounding of y leaves of it
+    # (q, r): what brings coefficients (k, q) of the q responses seen back to the user's r;
+    # y is (n, q) then, and shift (r,) in the user's units
+    turn: np.ndarray | None = None
 
     @property
     def quadratic(self):
@@ -178,13 +185,12 @@ def pose(data, keep=None, known=None):
     active = full > 0
     rows = None if active.all() else np.flatnonzero(active)
     weights = full if rows is None else full[rows]
-    y, offset = data.y, np.zeros(data.y.size) if data.offset is None else data.offset
+    y, offset = data.y, np.zeros(data.y.shape) if data.offset is None else data.offset
     y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
-    shift, size = 0.0, float(np.abs(y).max())
+    shift, size, turn = 0.0, float(np.abs(y).max()), None
     if isinstance(data.loss, Squared):
-        y = y - offset
-        shift = float(weights @ y) if data.intercept else 0.0
-        y, offset = y - shift, np.zeros(y.size)
+        y, shift, turn = _centred(data, y - offset, weights)
+        offset = np.zeros(weights.size)
     y = np.ascontiguousarray(y, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if known is None or keep is None else known.less(keep, full)
@@ -205,7 +211,8 @@ def pose(data, keep=None, known=None):
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
-    floor, noise = _least(data.loss, y, weights, size)
+    floor = float(np.sum(weights @ saturated(data.loss, y)))
+    noise = rounding(data.loss, y, weights, size)
     counted = data.weights if keep is None else data.weights * keep
     X = (
         Standardized(data.design, mean, scale, rows)
@@ -229,8 +236,18 @@ def pose(data, keep=None, known=None):
         shift=shift,
         groups=data.groups,
         floor=floor,
-        noise=noise,
+        noise=noise if turn is None else noise * float(data.response_weights.sum()),
+        turn=turn,
     )
+
+
+def _centred(data, y, weights):
+    """(y less its mean if there is an intercept, the mean, `Problem.turn` of several responses)."""
+    shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
+    if data.responses is None:
+        return y - float(shift), float(shift), None
+    y, turn = turned(y - shift, weights, data.response_weights)
+    return y, shift, turn
 
 
 def _usable(data, second):
@@ -258,8 +275,9 @@ def _foresee(data, rows, weights, y, first):
     """
     ahead = [directions(data.design.n)] if first else []
     if isinstance(data.loss, Squared):
-        full = np.zeros((data.design.n, 1))
-        full[slice(None) if rows is None else rows, 0] = weights * y
+        y = y.reshape(weights.size, -1)
+        full = np.zeros((data.design.n, y.shape[1]))
+        full[slice(None) if rows is None else rows] = weights[:, None] * y
         ahead.append(full)
     if ahead:
         data.design.foresee(np.hstack(ahead))
@@ -270,20 +288,11 @@ def known_of(model, jobs=1):
     share the memory allowed.
     """
     p = model.problem
-    more = {"y": p.y, "products": model.q_all} if p.quadratic else {}
+    single = p.quadratic and p.turn is None
+    more = {"y": p.y, "products": model.q_all} if single else {}
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
     return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
-
-
-def _least(loss, y, weights, size):
-    """(floor, noise): the mean loss of predicting every y, and its rounding; size: largest |y|
-    before an intercept was taken off.
-    """
-    if isinstance(loss, Poisson):
-        floor = float(weights @ (y - y * np.log(np.where(y > 0, y, 1.0))))
-        return floor, 16 * EPS * max(abs(floor), float(weights @ y))
-    return 0.0, 8 * (EPS * size) ** 2 if isinstance(loss, Squared | Huber) else 0.0
 
 
 def weighted_median(x, weights):

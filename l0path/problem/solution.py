@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.status import FitStatus, Optimality
-from .losses import Logistic, Poisson, mean_of_rows
+from .several import summed_loss
+from .traits import NO_RECESSION
 
 # the flag of a model that was searched without columns that separate the classes
 LEFT_OUT = "left_out"
@@ -15,7 +16,8 @@ EXCHANGES = "m="
 
 class Solution(NamedTuple):
     """One point: support (sorted indices, forced ones included), beta on it and intercept in the
-    user's units; objective = loss + shrinkage (+ lambda0 sum f on a lambda0 grid).
+    user's units; objective = loss + shrinkage (+ lambda0 sum f on a lambda0 grid). With r responses
+    beta is (k, r) and the intercept (r,).
     """
 
     slice: int
@@ -117,16 +119,14 @@ def in_user_units(
     Solution
         The fit in the user's units.
     """
-    X, support = problem.X, fit.support
-    beta = fit.b / X.scale[support]
-    intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
+    support = fit.support
+    beta, intercept, b = _coefficients(problem, data, fit)
     if predicted is None:
-        predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.size)
+        predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
     eta = intercept + predicted
     if data.offset is not None:
         eta = eta + data.offset
-    loss = mean_of_rows(data.loss, data.y, eta, weights)
-    b = beta * X.scale[support]
+    loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
     shrinkage = float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     chosen = None
     if problem.groups is not None:
@@ -159,10 +159,28 @@ def in_user_units(
     )
 
 
+def _coefficients(problem, data, fit):
+    """(beta, intercept, what shrinkage is about as a vector) of a fit, in the user's units."""
+    X, support = problem.X, fit.support
+    if problem.turn is None:
+        beta = fit.b / X.scale[support]
+        intercept = float(fit.b0 - X.center[support] @ beta) if data.intercept else 0.0
+        return beta, intercept, beta * X.scale[support]
+    beta = fit.b / X.scale[support][:, None] @ problem.turn
+    intercept = fit.b0 - X.center[support] @ beta if data.intercept else np.zeros(beta.shape[1])
+    b = beta * X.scale[support][:, None] * np.sqrt(data.response_weights)
+    return beta, intercept, b.ravel()
+
+
+def present(beta):
+    """Whether each of k columns has a coefficient that is not 0, (k,), for beta (k,) or (k, r)."""
+    return beta != 0 if beta.ndim == 1 else (beta != 0).any(axis=1)
+
+
 def _fewer(problem, support, beta, chosen):
     """Whether a chosen column, or all columns of a chosen group, have a coefficient of 0."""
     if problem.groups is None:
-        return np.count_nonzero(beta) < support.size
+        return np.count_nonzero(present(beta)) < support.size
     counts = np.zeros(problem.X.p, dtype=bool)
     counts[support[beta != 0]] = True
     return any(not counts[problem.groups.of(g)].any() for g in chosen)
@@ -172,13 +190,13 @@ def _cost(problem, data, support, beta, chosen):
     """sum f_j over the unforced columns with a coefficient that is not 0, or the chosen groups."""
     if problem.groups is not None:
         return float(problem.groups.factor[chosen].sum())
-    counted = (beta != 0) & ~problem.locked(support)
+    counted = present(beta) & ~problem.locked(support)
     return float(data.factor[support[counted]].sum())
 
 
 def _status(data, flags):
     """How the fit ended; the hinge has an optimum where it separates, of loss 0."""
-    if FitStatus.SEPARATED in flags and isinstance(data.loss, Logistic | Poisson):
+    if FitStatus.SEPARATED in flags and data.loss.traits.recession != NO_RECESSION:
         return FitStatus.SEPARATED
     if FitStatus.NOT_CONVERGED in flags:
         return FitStatus.NOT_CONVERGED

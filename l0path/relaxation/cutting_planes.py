@@ -102,10 +102,10 @@ class FeatureGenerating:
 
     def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
         """Refuse what the method cannot take."""
-        if name_of(problem.loss) == "poisson":
+        if not problem.loss.traits.bounded:
             raise ValueError(
-                "loss='poisson' has no bounded curvature, which feature_generating needs for its "
-                "steps; use algorithm='swap' or 'pg'"
+                f"loss={name_of(problem.loss)!r} has no bounded curvature, which "
+                "feature_generating needs for its steps; use algorithm='swap' or 'pg'"
             )
         if np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any():
             raise ValueError(

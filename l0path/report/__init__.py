@@ -1,7 +1,8 @@
 """What a notebook or a browser shows: HTML of paths, cross-validations, certificates and summaries,
-and `explore`, a page to look through a path.
+and `explore`, a page to look through a path; and a model as code.
 """
 
+from .code import python_code, sklearn_model, sql_expression
 from .explore import Page, explore, explore_cv
 from .html import certificate_html, cv_html, path_html, summary_html
 from .results_html import knockoffs_html, model_html, nested_html, stability_html
@@ -16,6 +17,9 @@ __all__ = [
     "model_html",
     "nested_html",
     "path_html",
+    "python_code",
+    "sklearn_model",
+    "sql_expression",
     "stability_html",
     "summary_html",
 ]

@@ -23,6 +23,7 @@ from ..core.types import Matrix
 from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
 from ..paths.archive import file_name
+from ..paths.records import one_response
 
 MARKED_CRITERIA = ("bic", "ebic", "aic")
 FOOT = (
@@ -101,6 +102,7 @@ def explore(
     y: ArrayLike | None = None,
     progress: bool = False,
 ) -> Page:
+    one_response(self, "explore")
     _check(self, cv, alternatives, time_limit)
     if file is not None:
         file = file_name(file, "path.explore('path.html')")

@@ -37,12 +37,13 @@ def _bars(ax, values, line, xlabel):
 @_safe
 def model_html(model):
     """The coefficients of a `Model`, in the user's units and standardised."""
-    coef = pd.DataFrame(
-        {
-            "coefficient": model.path.coef(index=model.index),
-            "standardised": model.path.coef(index=model.index, standardized=True),
-        }
+    every, standardised = (
+        model.path.coef(index=model.index, standardized=standardized)
+        for standardized in (False, True)
     )
+    if model.path.meta.responses is not None:
+        return _page(model, _table(every), "")
+    coef = pd.DataFrame({"coefficient": every, "standardised": standardised})
     rest = coef["standardised"].iloc[1:]
     largest = rest.reindex(rest.abs().sort_values(ascending=False, kind="stable").index).head(HEAD)
     svg = (

@@ -75,7 +75,7 @@ class Simulation:
         ndarray of shape (n,)
             The response, like `y`.
         """
-        return _response(self.kind, self.eta, self.sigma, generator(random_state))
+        return RESPONSES[self.kind](self.eta, self.sigma, generator(random_state))
 
     def __repr__(self):
         n, p = self.X.shape
@@ -286,20 +286,32 @@ def _finish(kind, X, beta, sigma, intercept, rng):
         raise ValueError(f"intercept must be finite, got {intercept}; use 0.0 for none")
     support = np.flatnonzero(beta)
     eta = intercept + X[:, support] @ beta[support]
-    return Simulation(X, _response(kind, eta, sigma, rng), beta, support, sigma, intercept, kind)
+    return Simulation(X, RESPONSES[kind](eta, sigma, rng), beta, support, sigma, intercept, kind)
 
 
-def _response(kind, eta, sigma, rng):
+def _normal(eta, sigma, rng):
     """y (n,) given the linear predictor eta (n,)."""
-    if kind == "linear":
-        return eta + sigma * rng.standard_normal(eta.size)
-    if kind == "logistic":
-        return np.where(
-            rng.logistic(size=eta.size) <= eta, 1, -1
-        )  # P(L <= eta) = 1 / (1 + exp(-eta)) for logistic L
+    return eta + sigma * rng.standard_normal(eta.size)
+
+
+def _classes(eta, sigma, rng):
+    """The same for classes: P(L <= eta) = 1 / (1 + exp(-eta)) for logistic L."""
+    return np.where(rng.logistic(size=eta.size) <= eta, 1, -1)
+
+
+def _means(eta, name):
+    """exp(eta), refused where it leaves what can be drawn; name: of the distribution."""
     if eta.max() > math.log(LARGEST_MEAN):
         raise ValueError(
-            f"the largest Poisson mean is exp({eta.max():.4g}), above {LARGEST_MEAN:.0e}; lower "
+            f"the largest {name} mean is exp({eta.max():.4g}), above {LARGEST_MEAN:.0e}; lower "
             "scale, beta or intercept"
         )
-    return rng.poisson(np.exp(eta))
+    return np.exp(eta)
+
+
+def _counts(eta, sigma, rng):
+    """The same for counts."""
+    return rng.poisson(_means(eta, "Poisson"))
+
+
+RESPONSES = {"linear": _normal, "logistic": _classes, "poisson": _counts}

@@ -1,6 +1,8 @@
 """The squared loss on the working columns: their Gram matrix says everything, and no row is touched
-after it is made.
+after it is made. Several responses have one Gram matrix.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from ..designs.cluster.shard_gram import ShardGram, on_cluster
 from ..problem.problem import Fit
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import Derivatives
+from .groups import INVERSES, inverse
 from .least_squares import least_squares
 from .linear_algebra import invert
 from .quadratic import solve_quadratic
@@ -27,9 +30,9 @@ class GramModel(WorkingColumns):
     def __init__(self, problem):
         super().__init__(problem)
         p = problem
-        self.q_all = np.where(p.usable, p.X.products(p.weights, p.y), 0.0)
+        self.q_all = np.where(p.usable, p.X.products(p.weights, p.y).T, 0.0).T
         self.reads += 1
-        self.half_square = 0.5 * float(p.weights @ (p.y * p.y))
+        self.half_square = 0.5 * float(np.sum(p.weights @ (p.y * p.y)))
         self.G = np.empty((0, 0))
         self.q = np.empty(0)
         self.row_of = {}  # index -> its row in self.rows
@@ -267,3 +270,87 @@ class GramModel(WorkingColumns):
         with threads.one_blas_thread():
             threads.run(part, [*range(0, p.X.p, SLICE), p.X.p])
         return known, a, tau, slip
+
+
+class ResponseQuadratic(NamedTuple):
+    """F near a fit, with m columns: rows (k, m) = G_{S, columns}, gradient c (m, q) for q
+    responses, diagonal a (m,), and the inverse B (k, k) of G_SS + 2 lambda2 I on `kept`, positions
+    in the support of independent columns.
+    """
+
+    rows: np.ndarray
+    c: np.ndarray
+    a: np.ndarray
+    B: np.ndarray
+    kept: np.ndarray
+
+
+class ResponseModel(GramModel):
+    """`GramModel` of q responses: q_all (p, q), y (n, q), coefficients b (k, q)."""
+
+    def __init__(self, problem):
+        super().__init__(problem)
+        self.q, self.inverses = self.q_all[:0], {}
+
+    def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
+        """Best coefficients on a support of working columns; start and target are not looked at,
+        for there is a closed form.
+        """
+        self.refits += 1
+        if self.near is not None and self.faint(lambda2):
+            fit, rank = self.on_rows(support, lambda2)
+            independent = rank == support.size - self._forced_spare(lambda2)
+            return fit if independent else fit._replace(value=np.inf)
+        at = self.where[support]
+        G, q, (B, kept) = self.G[np.ix_(at, at)], self.q[at], self.kept_inverse(support, lambda2)
+        b = np.zeros(q.shape)
+        b[kept] = B @ q[kept]
+        b[kept] += B @ (q - G @ b - 2.0 * lambda2 * b)[kept]
+        value = self.half_square - (q * b).sum() + 0.5 * (b * (G @ b)).sum()
+        value += lambda2 * (b * b).sum()
+        return Fit(support, b, self.problem.shift, float(value))
+
+    def kept_inverse(self, support, lambda2):
+        """(B, positions of independent columns) of a support."""
+        key = support.tobytes(), lambda2
+        if key not in self.inverses:
+            at = self.where[support]
+            if len(self.inverses) >= INVERSES:
+                self.inverses.pop(next(iter(self.inverses)))
+            H = self.G[np.ix_(at, at)]
+            H[np.diag_indices_from(H)] += 2.0 * lambda2
+            self.inverses[key] = inverse(H)
+        return self.inverses[key]
+
+    def on_rows(self, support, lambda2):
+        """(Fit, rank) by an orthogonal factorisation, as `GramModel.on_rows`."""
+        p, root, k = self.problem, np.sqrt(self.problem.weights), support.size
+        A, y = (self.Z[self.where[support]] * root).T, root[:, None] * p.y
+        if lambda2:
+            A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
+            y = np.vstack([y, np.zeros((k, y.shape[1]))])
+        unit = np.sqrt(np.maximum(p.square[support], 1e-300))
+        b, _, rank, _ = np.linalg.lstsq(A / unit, y, rcond=1.0 / CONDITION)
+        b /= unit[:, None]
+        return Fit(support, b, p.shift, 0.5 * float(((y - A @ b) ** 2).sum())), int(rank)
+
+    def derivatives(self, fit):
+        """The Derivatives of a fit, (n, q) but for the curvatures."""
+        p = self.problem
+        eta = self.Z[self.where[fit.support]].T @ fit.b
+        return Derivatives(eta, p.weights[:, None] * (eta - p.y), p.weights)
+
+    def quadratic(self, fit, lambda2, first=0):
+        """The ResponseQuadratic on the working columns, from position `first` on."""
+        rows = self.G[self.where[fit.support], first : self.width]
+        a = np.ascontiguousarray(np.diagonal(self.G)[first : self.width])
+        return self._at(fit, lambda2, rows, self.q[first:], a)
+
+    def of_all(self, fit, lambda2, columns):
+        """The ResponseQuadratic on a slice of all p columns, from the Gram rows of the support."""
+        rows = self.rows[[self.row_of[j] for j in fit.support.tolist()], columns]
+        return self._at(fit, lambda2, rows, self.q_all[columns], self.problem.square[columns])
+
+    def _at(self, fit, lambda2, rows, q, a):
+        B, kept = self.kept_inverse(fit.support, lambda2)
+        return ResponseQuadratic(rows, q - rows.T @ fit.b, a, B, kept)

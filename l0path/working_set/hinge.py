@@ -30,7 +30,7 @@ from ..problem.losses import Hinge, SmoothedHinge, derivatives
 from ..problem.problem import Fit
 from . import newton
 from .columns import WorkingColumns
-from .gram import GramModel
+from .gram import GramModel, ResponseModel
 from .rows import RowModel, refit_in_turn
 
 WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
@@ -69,6 +69,8 @@ class HingeModel(WorkingColumns):
 
 def make_model(problem):
     """What refits supports of a problem."""
+    if problem.turn is not None:
+        return ResponseModel(problem)
     return (
         GramModel(problem)
         if problem.quadratic

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.dispatch import njit
 from ..problem.losses import ETA_CAP, derivatives, dual_bound, mean_loss, slope
+from ..problem.traits import SEPARATES
 from .linear_algebra import (
     cholesky,
     copy,
@@ -63,8 +64,8 @@ class Box(NamedTuple):
 
 
 class Stopping(NamedTuple):
-    """When a descent ends: once F cannot fall below `target`; as separated (`capped`: 0 never, 1 as
-    logistic, 2 as poisson); after max_iter steps. smooth: the curvature of the loss has no jumps.
+    """When a descent ends: once F cannot fall below `target`; as separated (`capped`: how the loss
+    recedes, as in `problem.traits`); after max_iter steps. smooth: whether no curvature jumps.
     """
 
     target: float
@@ -237,7 +238,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
     that fails (losses whose curvature vanishes have singular Hessians) damped, tenfold more after a
     refused step, tenfold less after an accepted one, and where the quadratic model has no optimum
     within reach. Gives up with REJECTED once weak duality shows that F cannot fall below the target
-    (`dual_bound`). With stopping.capped > 0 (no shrinkage) it ends as SEPARATED when (1, logistic)
+    (`dual_bound`). With stopping.capped > 0 (no shrinkage) it ends as SEPARATED when (SEPARATES)
     eta - offset predicts every class without error, or when |eta - offset| > 20 and the curvature
     along some direction has vanished, if the box lets it go on that way; (b, b0) is then cut back
     to |eta - offset| <= 30, while F stays as low as it was, or the 0 that is approached.
@@ -282,7 +283,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(rows.y, eta, rows.offset)
-            if capped == 1 and margin > 0.0 and _unbounded(model, 0.0, held):
+            if capped == SEPARATES and margin > 0.0 and _unbounded(model, 0.0, held):
                 status, F = SEPARATED, 0.0
                 break
             if far <= ETA_CAP:

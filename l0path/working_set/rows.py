@@ -12,6 +12,8 @@ from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.losses import Squared, derivatives, smoothness
 from ..problem.problem import Fit
+from ..problem.responses import null_start
+from ..problem.traits import EMPTIES, NO_RECESSION, SEPARATES
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
@@ -37,7 +39,7 @@ class RowModel(WorkingColumns):
     def __init__(self, problem):
         super().__init__(problem)
         traits = problem.loss.traits
-        self.name = traits.name
+        self.recession = traits.recession
         # losses with flat pieces: a small share of the largest curvature keeps the ranking informed
         # where no row is curved at present
         floor = traits.curvature_floor
@@ -107,7 +109,7 @@ class RowModel(WorkingColumns):
         b, b0 = self._begin(start, k)
         lower, upper = self.bounds_of(support)
         free = lambda1 == 0.0 and lambda2 == 0.0 and not self._closed(lower, upper)
-        capped = self._capped() if free else 0
+        capped = self.recession if free else NO_RECESSION
         eta = np.empty(p.X.n)
         at = np.ascontiguousarray(self.where[support])
         # a bound from coefficients that Newton steps cannot tell apart refutes nothing
@@ -115,7 +117,7 @@ class RowModel(WorkingColumns):
         Z, S, R = self._basis(support, at) if free else (self.Z, at, None)
         if R is not None:
             b = R @ b
-        for limited in (capped, 0):
+        for limited in (capped, NO_RECESSION):
             _, status, value, b0, _ = refit_in_turn(
                 newton.rows_of(p, Z),
                 S[None],
@@ -129,7 +131,7 @@ class RowModel(WorkingColumns):
             if (
                 status != newton.SEPARATED
                 or value == 0.0
-                or recedes(self.name, p, self.Z[at], lower, upper)
+                or recedes(self.recession, p, self.Z[at], lower, upper)
             ):
                 # else curvature has vanished to rounding only, and a second descent may go as far
                 # as it must
@@ -145,18 +147,14 @@ class RowModel(WorkingColumns):
             b, b0, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), (b, b0))
         if status == newton.SEPARATED:
             far = np.abs(eta - p.offset).max()
-            if far > 0 and value == 0.0 and self.name == "logistic":
+            if far > 0 and value == 0.0 and self.recession == SEPARATES:
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
 
-    def _capped(self):
-        """`newton.Stopping.capped` without shrinkage."""
-        return {"logistic": 1, "poisson": 2}.get(self.name, 0)
-
     def first_below(self, supports, starts, b0, shrinkage, target):
         """As `WorkingColumns.first_below`, in one kernel but for what needs a second look."""
-        capped = 0 if any(shrinkage) else self._capped()
+        capped = NO_RECESSION if any(shrinkage) else self.recession
         if self.near is not None or (capped and self.boxed) or not supports.size:
             return super().first_below(supports, starts, b0, shrinkage, target)
         at, b, eta, m = self.where[supports], starts.copy(), np.empty(self.problem.X.n), len(starts)
@@ -227,17 +225,7 @@ class RowModel(WorkingColumns):
     def _null_start(self):
         """Intercept near the null model's, where Newton starts."""
         p = self.problem
-        mean = float(p.weights @ p.y)
-        if self.name == "logistic":
-            return float(np.log((1 + mean) / (1 - mean)))
-        if self.name == "poisson":
-            top = float(p.offset.max())  # exp(offset) alone may overflow
-            return float(
-                np.log(max(mean, 1e-12)) - top - np.log(p.weights @ np.exp(p.offset - top))
-            )
-        if self.name == "huber":
-            return float(np.median(p.y - p.offset))
-        return mean
+        return null_start(p.loss, p.y, p.offset, p.weights)
 
     def derivatives(self, fit):
         """The Derivatives of a fit."""
@@ -377,15 +365,15 @@ def refit_in_turn(rows, S, shrunk, box, b, b0, stopping, eta):
     return e, status, F, intercept, violation
 
 
-def recedes(name, problem, Z, lower, upper):
+def recedes(recession, problem, Z, lower, upper):
     """Whether the loss falls for ever along some direction d of the coefficients of Z (k, n) and
     the intercept that the box allows: a linear program.
 
-    logistic    y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
+    SEPARATES   y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
     every row is (Albert & Anderson, Biometrika 71, 1984)
-    poisson     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
+    EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
     """
-    counts = name == "poisson"
+    counts = recession == EMPTIES
     Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T
     A = -A if counts else A * problem.y[:, None]

@@ -22,23 +22,27 @@ def seed_at(model, fit, count):
 
 
 def null_gradient(model, null):
-    """-d loss / d b_j at the null fit, (p,): what seeds the working set."""
+    """-d loss / d b_j at the null fit, (p,), or (p, q) for q responses: what seeds the working
+    set.
+    """
     problem = model.problem
     if problem.quadratic and not null.support.size:
         return model.q_all
     if problem.quadratic:
         residual = problem.y - problem.X.dot(null.support, null.b)
-        slopes = -problem.weights * residual
+        slopes = -(problem.weights * residual.T).T
     else:
         return model.flat().q_all
     model.reads += 1
-    return np.where(problem.usable, -problem.X.correlate(slopes), 0.0)
+    return np.where(problem.usable, -problem.X.correlate(slopes).T, 0.0).T
 
 
 def seed(model, null, max_k, lambda1, extra=()):
     """Put the forced columns, `extra` and the most correlated columns into W."""
     problem = model.problem
-    g = np.abs(null_gradient(model, null)) / np.sqrt(np.maximum(problem.square, 1e-300))
+    g = null_gradient(model, null)
+    g = np.abs(g) if g.ndim == 1 else np.linalg.norm(g, axis=1)
+    g = g / np.sqrt(np.maximum(problem.square, 1e-300))
     g[~problem.usable] = -1.0
     count = min(
         int(problem.usable.sum()),

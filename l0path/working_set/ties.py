@@ -37,7 +37,7 @@ class Twins:
             self._look()
         if not any(j in self.of for j in fit.support.tolist()):
             return fit
-        b, taken = dict(zip(fit.support.tolist(), fit.b.tolist(), strict=True)), {}
+        b, taken = dict(zip(fit.support.tolist(), fit.b, strict=True)), {}
         for j in fit.support.tolist():
             kept = [(i, r) for i, r in self.of.get(j, ()) if i not in taken]
             # of several of a kind the first ones in the support take the first indices
@@ -57,7 +57,8 @@ class Twins:
         if p.quadratic and model.half_square > 0:
             # the products with y are known: columns are looked at where these agree
             length = np.sqrt(2.0 * model.half_square)
-            runs = _runs(at, np.abs(model.q[at]) / (size[at] * length), W, ABOUT)
+            q = np.abs(model.q[at]) if model.q.ndim == 1 else np.linalg.norm(model.q[at], axis=1)
+            runs = _runs(at, q / (size[at] * length), W, ABOUT)
             at = np.concatenate([np.empty(0, dtype=np.int64), *runs])
         probe, Z = np.cos(np.arange(p.X.n, dtype=np.float64) ** 2), model.Z[at]
         length = np.sqrt(np.einsum("ij,ij->i", Z, Z)) * np.linalg.norm(probe)

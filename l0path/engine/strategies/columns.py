@@ -47,6 +47,8 @@ def entering(found):
 class ColumnExchanges(ExchangeStrategy):
     """Every size 0..max_k for one (lambda1, lambda2) by exchanges of single columns."""
 
+    screening_passes = SCREENING_PASSES
+
     def __init__(self, model, part, settings, session):
         self.settings, self.exact = settings, closed_form(model.problem, part.lambda1)
         model.grow(model.problem.forced)
@@ -63,7 +65,7 @@ class ColumnExchanges(ExchangeStrategy):
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
                 seed(self.model, self.store.fits[0], self.store.last, self.lambda1)
-                for _ in range(SCREENING_PASSES if self.exact else 0):
+                for _ in range(self.screening_passes if self.exact else 0):
                     self.take_correlated()
             else:
                 self.start_from_squares()

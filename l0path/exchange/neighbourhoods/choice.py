@@ -3,6 +3,7 @@
 from .chord import ChordNeighbourhood
 from .gram import GramNeighbourhood
 from .refit import RefitNeighbourhood
+from .responses import ResponseNeighbourhood
 
 
 def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False):
@@ -30,6 +31,8 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
         By the exact table for the squared loss, by trial steps for a smooth loss; by refits where
         lambda1, bounds or jumps of the curvature are in the way.
     """
+    if model.problem.turn is not None:
+        return ResponseNeighbourhood(model, part.lambda2, scale, settings)
     free = not part.lambda1 and not model.problem.boxed and not refits
     if free and model.problem.quadratic:
         return GramNeighbourhood(model, part.lambda2, part.max_k, scale, settings)

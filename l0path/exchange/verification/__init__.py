@@ -2,7 +2,7 @@
 batched reads of X, here or on the workers of a cluster.
 """
 
-from . import gram, rows
+from . import gram, responses, rows
 from .gram import leading
 
 __all__ = ["leading", "violators"]
@@ -30,6 +30,8 @@ def violators(model, fits, wanted, penalty):
         Ascending by the predicted change of the objective.
     """
     check, out = gram if model.problem.quadratic else rows, []
+    if model.problem.turn is not None:
+        check = responses
     for part in model.flat().batches(fits):
         out += check.violators(model, fits[part], wanted[part], penalty)
     return out

@@ -1,0 +1,125 @@
+"""Several responses as arguments of `fit`: Y and the weights of the responses, and what is not
+served with them. Nothing of X is read here.
+"""
+
+import numpy as np
+import pandas as pd
+
+from ..core.arguments import finite
+from ..designs.checks import check_table
+from ..designs.names import column_names
+from ..designs.protocol import traits_of
+from ..errors import refuse_masked
+from ..exchange.local_search import LocalSearch
+from ..problem.several import LARGEST_RESPONSE
+
+
+def is_several(y, loss):
+    """Whether y is a table of several responses, which the squared loss takes."""
+    shape = y.shape if isinstance(y, (pd.DataFrame, np.ndarray)) else ()
+    if isinstance(y, (list, tuple)) and len(y) and isinstance(y[0], (list, tuple, np.ndarray)):
+        shape = np.shape(y)
+    return loss == "squared" and len(shape) == 2 and shape[1] > 1
+
+
+def table_of_responses(y, n, known=None):
+    """(Y (n, r) float64, names of the responses). known: those of the fit, by which a DataFrame of
+    other rows is read.
+    """
+    check_table(y, "y")
+    refuse_masked(y, "y")
+    framed = isinstance(y, pd.DataFrame)
+    if framed and known is not None and set(known) <= set(column_names(y.columns)):
+        at = {name: j for j, name in enumerate(column_names(y.columns))}
+        y = y.iloc[:, [at[name] for name in known]]
+    if np.ndim(y) != 2 or (known is not None and np.shape(y)[1] != len(known)):
+        raise ValueError(
+            f"y has shape {np.shape(y)}; the fit had {len(known)} responses: pass one column for "
+            "each"
+        )
+    r = np.shape(y)[1]
+    names = column_names(y.columns) if framed else [f"y{j}" for j in range(r)]
+    kinds = list(y.dtypes) if framed else [np.asarray(y).dtype]
+    for name, kind in zip(names, kinds, strict=False):
+        if not pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind):
+            raise ValueError(
+                f"y has dtype {kind}{f' in {name}' if framed else ''}; several responses are "
+                "numbers"
+            )
+    Y = np.array(y.to_numpy(dtype=np.float64, na_value=np.nan) if framed else y, dtype=np.float64)
+    if len(Y) != n:
+        raise ValueError(f"X has {n} rows but y has {len(Y)}; pass one row of responses per row")
+    finite(Y, "y")
+    top = np.abs(Y).max(axis=0)
+    wild = np.flatnonzero((top > LARGEST_RESPONSE) | ((top > 0) & (top < 1 / LARGEST_RESPONSE)))
+    if wild.size:
+        raise ValueError(
+            f"y has values up to {top[wild[0]]:.3g} in {names[wild[0]]}, whose squares leave the "
+            "range of floating point numbers; rescale them"
+        )
+    return np.ascontiguousarray(Y), tuple(names)
+
+
+def weights_of_responses(value, names):
+    """Positive weights (r,) of several responses; None stands for 1 each."""
+    if names is None:
+        if value is not None:
+            raise ValueError(
+                f"response_weights={value!r} is for several responses; y has one: leave it out"
+            )
+        return None
+    if value is None:
+        return np.ones(len(names))
+    if isinstance(value, (dict, pd.Series)):
+        unknown = [name for name in dict(value) if str(name) not in names]
+        if unknown:
+            raise ValueError(
+                f"response_weights names {unknown[0]!r}; the responses are {', '.join(names[:8])}"
+            )
+        given = {str(name): v for name, v in dict(value).items()}
+        value = [given.get(name, 1.0) for name in names]
+    out = np.asarray(value, dtype=np.float64)
+    if out.shape != (len(names),) or not (np.isfinite(out) & (out > 0)).all():
+        raise ValueError(
+            f"response_weights={value!r} must be {len(names)} positive numbers, one per response"
+        )
+    return out
+
+
+def refuse_unserved(data, plan, a):
+    """Raise ValueError for what is not served with several responses, with the remedy."""
+    if data.responses is None:
+        return
+    settings, what = plan.settings, ""
+    search = isinstance(settings, LocalSearch) and settings.refit and settings.swap_size <= 2
+    costs = data.factor[np.isfinite(data.factor) & (data.factor > 0)]
+    if not search:
+        what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size 1 or 2)"
+    elif "L1" in plan.penalty or (plan.lambda1 is not None and plan.lambda1.max() > 0):
+        what = "lambda1: use lambda2, or penalty='L0L2'"
+    elif np.isfinite(data.lower).any() or np.isfinite(data.upper).any():
+        what = "bounds on coefficients: leave lower= and upper= out"
+    elif data.groups is not None:
+        what = "groups: leave groups= out (with a formula, groups=False)"
+    elif a.certify:
+        what = "certify=True: leave it out"
+    elif a.lambda_scale != "mean":
+        what = f"lambda_scale={a.lambda_scale!r}: use 'mean'"
+    elif plan.grid == "lambda0" and np.unique(costs).size > 1:
+        what = "penalty_factor= that differs on a lambda0 grid: use grid='support'"
+    elif traits_of(data.design).shards:
+        what = "a design on a cluster"
+    if what:
+        raise ValueError(
+            f"y has {len(data.responses)} responses, which are not served with {what}; or fit one "
+            f"response at a time, for example {data.responses[0]}"
+        )
+
+
+def refuse_responses(data, what):
+    """Raise ValueError where data of what takes one response have several."""
+    if data.responses is not None:
+        raise ValueError(
+            f"y has {len(data.responses)} responses, and {what} take one: pass one of them, for "
+            f"example {data.responses[0]}"
+        )

@@ -1,0 +1,117 @@
+"""What results ask of a loss: where its intercept starts, what a perfect prediction costs, its
+log-likelihood, the mean it predicts, and random responses.
+
+Functions of a record choose by its class, `functools.singledispatch`; a loss that registers nothing
+gets the default.
+"""
+
+import math
+from functools import singledispatch
+
+import numpy as np
+
+from .losses import Huber, Logistic, Poisson, Squared
+from .traits import EMPTIES
+
+EPS = float(np.finfo(float).eps)
+LARGEST_EXPONENT = 700.0  # exp of more than 709 overflows
+
+
+@singledispatch
+def null_start(loss, y, offset, weights):
+    """Intercept near the null model's, where Newton steps start; arrays (n,), weights of sum 1."""
+    return float(weights @ y)
+
+
+@null_start.register(Logistic)
+def _(loss, y, offset, weights):
+    mean = float(weights @ y)
+    return float(np.log((1 + mean) / (1 - mean)))
+
+
+@null_start.register(Poisson)
+def _(loss, y, offset, weights):
+    top = float(offset.max())  # exp(offset) alone may overflow
+    mean = float(weights @ y)
+    return float(np.log(max(mean, 1e-12)) - top - np.log(weights @ np.exp(offset - top)))
+
+
+@null_start.register(Huber)
+def _(loss, y, offset, weights):
+    return float(np.median(y - offset))
+
+
+@singledispatch
+def saturated(loss, y):
+    """(n,) the loss of predicting every y: the least value of a row."""
+    return np.zeros(y.shape)
+
+
+@saturated.register(Poisson)
+def _(loss, y):
+    return y - y * np.log(np.where(y > 0, y, 1.0))
+
+
+@singledispatch
+def rounding(loss, y, weights, size):
+    """What rounding leaves of the least mean loss; size: largest |y| before an intercept was taken
+    off.
+    """
+    return 0.0
+
+
+@rounding.register(Squared)
+@rounding.register(Huber)
+def _(loss, y, weights, size):
+    return 8 * (EPS * size) ** 2
+
+
+@rounding.register(Poisson)
+def _(loss, y, weights, size):
+    return 16 * EPS * max(abs(float(weights @ saturated(loss, y))), float(weights @ y))
+
+
+@singledispatch
+def log_constant(loss, y):
+    """(n,) what the negative log-likelihood of a row has beyond the loss, or (for likelihoods with
+    a scale) what `log_likelihood` needs of y.
+    """
+    return np.zeros(y.shape)
+
+
+@log_constant.register(Poisson)
+def _(loss, y):
+    return np.array([math.lgamma(v + 1.0) for v in y])
+
+
+@singledispatch
+def log_likelihood(loss, mean_loss, constant, n):
+    """(m,) log-likelihoods of models of n rows with mean losses (m,); constant: the mean of
+    `log_constant`.
+    """
+    return -n * (mean_loss + constant)
+
+
+@log_likelihood.register(Squared)
+def _(loss, mean_loss, constant, n):
+    return -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0)
+
+
+def mean_at(link, eta):
+    """The mean of the response at linear predictors eta, for the link of `LossTraits`."""
+    with np.errstate(over="ignore"):
+        if link == "logit":
+            return 1.0 / (1.0 + np.exp(-eta))
+        return np.exp(eta) if link == "log" else eta
+
+
+def largest_offset(loss, most):
+    """Offsets beyond this have no finite loss; most: where the loss has none of its own."""
+    return LARGEST_EXPONENT if loss.traits.link == "log" else most
+
+
+def without_mean(loss, total):
+    """Whether no intercept is finite because y is zero in every row; total: the weighted sum of
+    y.
+    """
+    return loss.traits.recession == EMPTIES and not total > 0

@@ -1,0 +1,73 @@
+"""Several responses with one support: the squared loss, summed over the responses.
+
+    minimise over (b0, b):  sum_r v_r [ sum_i w_i (y_ir - o_ir - b0_r - z_i'b_r)^2 / 2
+                                        + lambda2 ||b_r||^2 ]  + lambda0 sum_j f_j [b_j != 0]
+
+b (p, r) has a row for each column of X; a column is in the model where its row is not zero. The
+weights v_r of the responses are square roots on Y, so the solvers see responses that all weigh the
+same. Their objective depends on Y through Y Y' alone: an orthogonal rotation of the responses
+changes nothing, and responses that are combinations of others become fewer.
+"""
+
+import numpy as np
+
+from ..core.arguments import finite
+from .losses import mean_of_rows
+
+# values of y beyond, or all below the inverse, are refused: their squares are summed
+LARGEST_RESPONSE = 1e100
+LEAST_SINGULAR_VALUE = 1e-14  # of the largest: responses below it are combinations of others
+
+
+def turned(Y, weights, response_weights):
+    """(Y' (n, q), turn (q, r)) of centred responses Y (n, r): those that the solvers see, and what
+    brings their coefficients b (k, q) back, b @ turn.
+    """
+    root = np.sqrt(response_weights)
+    Y = np.ascontiguousarray(Y * root)
+    if not Y.any():
+        return np.zeros((Y.shape[0], 1)), np.zeros((1, Y.shape[1]))
+    _, size, V = np.linalg.svd(np.sqrt(weights)[:, None] * Y, full_matrices=False)
+    kept = size > LEAST_SINGULAR_VALUE * max(Y.shape) * size[0]
+    if kept.sum() == Y.shape[1]:
+        return Y, np.diag(1.0 / root)
+    return np.ascontiguousarray(Y @ V[kept].T), V[kept] / root
+
+
+def summed_loss(loss, y, eta, weights, response_weights=None):
+    """The mean loss of predictors eta, summed over the responses: y and eta (n,), or (n, r).
+
+    Parameters
+    ----------
+    loss : record of `l0path.problem.losses`
+    y, eta : ndarray of shape (n,) or (n, r)
+    weights : ndarray of shape (n,)
+        They sum to one.
+    response_weights : ndarray of shape (r,), optional
+        Those of several responses.
+
+    Returns
+    -------
+    float
+    """
+    if y.ndim == 1:
+        return mean_of_rows(loss, y, eta, weights)
+    parts = [
+        mean_of_rows(loss, np.ascontiguousarray(one), np.ascontiguousarray(other), weights)
+        for one, other in zip(y.T, eta.T, strict=True)
+    ]
+    return float(response_weights @ np.array(parts))
+
+
+def offsets_of_responses(value, shape):
+    """Offsets (n, r): one for each entry of y, or one for each row, which all responses share."""
+    out = np.asarray(value, dtype=np.float64)
+    if out.shape not in (shape, shape[:1], (shape[0], 1)):
+        raise ValueError(
+            f"offset has shape {out.shape}, y has {shape}: pass one offset per row, or one per "
+            "entry of y"
+        )
+    out = finite(out.reshape(shape[0], -1), "offset")
+    if np.abs(out).max(initial=0.0) > LARGEST_RESPONSE:
+        raise ValueError("offset has values whose squares leave the range of numbers; rescale it")
+    return np.ascontiguousarray(np.broadcast_to(out, shape))

@@ -1,0 +1,123 @@
+"""Models as Python, SQL and scikit-learn: what they compute is what `predict` returns."""
+
+import math
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import l0path
+
+LOSSES = ("squared", "logistic", "poisson", "huber", "squared_hinge")
+COLUMNS = ("a", "b c", 'd"e', "f'g", "h")
+
+
+def table(n=60, seed=0):
+    """Columns whose names need quoting, a factor, a factor of numbers and an exposure."""
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(rng.normal(size=(n, len(COLUMNS))), columns=COLUMNS)
+    data["kind"] = rng.choice(["x", "it's", "z:w"], size=n)
+    data["year"] = rng.choice([2001, 2002, 2003], size=n)
+    data["size"] = rng.uniform(1, 5, size=n)
+    return data
+
+
+def response(data, loss):
+    eta = (data["a"] - data["b c"] + 0.5 * data["h"]).to_numpy()
+    noise = np.random.default_rng(1).normal(size=len(data))
+    if loss == "poisson":
+        return np.floor(np.exp(np.clip(eta, -3, 2)))
+    if loss in ("squared", "huber"):
+        return eta + noise
+    return np.where(eta + noise > 0, "yes", "no")
+
+
+def by_python(model, data, **offset):
+    module = {}
+    exec(model.to_python(), module)
+    return np.broadcast_to(np.asarray(module["predict"](data, **offset), dtype=float), len(data))
+
+
+def by_sql(model, data):
+    connection = sqlite3.connect(":memory:")
+    for name, function in (("EXP", math.exp), ("LN", math.log), ("SQRT", math.sqrt)):
+        connection.create_function(name, 1, function)
+    connection.create_function("POWER", 2, pow)
+    data.to_sql("rows", connection, index=False)
+    found = connection.execute(f"SELECT {model.to_sql()} FROM rows").fetchall()
+    return np.array([value for (value,) in found])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_code_predicts_as_the_model(loss):
+    data = table()
+    X, y = data[list(COLUMNS)], response(data, loss)
+    path = l0path.fit(X, y, loss=loss, max_k=3, lambda2=0.01)
+    for k in (0, 3):
+        model = path.model(k=k)
+        expected = np.asarray(model.predict(X))
+        np.testing.assert_allclose(by_python(model, X), expected, rtol=1e-12)
+        np.testing.assert_allclose(by_sql(model, X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_model_of_scikit_learn_predicts_as_the_model(loss, named):
+    data = table()
+    X, y = data[list(COLUMNS)], response(data, loss)
+    X = X if named else X.to_numpy()
+    model = l0path.fit(X, y, loss=loss, max_k=3, lambda2=0.01).model(k=3)
+    other = model.to_sklearn()
+    if loss == "logistic":
+        np.testing.assert_allclose(other.predict_proba(X)[:, 1], model.predict(X), rtol=1e-10)
+    if loss in ("logistic", "squared_hinge"):
+        np.testing.assert_allclose(other.decision_function(X), model.predict(X, type="link"))
+        assert (other.predict(X) == model.predict(X, type="class")).all()
+    else:
+        np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-12)
+
+
+FORMULA = "y ~ a + `b c` * C(kind) + C(year) + I(h ** 2) + np.log(size) + a:h + {size / year}"
+
+
+def test_terms_of_a_formula_are_written_out():
+    data = table()
+    data["y"] = response(data, "squared") + data["h"] ** 2 + (data["year"] == 2002)
+    path = l0path.fit(FORMULA, data)
+    model = path.model(index=len(path) - 1)
+    assert len(model.features) > 8
+    expected = np.asarray(model.predict(data))
+    np.testing.assert_allclose(by_python(model, data), expected, rtol=1e-9)
+    np.testing.assert_allclose(by_sql(model, data), expected, rtol=1e-9)
+
+
+def test_an_offset_is_an_argument_or_a_term_of_the_formula():
+    data = table()
+    data["y"] = response(data, "poisson")
+    offset = np.log(data["size"].to_numpy())
+    model = l0path.fit(data[list(COLUMNS)], data["y"], loss="poisson", offset=offset).model(k=2)
+    expected = np.asarray(model.predict(data[list(COLUMNS)], offset=offset))
+    np.testing.assert_allclose(by_python(model, data, offset=offset), expected, rtol=1e-12)
+    for refused in (model.to_sql, model.to_sklearn):
+        with pytest.raises(ValueError, match=r"offset.*to_python"):
+            refused()
+    model = l0path.fit("y ~ a + h + offset(log(size))", data, loss="poisson").model(k=2)
+    np.testing.assert_allclose(by_python(model, data), model.predict(data), rtol=1e-12)
+    np.testing.assert_allclose(by_sql(model, data), model.predict(data), rtol=1e-12)
+
+
+def test_what_cannot_be_written_out_is_refused_by_name():
+    data = table()
+    data["y"] = response(data, "squared")
+    path = l0path.fit("y ~ poly(h, 2) + a", data)
+    model = path.model(index=len(path) - 1)
+    for refused in (model.to_python, model.to_sql):
+        with pytest.raises(ValueError, match=r"poly\(h, 2\).*cannot be written out"):
+            refused()
+    with pytest.raises(ValueError, match="to_python"):
+        model.to_sklearn()
+    model = l0path.fit(l0path.designs.polynomial(data[["a", "h"]]), data["y"]).model(k=2)
+    for refused in (model.to_python, model.to_sql, model.to_sklearn):
+        with pytest.raises(ValueError, match="design"):
+            refused()

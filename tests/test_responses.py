@@ -1,0 +1,229 @@
+"""Several responses with one support: enumeration, invariances, results, and what is refused."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import l0path
+
+
+def best_of_size(X, Y, k, *, weights=None, offset=0.0, v=None, forced=(), lambda2=0.0):
+    """(objective, support) of the best k columns beside the forced ones, by least squares of each
+    response on every subset.
+    """
+    w = np.ones(len(X)) if weights is None else weights
+    w, v = w / w.sum(), np.ones(Y.shape[1]) if v is None else np.asarray(v)
+    R, Z = Y - offset, X - w @ X
+    R = R - w @ R
+    s = np.sqrt(w @ Z**2)
+    Z = Z / np.where(s > 1e-12, s, 1.0) * (s > 1e-12)
+    free = [j for j in range(X.shape[1]) if j not in forced and s[j] > 1e-12]
+    found = []
+    for chosen in combinations(free, k):
+        S = sorted({*chosen, *(j for j in forced if s[j] > 1e-12)})
+        A = np.vstack([np.sqrt(w)[:, None] * Z[:, S], np.sqrt(2 * lambda2) * np.eye(len(S))])
+        total = 0.0
+        for r in range(Y.shape[1]):
+            y = np.append(np.sqrt(w) * R[:, r], np.zeros(len(S)))
+            b = np.linalg.lstsq(A, y, rcond=1e-12)[0] if S else np.empty(0)
+            total += v[r] * 0.5 * ((y - A @ b) ** 2).sum()
+        found.append((total, S))
+    return min(found)
+
+
+def drawn(seed, n=30, p=6, r=3):
+    """Correlated columns, with a copy, a constant and a combination among them by turns."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + 0.7 * rng.standard_normal((n, 1))
+    if seed % 4 == 1:
+        X[:, 3] = X[:, 0]
+    if seed % 4 == 2:
+        X[:, 2], X[:, 4] = 5.0, X[:, 0] - 2 * X[:, 1]
+    Y = X[:, :3] @ rng.standard_normal((3, r)) + rng.standard_normal((n, r)) + 10.0
+    if seed % 4 == 3:
+        Y = np.column_stack([Y, Y[:, 0] - Y[:, 1]])
+    return X, Y, rng
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_size_is_the_enumerated_best(seed):
+    X, Y, rng = drawn(seed)
+    same, given = {}, {}
+    if seed % 2:
+        same["weights"] = given["sample_weight"] = rng.integers(0, 3, len(X)).astype(float)
+        same["v"] = given["response_weights"] = rng.uniform(0.5, 2.0, Y.shape[1])
+    if seed % 3 == 1:
+        same["offset"] = given["offset"] = rng.standard_normal(Y.shape)
+    if seed % 3 == 2:
+        same["forced"] = given["always_include"] = [1]
+        same["lambda2"] = given["lambda2"] = 0.05
+    path = l0path.fit(X, Y, max_k=4, algorithm=l0path.solvers.LocalSearch(effort="high"), **given)
+    for s in path.solutions:
+        best, _ = best_of_size(X, Y, s.k, **same)
+        assert s.objective == pytest.approx(best, rel=1e-9), (seed, s.k)
+        assert path.objective(index=s.k) == pytest.approx(s.objective, rel=1e-10)
+
+
+def test_a_proven_exchange_has_none_better():
+    for seed in range(4, 8):
+        X, Y, _ = drawn(seed, p=8)
+        path = l0path.fit(X, Y, max_k=3, algorithm=l0path.solvers.LocalSearch(effort="fast"))
+        for s in path.solutions[1:]:
+            assert s.optimality in ("refit_swap", "global")
+            for out in s.support:
+                for into in np.setdiff1d(np.arange(8), s.support):
+                    S = sorted({*s.support.tolist()} - {int(out)} | {int(into)})
+                    other, _ = best_of_size(X[:, S], Y, 0, forced=range(len(S)))
+                    assert s.objective <= other * (1 + 1e-8)
+            if s.optimality == "global":
+                assert s.objective == pytest.approx(best_of_size(X, Y, s.k)[0], rel=1e-9)
+
+
+def test_one_response_as_a_column_is_a_vector():
+    X, Y, _ = drawn(0)
+    one, column = l0path.fit(X, Y[:, 0], max_k=3), l0path.fit(X, Y[:, :1], max_k=3)
+    pd.testing.assert_frame_equal(one.coef(), column.coef())
+
+
+def test_rotations_and_spare_responses_change_nothing():
+    X, Y, rng = drawn(4, n=25, p=8)
+    path = l0path.fit(X, Y, max_k=5, lambda2=0.01)
+    Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+    turned = l0path.fit(X, Y @ Q, max_k=5, lambda2=0.01)
+    wide = l0path.fit(X, Y @ Q[:, :2] @ rng.standard_normal((2, 40)), max_k=5, lambda2=0.01)
+    narrow = l0path.fit(X, Y @ Q[:, :2], max_k=5, lambda2=0.01)
+    for s, t in zip(path.solutions, turned.solutions, strict=True):
+        assert s.support.tolist() == t.support.tolist()
+        assert s.objective == pytest.approx(t.objective, rel=1e-12)
+        np.testing.assert_allclose(s.beta @ Q, t.beta, atol=1e-12)
+    assert wide.solutions[5].beta.shape == (5, 40)  # of rank 2
+    assert narrow.n == wide.n and len(wide) == len(narrow)
+    flat = l0path.fit(X, np.ones((25, 2)), max_k=3)
+    assert len(flat) == 1 and flat.solutions[0].loss < 1e-28
+
+
+def test_order_of_columns_and_responses_changes_nothing():
+    X, Y, rng = drawn(8, p=8)
+    order, turn = rng.permutation(8), [2, 0, 1]
+    path, other = l0path.fit(X, Y, max_k=4), l0path.fit(X[:, order], Y[:, turn], max_k=4)
+    for s, t in zip(path.solutions, other.solutions, strict=True):
+        assert sorted(order[t.support].tolist()) == s.support.tolist()
+        again = np.argsort(order[t.support])
+        np.testing.assert_allclose(t.beta[again], s.beta[:, turn], rtol=1e-9)
+
+
+def test_results_have_a_column_for_each_response(tmp_path):
+    X, Y, _ = drawn(0)
+    table, names = pd.DataFrame(X, columns=list("abcdef")), ["u", "v", "w"]
+    framed = pd.DataFrame(Y, columns=names)
+    path = l0path.fit(table, framed, max_k=3, response_weights={"v": 2.0})
+    assert path.responses == names and path.coef(k=2).shape == (3, 3)
+    assert path.coef().columns.names == ["k", "response"]
+    predicted = path.predict(table, k=2)
+    by_hand = path.coef(k=2).iloc[0] + table[path.model(2).features] @ path.coef(k=2).iloc[1:]
+    pd.testing.assert_frame_equal(predicted, by_hand, check_names=False)
+    assert path.predict(X).shape == (30, 4, 3)
+    assert path.predict(table)[2, "v"].tolist() == pytest.approx(predicted["v"].tolist())
+    assert path.model(2).intercept["u"] == path.coef(k=2).loc["(Intercept)", "u"]
+    loss = 0.5 * ((framed - predicted) ** 2).mean() @ [1.0, 2.0, 1.0]
+    assert path.table.loss[2] == pytest.approx(loss)
+    path.save(tmp_path / "path.npz")
+    loaded = l0path.load(tmp_path / "path.npz")
+    assert loaded.coef().equals(path.coef())
+    assert loaded.objective(k=2, X=table, y=framed) == pytest.approx(path.table.objective[2])
+    assert path.score(table, framed, k=2)["mse"] == pytest.approx(
+        ((framed - predicted) ** 2).to_numpy().mean()
+    )
+
+
+def test_criteria_are_those_of_all_numbers_of_y():
+    X, Y, _ = drawn(0)
+    scores = l0path.fit(X, Y, max_k=3).score_table()
+    rss = 60 * l0path.fit(X, Y, max_k=3).table.loss[2]
+    loglik = -45 * (np.log(2 * np.pi * rss / 90) + 1)
+    assert scores.loglik[2] == pytest.approx(loglik) and scores.df[2] == 9
+    assert scores.bic[2] == pytest.approx(9 * np.log(90) - 2 * loglik)
+
+
+def test_cross_validation_adds_the_responses():
+    X, Y, _ = drawn(0)
+    folds = np.arange(30) % 3
+    cv = l0path.cv_fit(X, Y, cv=folds, max_k=3)
+    held_out = cv.held_out(k=2)
+    for fold in range(3):
+        alone = l0path.fit(X[folds != fold], Y[folds != fold], max_k=3)
+        rest = Y[folds == fold] - alone.predict(X[folds == fold], k=2)
+        assert cv.folds.loc[2, fold] == pytest.approx((rest**2).sum(axis=1).mean())
+        np.testing.assert_allclose(Y[folds == fold] - held_out[folds == fold], rest)
+    assert cv.rescore("r2").table.cv_mean.shape == (4,)
+
+
+def test_the_regressor_takes_several_responses():
+    X, Y, _ = drawn(0)
+    model, path = l0path.L0Regressor(k=2).fit(X, Y), l0path.fit(X, Y, max_k=2)
+    np.testing.assert_allclose(model.coef_, path.coef(k=2, full=True).iloc[1:].T)
+    np.testing.assert_allclose(model.predict(X), path.predict(X, k=2))
+    assert l0path.L0RegressorCV(max_k=3, random_state=0).fit(X, Y).coef_.shape == (3, 6)
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"lambda1": 0.1}, "lambda1"),
+        ({"penalty": "L0L1"}, "lambda1"),
+        ({"lower": 0.0}, "bounds"),
+        ({"groups": [0, 0, 1, 1, 2, 2]}, "groups"),
+        ({"algorithm": "cd"}, "'cd'"),
+        ({"algorithm": "exact"}, "'exact'"),
+        ({"certify": True}, "certify"),
+        ({"lambda_scale": "l0learn"}, "l0learn"),
+        ({"grid": "lambda0", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "penalty_factor"),
+        ({"loss": "huber"}, "3"),
+        ({"loss": "logistic"}, "3"),
+        ({"response_weights": [1.0, -1.0, 1.0]}, "response_weights"),
+        ({"response_weights": {"z": 1.0}}, "'z'"),
+        ({"offset": np.ones((30, 2))}, "offset"),
+    ],
+)
+def test_what_is_not_served_is_refused_by_name(given, word):
+    X, Y, _ = drawn(0)
+    with pytest.raises(ValueError, match=word):
+        l0path.fit(X, Y, max_k=2, **given)
+
+
+def test_methods_that_take_one_response_say_so():
+    X, Y, _ = drawn(0)
+    path = l0path.fit(X, Y, max_k=2)
+    calls = [
+        lambda: path.summary(k=2),
+        lambda: path.alternatives(k=2),
+        lambda: path.refit(k=2),
+        lambda: path.certify(k=2),
+        lambda: path.compare([1, 2]),
+        lambda: path.explore(),
+        lambda: path.model(2).to_sql(),
+        lambda: path.model(2).to_python(),
+        lambda: path.model(2).to_sklearn(),
+        lambda: l0path.nested_cv(X, Y, cv=3),
+        lambda: l0path.stability_selection(X, Y, k=2),
+        lambda: l0path.split_inference(X, Y, k=2),
+        lambda: l0path.knockoff_filter(X, Y),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="responses"):
+            call()
+    with pytest.raises(ValueError, match="y has one"):
+        l0path.fit(X, Y[:, 0], response_weights=[1.0])
+    with pytest.raises(ValueError, match="NaN"):
+        l0path.fit(X, np.where(Y > 11, np.nan, Y))
+
+
+def test_near_combinations_claim_nothing():
+    X, Y, rng = drawn(0)
+    X[:, 5] = X[:, 0] + 1e-6 * rng.standard_normal(30)
+    path = l0path.fit(X, Y, max_k=3)
+    assert "unverified" in set(path.table.optimality[1:])
+    best = best_of_size(X, Y, 2)[0]
+    assert path.table.objective[2] >= best * (1 - 1e-10)
