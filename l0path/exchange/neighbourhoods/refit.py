@@ -12,6 +12,11 @@ from ..ranking import Wanted, exchanged_supports, in_order, scanned
 from .protocol import Reach, columns_by_size
 
 
+def exchanged(support, out, into):
+    """The sorted support without `out` and with `into` (-1: none)."""
+    return np.sort(np.append(support[support != out], [into] if into >= 0 else []).astype(np.int64))
+
+
 class RefitNeighbourhood:
     """Moves ranked by the local quadratic, decided by refits; pairs that failed are remembered for
     each support.

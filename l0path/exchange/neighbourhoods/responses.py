@@ -32,7 +32,7 @@ class ResponseNeighbourhood:
         return skip
 
     def _locked(self, fit):
-        return np.isin(fit.support, self.model.problem.forced, assume_unique=True)
+        return self.model.problem.locked(fit.support)
 
     def refit(self, support, fit=None, target=np.inf):
         """The fit of a sorted support."""
