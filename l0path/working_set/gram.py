@@ -99,7 +99,7 @@ class GramModel(WorkingColumns):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
-        G, q = self.G[np.ix_(at, at)], self.q[at]
+        G, q = self.G[at[:, None], at], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
         x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
         violation = (
@@ -166,7 +166,7 @@ class GramModel(WorkingColumns):
     def inverse(self, fit, lambda2):
         """B of a fit."""
         at = self.where[fit.support]
-        B, H = np.empty((at.size, at.size)), self.G[np.ix_(at, at)]
+        B, H = np.empty((at.size, at.size)), self.G[at[:, None], at]
         H[np.diag_indices_from(H)] += 2.0 * lambda2
         if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
             H[np.diag_indices_from(H)] += FAINT_RIDGE * np.trace(H) / at.size
@@ -302,7 +302,7 @@ class ResponseModel(GramModel):
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
         at = self.where[support]
-        G, q, (B, kept) = self.G[np.ix_(at, at)], self.q[at], self.kept_inverse(support, lambda2)
+        G, q, (B, kept) = self.G[at[:, None], at], self.q[at], self.kept_inverse(support, lambda2)
         b = np.zeros(q.shape)
         b[kept] = B @ q[kept]
         b[kept] += B @ (q - G @ b - 2.0 * lambda2 * b)[kept]
@@ -317,7 +317,7 @@ class ResponseModel(GramModel):
             at = self.where[support]
             if len(self.inverses) >= INVERSES:
                 self.inverses.pop(next(iter(self.inverses)))
-            H = self.G[np.ix_(at, at)]
+            H = self.G[at[:, None], at]
             H[np.diag_indices_from(H)] += 2.0 * lambda2
             self.inverses[key] = inverse(H)
         return self.inverses[key]

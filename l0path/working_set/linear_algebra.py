@@ -173,13 +173,19 @@ def _fill_gram(Z, S, v, H, h0, work):
             work[i] = v[i] * z[i]
             t += work[i]
         h0[a] = t
-        for c in range(a + 1):
-            other = Z[S[c]]
-            t = 0.0
+        for c in range(0, a + 1, 4):  # four at a time, the last again where there are fewer
+            c1, c2, c3 = min(c + 1, a), min(c + 2, a), min(c + 3, a)
+            z0, z1, z2, z3 = Z[S[c]], Z[S[c1]], Z[S[c2]], Z[S[c3]]
+            t0 = t1 = t2 = t3 = 0.0
             for i in range(n):
-                t += work[i] * other[i]
-            H[a, c] = t
-            H[c, a] = t
+                t = work[i]
+                t0 += t * z0[i]
+                t1 += t * z1[i]
+                t2 += t * z2[i]
+                t3 += t * z3[i]
+            H[a, c], H[a, c1], H[a, c2], H[a, c3] = t0, t1, t2, t3
+        for c in range(a):
+            H[c, a] = H[a, c]
 
 
 @njit
