@@ -43,6 +43,8 @@ def fit(
     penalty_factor: ArrayLike | None = None,
     groups: Sequence | dict | None = None,
     feature_names: Sequence[str] | None = None,
+    strata: ArrayLike | None = None,
+    ties: str = "efron",
     gamma: float = 0.25,
     delta: float | None = None,
     lambda_scale: str = "mean",
@@ -75,14 +77,18 @@ def fit(
         changed. Or a formula, with the DataFrame as y (see Notes).
     y : array-like of shape (n,) or (n, r), DataFrame or None
         The response: real numbers, counts >= 0 for the Poisson loss, or two classes of any dtype.
+        For loss="cox" times and events: a structured array (event, time) as in scikit-survival, a
+        DataFrame or array with the columns (time, event) or (start, stop, event), or on the left of
+        a formula Surv(time, event) or Surv(start, stop, event). Events are 0 or 1.
         `path.classes` is (negative, positive). With a formula, the DataFrame that the formula is
         about. With the squared loss also several responses, of shape (n, r): all of them share the
         columns of a model, and each has coefficients of its own (docs/responses.md).
     loss : str, default "squared"
-        "squared", "logistic", "squared_hinge", "smoothed_hinge", "huber" or "poisson", and with
-        algorithm="exact" also "hinge". The losses are on the page docs/losses.md. Without shrinkage
-        columns may separate the classes. Where they do so completely, the path ends; where only
-        some observations are separated, larger sizes are searched without these columns.
+        "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber",
+        "poisson" or "cox", and with algorithm="exact" also "hinge". The losses are on the page
+        docs/losses.md. Without shrinkage columns may separate the classes. Where they do so
+        completely, the path ends; where only some observations are separated, larger sizes are
+        searched without these columns.
     penalty : str, default "L0"
         "L0", "L0L1", "L0L2" or "L0L1L2": the shrinkage terms that get a default grid of `n_shrink`
         values. Values given by lambda1 and lambda2 are always used. A term that is neither given
@@ -153,6 +159,11 @@ def fit(
     feature_names : sequence of str, optional
         Names of the p columns of an array or sparse X. A DataFrame brings its own. None means x0,
         x1, ...
+    strata : array-like of shape (n,) or str, optional
+        For loss="cox": labels of rows whose baseline hazards differ, or with a formula the name of
+        a column. Risk sets are those within a stratum. None means that all rows are one.
+    ties : str, default "efron"
+        For loss="cox": "efron" or "breslow", how events at the same time count.
     gamma : float, default 0.25
         The width > 0 of the smoothed hinge.
     delta : float, optional

@@ -48,6 +48,14 @@ settings.register_profile(
 settings.load_profile("l0path")
 
 
+def pytest_sessionstart():
+    """Workers of a run compile each kernel once: who needs one that another is compiling waits."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        from l0path.compiled.cache import KERNEL_FOLDERS
+
+        KERNEL_FOLDERS.shared = KERNEL_FOLDERS.writable()
+
+
 @pytest.fixture(scope="session")
 def shared():
     """Folder of reference material beside the project, if present (`../shared`); tests that need it

@@ -63,22 +63,7 @@ def wide_instance(seed=0, n=80, p=400, k=12, rho=0.8, loss="squared", **changes)
         if loss == "squared"
         else np.where(eta + rng.logistic(size=n) > 0, 1.0, -1.0)
     )
-    plain = dict(
-        loss=loss,
-        X=X,
-        y=y,
-        weights=None,
-        offset=None,
-        lower=-np.inf,
-        upper=np.inf,
-        penalty_factor=np.ones(p),
-        forced=[],
-        standardize=True,
-        intercept=True,
-        gamma=0.25,
-        delta=1.345,
-    )
-    return plain | dict(lambda1=0.0, lambda2=1e-2) | changes
+    return plain(X, y, loss, **{"standardize": True, "intercept": True, "lambda2": 1e-2} | changes)
 
 
 def plain(X, y, loss="squared", **changes):

@@ -145,6 +145,7 @@ def readme(split):
     return split((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
+@cache
 def found():
     """{what is counted: the places where it stands}."""
     return {

@@ -18,7 +18,7 @@ import l0path
 
 sm = lazy("statsmodels.api")
 
-BLOCK, DEFAULT, ALL = 20, 200, 2000
+BLOCK, DEFAULT, ALL = 20, 100, 2000
 
 
 def false_claims(seeds):

@@ -146,6 +146,13 @@ def test_the_parser_sees_parameters_that_are_missing_or_said_twice():
     assert documented(text) == ["a", "b", "b"]
 
 
+def test_underlines_of_sections_are_lines_of_their_own():
+    joined = re.compile(r"^ *-{3,} +\S.*$", re.MULTILINE)
+    assert joined.findall("Notes\n    ----- The text.")
+    sources = (DOCS.parent / "l0path").rglob("*.py")
+    assert not {file.name: found for file in sources if (found := joined.findall(file.read_text()))}
+
+
 def test_classes_say_what_they_hold():
     heading = re.compile(r"^(Attributes|Parameters)\n-+$", re.MULTILINE)
     silent = [

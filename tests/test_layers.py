@@ -3,6 +3,7 @@ every form of import.
 """
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,9 @@ METHODS_FROM_ABOVE = {
 }
 TOP = len(LAYERS)  # l0path/__init__ may import everything, and nothing but __main__ may import it
 HEAVY = ("statsmodels", "sklearn", "matplotlib", "formulaic", "scipy.optimize", "scipy.special")
+
+
+tree_of = functools.cache(ast.parse)  # of a source, which several tests read
 
 
 def package_sources(package=ROOT / "l0path"):
@@ -141,7 +145,7 @@ def imports(module, sources):
                 if isinstance(child, ast.AST):
                     visit(child, runs and not body)
 
-    visit(ast.parse(source), True)
+    visit(tree_of(source), True)
     return out
 
 
@@ -150,7 +154,7 @@ def called_from_above(module, sources):
     if module not in METHODS_FROM_ABOVE:
         return set()
     lines = set()
-    for node in ast.walk(ast.parse(sources[module][0])):
+    for node in ast.walk(tree_of(sources[module][0])):
         if isinstance(node, ast.FunctionDef):
             body = node.body[ast.get_docstring(node) is not None :]
             if (

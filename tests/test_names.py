@@ -1,6 +1,10 @@
 """Names that say what they hold: objectives, increases, the positive class, penalties that a refit
-leaves out.
+leaves out. And names of the code, which are the terms of docs/vocabulary.md.
 """
+
+import ast
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -164,3 +168,75 @@ def test_a_path_that_could_not_reach_max_k_says_so():
     assert "max_k" not in repr(whole) and "max_k" not in repr(l0path.fit(X, SCORE))
     grid = l0path.fit(X, SCORE, lambda0=[0.5], max_k=4)
     assert "max_k" not in repr(grid)
+
+
+# private words of earlier versions -> the terms of docs/vocabulary.md that replaced them
+OLD_WORDS = {
+    "price": "cost, multiplier or objective",
+    "priced": "penalised or usable",
+    "pull": "correlation",
+    "pulls": "correlations",
+    "tape": "an update sequence",
+    "replay": "apply_updates",
+    "strange": "n_new",
+    "survivors": "unscreened",
+    "foretold": "predicted",
+    "mover": "a neighbourhood",
+    "kick": "restart",
+    "overshoot": "oscillate",
+    "harvest": "candidates",
+    "glance": "a pass",
+    "look": "a pass, or scores",
+    "looks": "passes",
+    "scout": "a surrogate",
+    "settle": "verify, solve, wait or converge",
+    "settled": "verified, resolved or converged",
+    "rests": "stalled or stationary",
+    "resting": "stationary",
+    "choosable": "selectable",
+    "loose": "removable or unbounded",
+    "judge": "certified",
+    "torn": "inconsistent",
+    "pressed": "interrupted",
+    "wild": "nonfinite",
+    "faint": "negligible",
+    "everywhere": "all_columns",
+}
+DRAWING = "plots"  # where a curve has a look
+
+
+def identifiers(tree):
+    """The names that a module's syntax tree defines or uses."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+
+
+def old_words(name):
+    """The parts of an identifier, in lower case, that are words of earlier versions."""
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
+    return [part.lower() for part in parts if part.lower() in OLD_WORDS]
+
+
+def test_identifiers_are_terms_of_the_vocabulary():
+    root = Path(l0path.__file__).parent
+    found = {
+        f"{file.relative_to(root)}: {name} -> {OLD_WORDS[word]}"
+        for file in root.rglob("*.py")
+        if file.relative_to(root).parts[0] != DRAWING
+        for name in identifiers(ast.parse(file.read_text(encoding="utf-8")))
+        for word in old_words(name)
+    }
+    assert not found
+
+
+def test_old_words_are_found_in_every_kind_of_name():
+    tree = ast.parse("def settle_all(pull):\n    return x.exit_price + LOOKS + TapeOf(largest)")
+    words = sorted(word for name in identifiers(tree) for word in old_words(name))
+    assert words == ["looks", "price", "pull", "settle", "tape"]

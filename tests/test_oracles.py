@@ -317,13 +317,14 @@ def test_newton_agrees_with_the_closed_form(lambda2):
         np.testing.assert_allclose(newton, closed, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("count", [4, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_hard_designs(loss):
+def test_hard_designs(loss, count):
     """Equal columns, nearly equal columns, wild scales, narrow kinks of the loss: solved, and the
     value that equal columns give is the same.
     """
     rng = np.random.default_rng(17)
-    for d in oracles.instances(12, 19, [loss]):
+    for d in oracles.instances(count, 19, [loss]):
         same = oracles.restricted_keywords(d) | dict(
             lambda1=0.0, lower=-np.inf, upper=np.inf, gamma=0.02, delta=0.05
         )
@@ -360,8 +361,12 @@ def test_a_constant_column_gets_zero_and_a_forced_box_is_kept():
     assert restricted(X, y, [0, 1], loss="huber", lower=[-1, 2.0, 0], upper=[1, 5, 0])[1][1] == 2.0
 
 
-def test_penalised_optimum_is_on_the_support_path():
-    for d in oracles.instances(12, 23):
+SEVERAL = pytest.mark.parametrize("columns", [(4, 5), pytest.param((4, 8), marks=pytest.mark.slow)])
+
+
+@SEVERAL
+def test_penalised_optimum_is_on_the_support_path(columns):
+    for d in oracles.instances(12, 23, columns=columns):
         same, p = oracles.restricted_keywords(d), d["X"].shape[1]
         best = best_subsets(d["X"], d["y"], p, forced=d["forced"], **same)
         values = [best[k][0] for k in sorted(best)]
@@ -377,9 +382,10 @@ def test_penalised_optimum_is_on_the_support_path():
         assert set(d["forced"]) <= set(support)
 
 
-def test_global_optima_are_locally_optimal_and_bad_supports_are_not():
+@SEVERAL
+def test_global_optima_are_locally_optimal_and_bad_supports_are_not(columns):
     found = 0
-    for d in oracles.instances(12, 29):
+    for d in oracles.instances(12, 29, columns=columns):
         same = oracles.restricted_keywords(d)
         options = dict(forced=d["forced"], **same)
         best = best_subsets(d["X"], d["y"], 3, **options)
@@ -402,8 +408,9 @@ def test_global_optima_are_locally_optimal_and_bad_supports_are_not():
     assert found >= 3
 
 
-def test_penalised_optimum_has_no_coordinate_gap():
-    for d in oracles.instances(12, 31):
+@SEVERAL
+def test_penalised_optimum_has_no_coordinate_gap(columns):
+    for d in oracles.instances(12, 31, columns=columns):
         same, factor = oracles.restricted_keywords(d), d["penalty_factor"]
         value, support = best_penalised(
             d["X"], d["y"], d["lambda0"], penalty_factor=factor, forced=d["forced"], **same

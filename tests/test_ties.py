@@ -1,12 +1,21 @@
 """Ties between a column and others that say the same (equal, opposite, proportional) go to the
-smaller index, whatever the algorithm, and to no column that costs or may do less.
+smaller index, whatever the algorithm, and to no column that costs or may do less. Where different
+columns do as much for the fit, rounding does not choose among them.
 """
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import oracles
 import pytest
 
 import l0path
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def problem(ratio, loss="squared", n=60):
@@ -112,3 +121,87 @@ def test_a_proof_shows_the_smaller_index(ratio, words):
             Z = np.hstack([X, ratio * X])
             value = oracles.objective(Z, y, beta, s.intercept, loss="squared", **own)
             assert value == pytest.approx(s.objective, rel=1e-9)
+
+
+# -------------------- different columns that do as much for the fit
+
+LIKE = {
+    "squared": {},
+    "ridge": {"lambda2": 0.01},
+    "lambda1": {"lambda1": 0.01},
+    "logistic": {"loss": "logistic", "lambda2": 0.01},
+    "groups": {"groups": True},
+}
+
+
+def symmetric(kind, seed):
+    """X (n, p), y (n,) on which many exchanges change the objective alike."""
+    rng, n, p = np.random.default_rng(seed), 32, 12
+    if kind == "signs":
+        X = rng.choice([-1.0, 1.0], (n, p))
+    elif kind == "orthogonal":
+        X = np.ones((1, 1))
+        while len(X) < n:
+            X = np.block([[X, X], [X, -X]])
+        X = X[:, 1 + rng.permutation(n - 1)[:p]]
+    else:  # the columns are shifts of each other
+        first = rng.integers(-2, 3, n).astype(float)
+        X = np.column_stack([np.roll(first, j) for j in range(p)])
+    return X, X[:, : p // 2].sum(axis=1) + rng.integers(-2, 3, n)
+
+
+def supports(X, y, words):
+    """Supports of all sizes up to 8."""
+    words = dict(words)
+    if words.get("loss") == "logistic":
+        y = np.where(y > 0, 1.0, -1.0)
+    if words.pop("groups", False):
+        words["groups"] = np.arange(X.shape[1]) // 2
+    path = l0path.fit(X, y, max_k=8, **words)
+    return [s.support.tolist() for s in path.solutions], path.table.objective.to_numpy()
+
+
+@pytest.mark.parametrize("kind", ["signs", "orthogonal", "shifts"])
+@pytest.mark.parametrize("like", LIKE)
+def test_rounding_does_not_choose_among_exchanges_that_do_the_same(kind, like):
+    """Noise of 1e-13 in X and y, a hundred times that of another processor or another BLAS."""
+    for seed in range(4):
+        X, y = symmetric(kind, seed)
+        expected, objective = supports(X, y, LIKE[like])
+        for draw in range(2):
+            rng = np.random.default_rng(100 * seed + draw)
+            A = X * (1.0 + 1e-13 * rng.uniform(-1, 1, X.shape))
+            b = y * (1.0 + 1e-13 * rng.uniform(-1, 1, y.shape))
+            found, other = supports(A, b, LIKE[like])
+            assert found == expected
+            np.testing.assert_allclose(other, objective, rtol=1e-10)
+
+
+INSTRUCTIONS = f"""
+import json, sys
+sys.path.append({str(ROOT / "tests")!r})
+import test_ties
+print(json.dumps([
+    test_ties.supports(*test_ties.symmetric(kind, seed), like)[0]
+    for kind in ("signs", "orthogonal", "shifts")
+    for seed in range(8)
+    for like in test_ties.LIKE.values()
+]))
+"""
+
+
+@pytest.mark.slow
+def test_instruction_sets_give_the_same_supports():
+    """Kernels compiled for the oldest 64-bit processor of this kind, and for the one at hand."""
+    found = []
+    for name in ({}, {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}):
+        done = subprocess.run(
+            [sys.executable, "-c", INSTRUCTIONS],
+            env={**os.environ, "PYTHONPATH": str(ROOT), **name},
+            capture_output=True,
+            text=True,
+            timeout=1200,
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    assert found[0] == found[1]

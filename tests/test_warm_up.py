@@ -82,6 +82,7 @@ def test_processes_that_cannot_be_started_are_done_without(many, monkeypatch):
         raise OSError("no processes here")
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(KERNEL_FOLDERS, "shared", False)
     assert processes.start(["squared"], 3) == [] and not KERNEL_FOLDERS.shared
 
 

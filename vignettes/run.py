@@ -1,10 +1,11 @@
 """Run every vignette (a text notebook) from top to bottom; an error in any cell fails. `--html` also renders each, and a page that lists them, to vignettes/html (extra `l0path[html]`);
-names choose some of them. The pages need no network: formulas become MathML, and scripts that nbconvert would load are left out."""
+names choose some of them, `--jobs` says how many run at a time. The pages need no network: formulas become MathML, and scripts that nbconvert would load are left out."""
 import argparse
 import os
 import re
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
 
@@ -41,30 +42,36 @@ def index():
     (FOLDER / "html" / "index.html").write_text(f"{head}<body><h1>l0path: vignettes</h1><ul>{''.join(items)}</ul></body></html>\n", encoding="utf-8")
 
 
+def run(file, html):
+    """Execute one vignette in a process of its own; True if it failed."""
+    started, failed = time.perf_counter(), False
+    notebook = jupytext.read(file)
+    try:
+        nbclient.NotebookClient(notebook, timeout=1200, kernel_name="python3", coalesce_streams=True, resources={"metadata": {"path": str(FOLDER)}}).execute()
+        print(f"{file.stem}: ran in {time.perf_counter() - started:.0f} s", flush=True)
+    except nbclient.exceptions.CellExecutionError as error:
+        failed = True
+        print(f"{file.stem}: FAILED\n{error}", flush=True)
+    if html:
+        render(notebook, FOLDER / "html" / f"{file.stem}.html")
+    return failed
+
+
 def main():
     """Returns the number of vignettes that failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="vignettes without .py (default: all)")
     parser.add_argument("--html", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     os.environ.setdefault("L0PATH_QUIET", "1")
     os.environ.pop("MPLBACKEND", None)  # the kernel's own backend puts figures into the page
     os.environ.setdefault("PYTHONPATH", str(FOLDER.parent))
-    failed = 0
-    for file in sorted(FOLDER.glob("*.py")):
-        if file.name == "run.py" or (options.names and file.stem not in options.names):
-            continue
-        started = time.perf_counter()
-        notebook = jupytext.read(file)
-        try:
-            nbclient.NotebookClient(notebook, timeout=1200, kernel_name="python3", coalesce_streams=True, resources={"metadata": {"path": str(FOLDER)}}).execute()
-            print(f"{file.stem}: ran in {time.perf_counter() - started:.0f} s", flush=True)
-        except nbclient.exceptions.CellExecutionError as error:
-            failed += 1
-            print(f"{file.stem}: FAILED\n{error}", flush=True)
-        if options.html:
-            render(notebook, FOLDER / "html" / f"{file.stem}.html")
-            index()
+    files = [file for file in sorted(FOLDER.glob("*.py")) if file.name != "run.py" and (not options.names or file.stem in options.names)]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        failed = sum(pool.map(lambda file: run(file, options.html), files))
+    if options.html:
+        index()
     return failed
 
 

@@ -27,21 +27,21 @@ class Stop(Exception):
 
 class Clock:
     """Ends a run where its state is whole: Stop at the time limit, KeyboardInterrupt after Ctrl-C
-    (`pressed`).
+    (`interrupted`).
     """
 
     def __init__(self, time_limit=None):
-        self.started, self.limit, self.pressed = time.perf_counter(), time_limit, False
+        self.started, self.limit, self.interrupted = time.perf_counter(), time_limit, False
 
     def poll(self):
-        if self.pressed:
+        if self.interrupted:
             raise KeyboardInterrupt
         if self.limit is not None and time.perf_counter() - self.started > self.limit:
             raise Stop(f"time_limit of {self.limit:g} s reached", End.TIME_LIMIT)
 
     def over(self):
         """Whether `poll` would end the run."""
-        return self.pressed or (
+        return self.interrupted or (
             self.limit is not None and time.perf_counter() - self.started > self.limit
         )
 
@@ -64,8 +64,8 @@ class _Part(Clock):
         self.limit = min(whole.left(), math.inf if seconds is None else seconds)
 
     @property
-    def pressed(self):
-        return self.whole.pressed
+    def interrupted(self):
+        return self.whole.interrupted
 
 
 class Control:
@@ -82,13 +82,13 @@ class Control:
         What ended the run early. None while nothing has.
     reason : str
         The same as a text for people.
-    torn : bool
+    inconsistent : bool
         Whether an interrupt came from elsewhere than the clock. It may have fallen where working
         columns are half updated, so no kernel may run on them any more.
     """
 
     def __init__(self, clock):
-        self.clock, self.end, self.reason, self.torn = clock, None, "", False
+        self.clock, self.end, self.reason, self.inconsistent = clock, None, "", False
 
     @contextmanager
     def stage(self, during=""):
@@ -100,12 +100,12 @@ class Control:
         except Stop as stop:
             self._ended(stop.end, f"{stop}{during}")
         except KeyboardInterrupt:
-            self.torn = True
+            self.inconsistent = True
             self._ended(End.INTERRUPTED, f"{End.INTERRUPTED.reason}{during}")
 
     def finish(self):
         """Say of a Ctrl-C that came too late to leave anything out that it came."""
-        if self.clock.pressed:
+        if self.clock.interrupted:
             self._ended(End.INTERRUPTED, End.INTERRUPTED.reason)
 
     def _ended(self, end, reason):
@@ -124,9 +124,9 @@ def deferred_interrupts(clock):
         return
 
     def handler(number, frame):
-        if clock.pressed:
+        if clock.interrupted:
             before(number, frame)
-        clock.pressed = True
+        clock.interrupted = True
 
     signal.signal(signal.SIGINT, handler)
     try:

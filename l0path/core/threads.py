@@ -39,8 +39,8 @@ def run(task, bounds, threads=None):
     if len(bounds) > 2:
         threads = count() if threads is None else threads
     if len(bounds) <= 2 or threads == 1:
-        for left, right in pairwise(bounds):
-            task(left, right)
+        for start, stop in pairwise(bounds):
+            task(start, stop)
         return
     with _lock:
         if threads not in _pools:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from .. import formula
-from ..core.arguments import finite, same_index, vector
+from ..core.arguments import finite, same_index, vector, whole
 from ..core.progress import Bar
 from ..core.status import End
 from ..core.types import Matrix, Seed
@@ -30,7 +30,7 @@ from .processes import draw_seed, warn_once
 from .run import cv_fit
 from .scoring import HeldOutRows, metric_of, score
 from .showing import ShowingOuterScores
-from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread, whole
+from .splits import _labels, check_arguments, is_splitter, make_splits, repeats_of, spread
 
 CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 
@@ -213,7 +213,7 @@ def nested_cv(
         "sample_weight": sample_weight,
         "offset": offset,
     }
-    X, y, arguments = formula.at_the_door(X, y, {**arguments, **by_row})
+    X, y, arguments = formula.open_formula(X, y, {**arguments, **by_row})
     outer, groups_cv, sample_weight, offset = map(arguments.pop, by_row)
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)

@@ -167,8 +167,8 @@ class CVPath(ShowingScores):
         if not rows:
             raise LookupError(f"which={which!r}: no solution has a score in every fold")
         least = min(loss[i] for i in rows)
-        room = SAME * abs(least) if np.isfinite(least) else 0.0
-        best = min((i for i in rows if loss[i] <= least + room), key=lambda i: (count[i], i))
+        tolerance = SAME * abs(least) if np.isfinite(least) else 0.0
+        best = min((i for i in rows if loss[i] <= least + tolerance), key=lambda i: (count[i], i))
         if which == "min":
             return int(best)
         if np.isnan(se[best]):
@@ -176,7 +176,7 @@ class CVPath(ShowingScores):
                 "which='1se' needs standard errors: two folds or more, or a metric that is a mean "
                 "over rows; use which='min'"
             )
-        near = [i for i in rows if loss[i] <= least + se[best] + room]
+        near = [i for i in rows if loss[i] <= least + se[best] + tolerance]
         return int(min(near, key=lambda i: (count[i], loss[i], i)))
 
     def model(self, which: Rule | None = None, **selector: Unpack[Selector]) -> Model:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .splits import spread, whole
+from ..core.arguments import whole
+from .splits import spread
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from ..engine.request import Request, request
 from ..engine.run import run as fit_request
 from ..paths.predicting import linear_predictor
 from ..problem.losses import canonical_name
-from ..problem.problem import known_of
+from ..problem.problem import all_rows_of
 from .comparing import fold_scores
 from .processes import check_jobs, draw_seed, in_processes, in_worker, processes, warn_once
 from .result import CVPath
@@ -164,7 +164,7 @@ def cv_fit(
     >>> l0path.cv_fit(X, y, cv=5, max_k=4, random_state=1).model("1se").support
     array([2, 7])
     """
-    X, y, arguments = formula.at_the_door(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
+    X, y, arguments = formula.open_formula(X, y, {**arguments, "cv": cv, "groups_cv": groups_cv})
     cv, groups_cv = arguments.pop("cv"), arguments.pop("groups_cv")
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, cv=cv, groups_cv=groups_cv)
@@ -183,7 +183,7 @@ def cv_fit(
     splits = make_splits(cv, asked.data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
     score(metric, _first_held_out(path, asked.data, splits[0][1]))  # fails before folds are solved
     jobs = processes(n_jobs, len(splits))
-    all_rows = known_of(working_set, jobs) if SHARED_PRODUCTS else None
+    all_rows = all_rows_of(working_set, jobs) if SHARED_PRODUCTS else None
     del working_set  # its memory goes with the last reference
     folds = Folds(tasks(path, asked.part(all_rows=all_rows)), splits, jobs, n_jobs is not None)
     outcomes, end = _run_folds(folds, deadline, progress)
@@ -294,7 +294,7 @@ def fit_group(numbers, todo, trains, deadline, single):
         FoldOutcome(number, *result, caught)
         for number, result, caught in zip(numbers, results, told, strict=True)
     ]
-    if clock.pressed and not any(
+    if clock.interrupted and not any(
         outcome.end for outcome in outcomes
     ):  # too late for any of them, not for what follows
         outcomes[-1] = outcomes[-1]._replace(end=End.INTERRUPTED)

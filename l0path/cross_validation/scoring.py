@@ -23,8 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES, traits_named, value
+from ..problem.losses import CLASSIFICATION, NAMES, traits_named
 from ..problem.responses import saturated
+from ..problem.several import class_codes, log_losses
+from ..problem.verbs import value
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
@@ -71,7 +73,7 @@ class HeldOutRows(NamedTuple):
         return (
             self.y
             if self.path.classes is None
-            else np.asarray(self.path.classes)[(self.y > 0).astype(np.int64)]
+            else np.asarray(self.path.classes)[class_codes(self.y)]
         )
 
 
@@ -84,6 +86,8 @@ def losses(loss, y, eta, out):
 
 def deviance_rows(held):
     """The unit deviance of every row."""
+    if held.path.classes is not None and held.y.ndim == 2:
+        return 2.0 * log_losses(held.y, held.eta)
     if held.path.meta.responses is not None:
         return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
     out = np.empty(held.y.size)
@@ -91,6 +95,11 @@ def deviance_rows(held):
     if not held.path.meta.traits.link:
         return out
     return 2.0 * (out - saturated(held.path.loss_record(), held.y))
+
+
+def predicted_codes(held):
+    """The numbers of the predicted classes, (n,)."""
+    return (held.eta > 0).astype(np.int64) if held.eta.ndim == 1 else held.eta.argmax(axis=1)
 
 
 def _over_responses(values):
@@ -102,8 +111,10 @@ ROW_METRICS = {
     "deviance": deviance_rows,
     "mse": lambda held: _over_responses((held.y - held.mu) ** 2),
     "mae": lambda held: _over_responses(np.abs(held.y - held.mu)),
-    "misclassification": lambda held: ((held.eta > 0) != (held.y > 0)).astype(np.float64),
-    "brier": lambda held: (held.mu - (held.y > 0)) ** 2,
+    "misclassification": lambda held: (predicted_codes(held) != class_codes(held.y)).astype(float),
+    "brier": lambda held: (
+        (held.mu - (held.y > 0)) ** 2 if held.y.ndim == 1 else ((held.mu - held.y) ** 2).sum(axis=1)
+    ),
 }
 
 
@@ -121,6 +132,8 @@ def _r2(held):
 def _auc(held):
     from sklearn.metrics import roc_auc_score
 
+    if held.y.ndim == 2:
+        return _auc_of_classes(held)
     seen = held.y[held.weights > 0] > 0
     if seen.all() or not seen.any():
         raise ValueError(
@@ -128,6 +141,19 @@ def _auc(held):
             "stratified folds, or scoring='deviance'"
         )
     return roc_auc_score(held.y > 0, held.eta, sample_weight=held.weights)
+
+
+def _auc_of_classes(held):
+    """The mean over the classes of the AUC of each against the rest, by its probability."""
+    from sklearn.metrics import roc_auc_score
+
+    seen = held.y[held.weights > 0]
+    if not (seen.any(axis=0) & (seen == 0).any(axis=0)).all():
+        raise ValueError(
+            "scoring='auc' needs every class among the held-out rows of every fold; use fewer, "
+            "stratified folds, or scoring='deviance'"
+        )
+    return roc_auc_score(held.y, held.mu, sample_weight=held.weights)
 
 
 WHOLE_METRICS = {"r2": _r2, "auc": _auc}
@@ -160,6 +186,11 @@ def metric_of(scoring, loss):
             )
         return Metric(
             scoring, scoring in WHOLE_METRICS, ROW_METRICS.get(scoring), WHOLE_METRICS.get(scoring)
+        )
+    if loss == "multinomial" and (isinstance(scoring, str) or _is_scorer(scoring)):
+        raise ValueError(
+            f"scoring={scoring!r} is not served for loss='multinomial'; choose 'deviance', 'auc', "
+            "'misclassification', 'brier', or a function f(y, probabilities, sample_weight)"
         )
     if isinstance(scoring, str):
         return Metric(
@@ -246,8 +277,8 @@ def _by_scorer(scorer, name, loss, coded):
         ) as error:  # scikit-learn's for an estimator without predict_proba and the like
             lacks = "classes" if loss in REAL else "probabilities"
             raise ValueError(
-                f"scoring={name!r} needs {lacks}, which loss={loss!r} has not ({error}); choose "
-                f"one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+                f"scoring={name!r} needs {lacks}, which loss={loss!r} does not have ({error}); "
+                f"choose one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
             ) from error
         except ValueError as error:  # a metric of classes for numbers, say
             raise ValueError(

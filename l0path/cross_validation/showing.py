@@ -178,7 +178,8 @@ class ShowingScores:
             ids.
 
         Notes
-        ----- The corrected standard error is that of Nadeau & Bengio (Machine Learning 52, 2003),
+        -----
+        The corrected standard error is that of Nadeau & Bengio (Machine Learning 52, 2003),
         with s^2 the variance over the J folds:
 
             se_corrected = sqrt((1 / J + n_test / n_train) s^2)

@@ -8,24 +8,14 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import shown
+from ..core.arguments import shown, whole
 from ..errors import refuse_masked
+from ..problem.several import class_codes
 
 WHAT = (
     "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold "
     "ids, one per row"
 )
-
-
-def whole(value, name, least):
-    """A whole number >= least."""
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, (int, np.integer))
-        or value < least
-    ):
-        raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
-    return int(value)
 
 
 def is_splitter(cv):
@@ -67,11 +57,7 @@ def make_splits(cv, data, X, *, groups_cv=None, n_repeats=1, seed=0):
             for pair in _drawn(int(cv), data, groups, (seed + r) % 2**32)
         ]
     elif is_splitter(cv):
-        y = (
-            data.y
-            if data.classes is None
-            else np.asarray(data.classes)[(data.y > 0).astype(np.int64)]
-        )
+        y = data.y if data.classes is None else np.asarray(data.classes)[class_codes(data.y)]
         shown = X if hasattr(X, "shape") and X.shape[0] == n else np.zeros((n, 1))
         try:
             pairs = list(cv.split(shown, y, groups))
@@ -141,7 +127,7 @@ def _drawn(count, data, groups, seed):
             f"cv={count} folds need at least as many rows with positive weight, there are "
             f"{rows.size}"
         )
-    y = data.y[rows]
+    y = data.y[rows] if data.classes is None else class_codes(data.y)[rows]
     if groups is not None:
         groups = groups[rows]
         many = np.unique(groups).size
@@ -246,7 +232,13 @@ def _check_fold(i, train, test, data):
             "weight; choose other folds"
         )
     y = data.y[train][weights > 0]
-    if data.classes is not None and (np.all(y > 0) or np.all(y < 0)):
+    if data.classes is not None and y.ndim == 2 and not y.any(axis=0).all():
+        missing = data.classes[int(np.flatnonzero(~y.any(axis=0))[0])]
+        raise ValueError(
+            f"fold {i}: the training rows have none of the class {shown(missing)}; stratify the "
+            "folds, or use fewer"
+        )
+    if y.ndim == 1 and data.classes is not None and (np.all(y > 0) or np.all(y < 0)):
         raise ValueError(
             f"fold {i}: the training rows have one class only, "
             f"{shown(data.classes[int(y[0] > 0)])}; stratify the folds: an integer cv does, or "

@@ -65,21 +65,21 @@ class Gather:
             self.slots.acquire()
 
 
-def groups_of(number, known, jobs, share):
+def groups_of(number, all_rows, jobs, share):
     """Numbers 0..number - 1 of the folds in groups that fit half of the memory allowed and keep all
     processes busy; share: of the rows, that a fold leaves out.
     """
     alone = [[i] for i in range(number)]
     if (
-        known is None
-        or known.y is None
-        or known.X.n * known.X.p < WORTH
-        or not known.X.traits.row_subsets
+        all_rows is None
+        or all_rows.y is None
+        or all_rows.X.n * all_rows.X.p < WORTH
+        or not all_rows.X.traits.row_subsets
     ):
         return alone
-    rows = 2 * max(len(known.store.at), 50)  # Gram rows a fold keeps, with room to grow
-    each = 8 * (rows * known.X.p + share * known.X.design.entries)
-    size = min(0.5 * known.budget // each, -(-number // jobs)) if np.isfinite(each) else 1
+    rows = 2 * max(len(all_rows.store.at), 50)  # Gram rows a fold keeps, with room to grow
+    each = 8 * (rows * all_rows.X.p + share * all_rows.X.design.entries)
+    size = min(0.5 * all_rows.budget // each, -(-number // jobs)) if np.isfinite(each) else 1
     return (
         alone
         if size < 2

@@ -14,6 +14,7 @@ from ..core.types import Matrix
 from ..engine.arguments import coded, sample_weights
 from ..paths import Path
 from ..paths.predicting import given_offset, linear_predictor, missing_offset
+from ..paths.records import sums_over_rows
 from ..problem.problem import effective_rows
 from .result import CVPath
 from .scoring import HeldOutRows, metric_of, score
@@ -28,6 +29,7 @@ def validate(
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
 ) -> CVPath:
+    sums_over_rows(self, "validate")
     same_index(X=X, y=y, sample_weight=sample_weight, offset=offset)
     X, y, by_row = self._given(X, y, sample_weight=sample_weight, offset=offset)
     sample_weight, offset = by_row["sample_weight"], by_row["offset"]

@@ -74,14 +74,35 @@ def _from_array(X):
     """Dense design of an array or of nested lists."""
     refuse_masked(X, "X")
     try:
-        X = np.asarray(X)
+        entries = np.asarray(X)
     except ValueError as error:
         raise ValueError(
             f"X is not a table of numbers: {error}; pass rows of equal length"
         ) from error
+    if entries.dtype == object and not entries.shape:
+        _refuse_object(X)
+    X = entries
     check_dtype(X.dtype)
     check_shape(X.shape)
     return Dense(X)
+
+
+def _refuse_object(X):
+    """Refuse an object that is no table: NumPy makes a single entry of it."""
+    from scipy.sparse.linalg import LinearOperator  # slow to import, and needed here alone
+
+    kind = type(X).__name__
+    if isinstance(X, LinearOperator):
+        raise TypeError(
+            f"X is a {kind} of SciPy, from which columns cannot be read; pass the matrix that it "
+            "was made of, X @ np.eye(X.shape[1]) if that fits into memory, or an object with the "
+            "methods of a design (l0path.designs.Dense shows them)"
+        )
+    raise TypeError(
+        f"X has dtype object, not numbers: it is of type {kind}; pass a two-dimensional array, a "
+        "DataFrame, a sparse matrix, or an object with the methods of a design "
+        "(l0path.designs.Dense shows them)"
+    )
 
 
 def _from_sparse(X):

@@ -44,10 +44,10 @@ def spare_copies(data, classes, ridge):
     lambda2 > 0 in any slice.
     """
     pairs = []
-    loose = np.isneginf(data.lower) & np.isposinf(data.upper)
+    unbounded = np.isneginf(data.lower) & np.isposinf(data.upper)
     forced = set(data.forced.tolist())
     for columns in classes if not ridge else ():
-        free = [j for j in columns if loose[j]]
+        free = [j for j in columns if unbounded[j]]
         if free:
             kept = min(free, key=lambda j: (j not in forced, data.factor[j], j))
             pairs += [(j, kept) for j in free if j != kept and j not in forced]
@@ -120,9 +120,9 @@ def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[i
     """
     J = np.arange(design.p) if second is None else _close(second)
     if J.size > 64:
-        looks = design.correlate(directions(design.n))[J]
+        sketches = design.correlate(directions(design.n))[J]
         J = J[
-            np.union1d(*(_close(look) for look in looks.T))
+            np.union1d(*(_close(sketch) for sketch in sketches.T))
             # equal columns may differ here by rounding; with a sum near zero that may be much, but
             # not
             # along both directions
@@ -141,18 +141,18 @@ def duplicates(design: Design, second: np.ndarray | None = None) -> list[tuple[i
 def _contents(design, J):
     """Bytes that are equal where columns are, one after the other; None for a constant column."""
     width = max(1, (1 << 21) // design.n)
-    for left in range(0, J.size, width):
-        for column in design.columns(J[left : left + width]).T + 0.0:  # + 0.0 turns -0.0 into 0.0
+    for start in range(0, J.size, width):
+        for column in design.columns(J[start : start + width]).T + 0.0:  # + 0.0 turns -0.0 into 0.0
             yield None if (column == column[0]).all() else column.tobytes()
 
 
 def _close(x):
     """Positions, sorted, of the entries of x that have another one within 1e-9, relative."""
     order, found = np.argsort(x), [np.empty(0, dtype=np.intp)]
-    for left in range(
+    for start in range(
         0, x.size, PART
     ):  # in parts: new memory for vectors of length p costs more than what is done with them
-        here = order[left : left + PART + 1]
+        here = order[start : start + PART + 1]
         value = x[here]
         close = np.flatnonzero(
             np.diff(value) <= 1e-9 * np.maximum(np.abs(value[1:]), np.abs(value[:-1]))

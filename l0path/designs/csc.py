@@ -184,15 +184,15 @@ class Csc:
             (_correlate_one, R.reshape(-1), out.reshape(-1)) if one else (_correlate_many, R, out)
         )
 
-        def part(left, right):
+        def part(first, last):
             kernel(
                 self.data,
                 self.indices,
                 self.indptr,
                 source,
-                left,
-                right,
-                target[left - start : right - start],
+                first,
+                last,
+                target[first - start : last - start],
             )
 
         work = int(self.indptr[stop] - self.indptr[start]) * (1 if one else R.shape[1])
@@ -236,15 +236,15 @@ class Csc:
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         mean, second = np.empty(self.p), np.empty(self.p)
 
-        def part(left, right):
+        def part(start, stop):
             _moments(
                 self.data,
                 self.indices,
-                self.indptr[left : right + 1],
+                self.indptr[start : stop + 1],
                 weights,
                 bool(center),
-                mean[left:right],
-                second[left:right],
+                mean[start:stop],
+                second[start:stop],
             )
 
         pool.run(part, self._bounds(0, self.p, 4 * self.data.size), self.threads)

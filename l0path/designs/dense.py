@@ -21,7 +21,7 @@ CACHED = 1 << 16  # entries of a tile that two passes read from cache
 SMALL_MATRIX = 1 << 14  # entries up to which a matrix is read on the calling thread
 COMPILED = 1 << 21  # entries from which on kernels are worth their compilation
 OWN_ENTRIES = 1 << 18  # entries that a kernel is given at a time at least
-TASKS = 32  # of a pass for each thread at most: a task has its price
+TASKS = 32  # of a pass for each thread at most: a task has its cost
 SIDE = 1024  # entries of a tile along the direction in which memory is contiguous
 
 
@@ -37,9 +37,9 @@ def tiles(X, start, stop, size):
     else:
         across = max(1, min(width, max(SIDE, size // max(n, 1)), size))
         height = max(1, size // across)
-    for left in range(start, stop, across):
+    for first in range(start, stop, across):
         for top in range(0, n, height):
-            yield slice(top, min(top + height, n)), slice(left, min(left + across, stop))
+            yield slice(top, min(top + height, n)), slice(first, min(first + across, stop))
 
 
 def _readable_by_blas(X):
@@ -164,7 +164,7 @@ class Dense:
         """out (m, stop - start) = A X[:, start:stop], out in C order."""
         X, A = self.X.T, np.ascontiguousarray(A)
         pool.run(
-            lambda left, right: kernels.products(X, A, left, right, start, out),
+            lambda first, last: kernels.products(X, A, first, last, start, out),
             [*range(start, stop, self._share(stop - start, 6)), stop],
         )
 
@@ -204,16 +204,16 @@ class Dense:
                 return _product(self.X[:, start:stop].T, R)
             out = np.empty((stop - start, R.shape[1]))
 
-            def direct(left, right):
-                out[left - start : right - start] = _product(self.X[:, left:right].T, R)
+            def direct(first, last):
+                out[first - start : last - start] = _product(self.X[:, first:last].T, R)
 
             with pool.one_blas_thread():
                 pool.run(direct, [*range(start, stop, width), stop])
             return out
         out = np.zeros((stop - start, R.shape[1]))
 
-        def part(left, right):
-            for rows, cols, tile in self._blocks(left, right, TILE):
+        def part(first, last):
+            for rows, cols, tile in self._blocks(first, last, TILE):
                 out[cols.start - start : cols.stop - start] += _product(tile.T, R[rows])
 
         self._in_parts(part, start, stop)
@@ -239,10 +239,10 @@ class Dense:
             out[:] = self.correlate(A.T, start, stop).T
             return
 
-        def direct(left, right):
+        def direct(first, last):
             for rows in range(A.shape[0]) if A.shape[0] <= 2 else [slice(None)]:
                 np.matmul(
-                    A[rows], self.X[:, left:right], out=out[rows, left - start : right - start]
+                    A[rows], self.X[:, first:last], out=out[rows, first - start : last - start]
                 )
 
         if (stop - start) * self.n <= SMALL_MATRIX:
@@ -301,8 +301,8 @@ class Dense:
         J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
         out = np.zeros((self.n, *b.shape[1:]))
         width = max(1, 4 * TILE // max(self.n, 1))
-        for left in range(0, J.size, width):
-            out += self.columns(J[left : left + width]) @ b[left : left + width]
+        for start in range(0, J.size, width):
+            out += self.columns(J[start : start + width]) @ b[start : start + width]
         return out
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -330,20 +330,22 @@ class Dense:
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         if self.compiled:
             mean, second = self._moments_by_kernel(weights, bool(center))
-            wild = np.flatnonzero(~np.isfinite(second)) if not weights.all() else np.empty(0)
-            if wild.size:  # perhaps only in rows of weight 0, which take no part
-                mean[wild], second[wild] = Dense(self.X[:, wild], np.inf).moments(weights, center)
+            nonfinite = np.flatnonzero(~np.isfinite(second)) if not weights.all() else np.empty(0)
+            if nonfinite.size:  # perhaps only in rows of weight 0, which take no part
+                mean[nonfinite], second[nonfinite] = Dense(self.X[:, nonfinite], np.inf).moments(
+                    weights, center
+                )
             return mean, second
         pivot, mean, second, mass = np.zeros((4, self.p))
         positive = None if weights.all() else weights > 0
 
-        def part(left, right):
+        def part(start, stop):
             with np.errstate(over="ignore", invalid="ignore"):  # threads do not inherit it
-                measure(left, right)
+                measure(start, stop)
 
-        def measure(left, right):
+        def measure(start, stop):
             scratch = np.empty(0)
-            for rows, cols, tile in self._blocks(left, right, CACHED):
+            for rows, cols, tile in self._blocks(start, stop, CACHED):
                 w = weights[rows]
                 if positive is not None:
                     tile, w = tile[positive[rows]], w[positive[rows]]
@@ -385,7 +387,7 @@ class Dense:
         )
         mean, second = np.empty((2, self.p))
         pool.run(
-            lambda left, right: kernel(X, weights, center, left, right, mean, second),
+            lambda start, stop: kernel(X, weights, center, start, stop, mean, second),
             [*range(0, self.p, self._share(self.p, kernels.SIDE_BY_SIDE)), self.p],
         )
         if center and not self.by_column:

@@ -128,15 +128,15 @@ def moments_of_rows(X, weights, center, start, stop, mean, second):
         np.empty(SIDE_BY_SIDE),
         np.empty(SIDE_BY_SIDE),
     )
-    for left in range(start, stop, SIDE_BY_SIDE):
-        m, mass = min(SIDE_BY_SIDE, stop - left), 0.0
-        whole, square = mean[left : left + m], second[left : left + m]
+    for first in range(start, stop, SIDE_BY_SIDE):
+        m, mass = min(SIDE_BY_SIDE, stop - first), 0.0
+        whole, square = mean[first : first + m], second[first : first + m]
         whole[:], square[:] = 0.0, 0.0
         for top in range(0, weights.size, ROW_TILE):
             end, total = min(top + ROW_TILE, weights.size), 0.0
             middle[:], shift[:], spread[:] = 0.0, 0.0, 0.0
             for i in range(top, end):
-                row, w = X[i, left : left + m], weights[i]
+                row, w = X[i, first : first + m], weights[i]
                 total += w
                 for c in range(m if center else 0):
                     middle[c] += w * np.float64(row[c])
@@ -145,7 +145,7 @@ def moments_of_rows(X, weights, center, start, stop, mean, second):
             for c in range(m):
                 middle[c] /= total
             for i in range(top, end):
-                row, w = X[i, left : left + m], weights[i]
+                row, w = X[i, first : first + m], weights[i]
                 for c in range(m):
                     gap = np.float64(row[c]) - middle[c]
                     step = w * gap

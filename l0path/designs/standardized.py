@@ -110,15 +110,15 @@ class Standardized:
             out = products(self._scatter(R), start, stop)
             total, step = R.sum(axis=0), max(1, BLOCK_ENTRIES // (8 * max(R.shape[1], 1)))
 
-            def finish(left, right):
-                block = out[left:right]
-                block -= self.center[start + left : start + right, None] * total
-                block /= self.scale[start + left : start + right, None]
+            def finish(first, last):
+                block = out[first:last]
+                block -= self.center[start + first : start + last, None] * total
+                block /= self.scale[start + first : start + last, None]
 
             pool.run(finish, [*range(0, stop - start, step), stop - start])
         width = max(1, BLOCK_ENTRIES // max(self.design.n, 1))
-        for left in range(0, far.size, width):
-            block = far[left : left + width]
+        for first in range(0, far.size, width):
+            block = far[first : first + width]
             out[block] = self.columns(start + block).T @ R
         return out
 
@@ -129,9 +129,9 @@ class Standardized:
         here = slice(start, start + out.shape[1])
         if not self.traits.in_place or self._far[here].any():
             step = max(256, READ // max(A.shape[0], 1))
-            for left in range(0, out.shape[1], step):
-                right = min(left + step, out.shape[1])
-                out[:, left:right] = self.correlate(A.T, start + left, start + right).T
+            for first in range(0, out.shape[1], step):
+                last = min(first + step, out.shape[1])
+                out[:, first:last] = self.correlate(A.T, start + first, start + last).T
             return
         self.design.correlate_into(
             A if self.rows is None else np.ascontiguousarray(self._scatter(A.T).T), out, start
@@ -174,8 +174,8 @@ class Standardized:
         if out is not None and self.rows is None and isinstance(self.design, Dense):
             width = max(1, BLOCK_ENTRIES // (8 * max(self.n, 1)))
 
-            def part(left, right):
-                block, j = out[:, left:right], J[left:right]
+            def part(start, stop):
+                block, j = out[:, start:stop], J[start:stop]
                 self.design.columns(j, block)
                 block -= self.center[j]
                 block /= self.scale[j]
@@ -184,8 +184,8 @@ class Standardized:
             return out
         if out is not None:
             width = max(1, BLOCK_ENTRIES // max(self.n, 1))
-            for left in range(0, J.size, width):
-                out[:, left : left + width] = self.columns(J[left : left + width])
+            for start in range(0, J.size, width):
+                out[:, start : start + width] = self.columns(J[start : start + width])
             return out
         W = self.design.columns(J)
         if self.rows is not None:
@@ -207,8 +207,8 @@ class Standardized:
                 np.flatnonzero(self._far[J]),
                 max(1, BLOCK_ENTRIES // max(self.design.n, 1)),
             )
-            for left in range(0, far.size, width):
-                block = far[left : left + width]
+            for start in range(0, far.size, width):
+                block = far[start : start + width]
                 out += self.columns(J[block]) @ b[block]
         return out
 

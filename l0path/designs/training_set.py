@@ -40,7 +40,8 @@ from ..core.types import Design
 LEAST_VARIANCE = 0.1
 # scales from the origin beyond which held-out columns are centred before their mean is taken
 OFF = 30.0
-ROOM = 1 << 28  # bytes of Gram rows and held-out rows kept, at least; half of X where that is more
+# bytes of Gram rows and held-out rows that are cached, at least; half of X where that is more
+CACHE_BYTES = 1 << 28
 BITE = 1 << 16  # entries of Gram rows made at a time by one thread: 512 KB
 _last = {}  # token -> GramRows: what this process keeps between the folds that are sent to it
 
@@ -142,7 +143,8 @@ class AllRows:
         if X.traits.memory_limit:
             self.budget = X.design.memory_limit / jobs
         else:
-            self.budget = max(ROOM, X.design.nbytes / 2 if X.traits.row_subsets else 0) / jobs
+            half = X.design.nbytes / 2 if X.traits.row_subsets else 0
+            self.budget = max(CACHE_BYTES, half) / jobs
         capacity = int(0.25 * self.budget / (8 * X.p))
         if X.traits.memory_limit and rows is not None and rows.shape[0] > capacity:
             rows = rows[: min(len(members), capacity)].copy()  # the others are let go
@@ -206,9 +208,9 @@ class HeldOut:
     of Z; awkward: columns of which too little is left, read directly.
     """
 
-    def __init__(self, known, rows, d, V, weights):
-        self.known, self.rows, self.d, self.V = known, rows, d, V
-        X, out = known.X, d.sum()
+    def __init__(self, all_rows, rows, d, V, weights):
+        self.all_rows, self.rows, self.d, self.V = all_rows, rows, d, V
+        X, out = all_rows.X, d.sum()
         part, self.filled = X.design.take_rows(rows), None
         self.block = Standardized(part, X.center, X.scale)
         if isinstance(part, Dense):
@@ -219,12 +221,12 @@ class HeldOut:
             self.filled[:-1] /= X.scale
             self.block = Standardized(Dense(self.filled[:-1]), np.zeros(X.p), np.ones(X.p))
         middle, second = self._moments(d / out)
-        self.away, left = np.zeros(X.p), known.square - out * second
-        if known.intercept:
-            self.away = (known.mean - out * middle) / V
+        self.away, left = np.zeros(X.p), all_rows.square - out * second
+        if all_rows.intercept:
+            self.away = (all_rows.mean - out * middle) / V
             left -= V * out * (self.away - middle) ** 2  # Chan, Golub and LeVeque (1983), eq. 2.1
-        constant = known.square <= 0
-        self.awkward = np.flatnonzero(~(left > LEAST_VARIANCE * V * known.square) & ~constant)
+        constant = all_rows.square <= 0
+        self.awkward = np.flatnonzero(~(left > LEAST_VARIANCE * V * all_rows.square) & ~constant)
         self.away[constant], left[constant] = 0.0, 0.0
         self.mean, self.second = X.center + X.scale * self.away, X.scale**2 * left / V
         if 0 < self.awkward.size <= X.p // 10:
@@ -232,35 +234,35 @@ class HeldOut:
         if self.filled is not None:
             self.filled[-1] = self.away
 
-    def removed(self, R, own, left, right):
-        """(Z_D'R + a own')[left:right] transposed, (m, right - left), for R (rows held out, m) and
+    def removed(self, R, own, start, stop):
+        """(Z_D'R + a own')[start:stop] transposed, (m, stop - start), for R (rows held out, m) and
         own (m,).
         """
         if self.filled is not None:
-            return np.vstack([R, own]).T @ self.filled[:, left:right]
-        return self.block.correlate(R, left, right).T + own[:, None] * self.away[left:right]
+            return np.vstack([R, own]).T @ self.filled[:, start:stop]
+        return self.block.correlate(R, start, stop).T + own[:, None] * self.away[start:stop]
 
     def _moments(self, share):
         """Mean and second moment of the held-out rows in the units of Z; columns off the origin are
         centred first, because a mean in the user's units is rounded like the mean's size.
         """
-        X, intercept = self.known.X, self.known.intercept
+        X, intercept = self.all_rows.X, self.all_rows.intercept
         middle, second = self.block.moments(share, intercept)
         off, width = (
             np.flatnonzero(np.abs(X.center) > OFF * X.scale),
             max(1, BLOCK_ENTRIES // share.size),
         )
-        for left in range(0, off.size, width):
-            J = off[left : left + width]
+        for start in range(0, off.size, width):
+            J = off[start : start + width]
             middle[J], second[J] = Dense(self.block.columns(J)).moments(share, intercept)
         return middle, second
 
     def _read_awkward(self, weights):
-        X, width = self.known.X, max(1, BLOCK_ENTRIES // self.known.X.design.n)
-        for left in range(0, self.awkward.size, width):
-            J = self.awkward[left : left + width]
+        X, width = self.all_rows.X, max(1, BLOCK_ENTRIES // self.all_rows.X.design.n)
+        for start in range(0, self.awkward.size, width):
+            J = self.awkward[start : start + width]
             self.mean[J], self.second[J] = Dense(X.design.columns(J)).moments(
-                weights, self.known.intercept
+                weights, self.all_rows.intercept
             )
         J = self.awkward
         self.away[J] = (self.mean[J] - X.center[J]) / X.scale[J]
@@ -274,26 +276,26 @@ class TrainingSet(Standardized):
     def __init__(
         self, held: HeldOut, scale: np.ndarray, rows: np.ndarray, weights: np.ndarray, y: np.ndarray
     ) -> None:
-        super().__init__(held.known.X.design, held.mean, scale, rows)
+        super().__init__(held.all_rows.X.design, held.mean, scale, rows)
         self.held, self.weights, self.y = held, weights, y
-        self._shrink = np.where(held.second > 0, held.known.X.scale / self.scale, 0.0)  # 1 / r
+        self._shrink = np.where(held.second > 0, held.all_rows.X.scale / self.scale, 0.0)  # 1 / r
         self._awkward = held.awkward[held.second[held.awkward] > 0]
         self._direct = set(self._awkward.tolist())
 
     def products(self, weights: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Z'(w y), (p,)."""
-        known, held = self.held.known, self.held
-        if known.y is None or not (
+        all_rows, held = self.held.all_rows, self.held
+        if all_rows.y is None or not (
             np.array_equal(weights, self.weights) and np.array_equal(y, self.y)
         ):
             return super().products(weights, y)
-        if weights @ (y * y) < LEAST_VARIANCE * (known.weights @ (known.y * known.y)):
+        if weights @ (y * y) < LEAST_VARIANCE * (all_rows.weights @ (all_rows.y * all_rows.y)):
             return super().products(weights, y)
-        at = held.rows if known.X.rows is None else np.searchsorted(known.X.rows, held.rows)
-        taken = held.d * known.y[at]
-        middle = (known.weights @ known.y - taken.sum()) / held.V
+        at = held.rows if all_rows.X.rows is None else np.searchsorted(all_rows.X.rows, held.rows)
+        taken = held.d * all_rows.y[at]
+        middle = (all_rows.weights @ all_rows.y - taken.sum()) / held.V
         out = (
-            (known.products - held.block.correlate(taken)) / held.V - held.away * middle
+            (all_rows.products - held.block.correlate(taken)) / held.V - held.away * middle
         ) * self._shrink
         if self._awkward.size:
             out[self._awkward] = self._among_awkward((weights * y)[:, None])[:, 0]
@@ -306,7 +308,7 @@ class TrainingSet(Standardized):
         J = [int(u) for u in J]
         if not np.array_equal(weights, self.weights):
             return super().gram_rows(J, weights, out, columns)
-        rows, places = self.held.known.rows([u for u in J if u not in self._direct])
+        rows, places = self.held.all_rows.rows([u for u in J if u not in self._direct])
         places = dict(zip((u for u in J if u not in self._direct), places.tolist(), strict=True))
         shared = np.array([i for i, u in enumerate(J) if places.get(u, -1) >= 0], dtype=np.intp)
         alone = np.setdiff1d(np.arange(len(J)), shared)
@@ -333,13 +335,13 @@ class TrainingSet(Standardized):
         R = held.d[:, None] * held.block.columns(J) * factor
         own = held.away[J] * shrink[J]
 
-        def part(left, right):
+        def part(start, stop):
             with pool.limited(1):
-                G = rows[places, left:right]
+                G = rows[places, start:stop]
                 G *= factor[:, None]
-                G -= held.removed(R, own, left, right)
-                G *= shrink[left:right]
-                out[target, left:right] = G
+                G -= held.removed(R, own, start, stop)
+                G *= shrink[start:stop]
+                out[target, start:stop] = G
 
         width = max(256, BITE // len(J))
         with pool.one_blas_thread():
@@ -348,6 +350,6 @@ class TrainingSet(Standardized):
     def _among_awkward(self, R):
         """Z_J'R for the awkward columns J, (len(J), m)."""
         out, width = np.empty((self._awkward.size, R.shape[1])), max(1, BLOCK_ENTRIES // self.n)
-        for left in range(0, out.shape[0], width):
-            out[left : left + width] = self.columns(self._awkward[left : left + width]).T @ R
+        for start in range(0, out.shape[0], width):
+            out[start : start + width] = self.columns(self._awkward[start : start + width]).T @ R
         return out

@@ -8,14 +8,14 @@ import pandas as pd
 from ..core.arguments import finite, number, shown, vector
 from ..designs.checks import check_table
 from ..errors import refuse_masked
+from ..problem.coupled.arguments import survival_loss
 from ..problem.groups import by_label
-from ..problem.losses import CLASSIFICATION, traits_named
+from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
 from ..problem.problem import row_weights
 from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
-from .responses import is_several, table_of_responses
+from .responses import is_several, table_of_classes, table_of_responses
 
-# how successes out of several trials are written
 BY_OUTCOME = (
     "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
     "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
@@ -27,8 +27,23 @@ def responses(y, n, loss, pos_label):
     """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
     if is_several(y, loss) and pos_label is None:
         return *table_of_responses(y, n), None, []
+    if loss == "multinomial":
+        if pos_label is not None:
+            raise ValueError("pos_label= is for two classes, not loss='multinomial'; leave it out")
+        series = _complete(y, n)
+        classes = _classes(series, loss)
+        return table_of_classes(series, classes), tuple(map(str, classes)), tuple(classes), []
     target, classes, notes = response(y, n, loss, pos_label)
     return target, None, classes, notes
+
+
+def responded(y, n, a, weights):
+    """(y, the loss, names of several responses or None, classes or None, notes); weights (n,)."""
+    if a.loss in COUPLED:
+        return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
+    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
+    target, *others = responses(y, n, a.loss, a.pos_label)
+    return target, make_loss(a.loss, number(a.gamma, "gamma"), delta), *others
 
 
 def response(y, n, loss, pos_label=None):
@@ -73,6 +88,8 @@ def coded(y, n, meta):
     the fit; one of them alone will do. (n, r) for r responses.
     """
     loss, classes = meta.loss, meta.classes
+    if meta.responses is not None and classes is not None:
+        return table_of_classes(_complete(y, n), classes)
     if meta.responses is not None:
         return table_of_responses(y, n, meta.responses)[0]
     if classes is None:
@@ -126,10 +143,8 @@ def _complete(y, n):
     return series
 
 
-def _labels(series, loss, pos_label=None):
-    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order, or with
-    `pos_label` as 1.
-    """
+def _classes(series, loss):
+    """The labels of y in sorted (or category) order, two or more."""
     if isinstance(series.dtype, pd.CategoricalDtype):
         present = set(series.unique())
         classes = [c for c in series.cat.categories if c in present]
@@ -146,12 +161,20 @@ def _labels(series, loss, pos_label=None):
         finite(series.to_numpy(dtype=np.float64), "y")
     if len(classes) == 1:
         raise ValueError(f"y has one class only, {shown(classes[0])}; loss={loss!r} needs two")
+    return classes
+
+
+def _labels(series, loss, pos_label=None):
+    """Two classes of any dtype, mapped to -1 and 1 in sorted (or category) order, or with
+    `pos_label` as 1.
+    """
+    classes = _classes(series, loss)
     if len(classes) > 2:
         raise ValueError(
             f"y has {len(classes)} classes "
-            f"({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); fit one "
-            "against the rest with "
-            "`y == c`, or use sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))"
+            f"({', '.join(map(shown, classes[:5]))}{', ...' if len(classes) > 5 else ''}); use "
+            "loss='multinomial' with lambda2=1e-3, fit one against the rest with `y == c`, or use "
+            "sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))"
         )
     if pos_label is not None:
         if pos_label not in classes:
@@ -253,6 +276,10 @@ def class_weights(value, classes, loss):
     """None, "balanced" or the pair of weights of (negative, positive)."""
     if value is None:
         return None
+    if loss == "multinomial":
+        raise ValueError(
+            f"class_weight={value!r} is not served for loss='multinomial'; use sample_weight"
+        )
     if classes is None:
         raise ValueError(
             f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
@@ -281,7 +308,9 @@ def class_weights(value, classes, loss):
 def check_classes(data, loss):
     """Refuse a response that is one class, or zero, on the rows that count."""
     full = row_weights(data)
-    if data.classes is not None and np.unique(data.y[full > 0]).size < 2:
+    if loss == "multinomial" and not (full @ data.y > 0).all():
+        raise ValueError("a class of y has no row of positive weight; leave its rows out")
+    if data.y.ndim == 1 and data.classes is not None and np.unique(data.y[full > 0]).size < 2:
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"
         )
@@ -416,6 +445,6 @@ def check_box(low, high, forced, excluded, names):
     if bad.size:
         j = bad[0]
         raise ValueError(
-            f"the box of {names[j]} is [{low[j]:g}, {high[j]:g}] and leaves out 0, so the column "
-            "could not be left out; widen it, or put the column into always_include"
+            f"the bounds of {names[j]}, [{low[j]:g}, {high[j]:g}], do not contain 0, so the column "
+            "could not be left out; widen them, or put the column into always_include"
         )

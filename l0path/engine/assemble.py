@@ -17,7 +17,7 @@ from ..exchange.neighbourhoods.groups import groups_tried
 from ..paths.past_separation import apart
 from ..paths.records import Meta
 from ..problem.losses import name_of
-from ..problem.problem import Fit, checksum, effective_rows
+from ..problem.problem import Fit, checksum
 from ..problem.responses import log_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
@@ -69,7 +69,7 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
     fit = _first_of_a_kind(setting, point.fit, part)
     if fit is not point.fit:
         predicted = None  # opposite columns may differ by a constant
-    if model.unclear and model.faint(part.lambda2) and fit.support.size:
+    if model.unclear and model.negligible_ridge(part.lambda2) and fit.support.size:
         optimality = Optimality.UNVERIFIED
     if setting.hinge is not None:
         fit = _of_the_hinge(setting, fit, part)
@@ -92,7 +92,7 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
     settings = setting.route.settings
     if optimality == Optimality.REFIT_SWAP_M and isinstance(settings, LocalSearch):
         m = (
-            pairs_tried(settings, problem.n_eff, fit.support.size)
+            pairs_tried(settings, problem.refit_rows, fit.support.size)
             if problem.groups is None
             else groups_tried(settings)
         )
@@ -102,7 +102,7 @@ def solution(setting, number, part: Slice, point: Point, predicted=None):
 
 def _first_of_a_kind(setting, fit, part):
     """The fit with the columns of smallest index among those that say the same."""
-    if setting.problem.groups is not None or setting.control.torn or not fit.support.size:
+    if setting.problem.groups is not None or setting.control.inconsistent or not fit.support.size:
         return fit
     key = "shrunk" if part.lambda1 or part.lambda2 else "not shrunk"
     if key not in setting.memo:
@@ -208,7 +208,11 @@ def with_intervals(setting, rows, past):
     F = [rows[i].loss + rows[i].shrinkage for i in on]
     # an interrupt raised by something else than Ctrl-C may fall where the working columns are
     # half updated: no kernel may run on them after it
-    whole = not setting.control.torn and on and rows[on[-1]].k == past.result.last == setting.max_k
+    whole = (
+        not setting.control.inconsistent
+        and on
+        and rows[on[-1]].k == past.result.last == setting.max_k
+    )
     beyond = past.engine.next_value() if whole else None
     if beyond is None:
         intervals = hull(x, F)
@@ -238,7 +242,7 @@ def with_hull(problem, null, rows, last):
     return out
 
 
-def on_lambda0(setting, claim, rows, intervals, x):
+def on_lambda0(setting, optimality_if_verified, rows, intervals, x):
     """(rows for lambda0 values, notes): the dynamic grid of the hull, or the user's values, each
     with the stored model of least loss + shrinkage + lambda0 sum f.
     """
@@ -262,7 +266,7 @@ def on_lambda0(setting, claim, rows, intervals, x):
                 objective=float(F[i] + value * x[i]),
                 flags=flags,
                 lower_bound=float("nan"),
-                optimality=claim if only else row.optimality,
+                optimality=optimality_if_verified if only else row.optimality,
             )
         )
     note = (
@@ -321,10 +325,10 @@ def near_note(model, names):
         "1e-4 of their length: models with them were fitted on the columns themselves, and "
         f"compared by such fits where a comparison is claimed: {some(model.near, names)}"
     )
-    faint = (
+    ridge_note = (
         "; some keep less than 1e-12 of their length beside the others, too little for any claim"
     )
-    return note + (faint if model.unclear else "")
+    return note + (ridge_note if model.unclear else "")
 
 
 def end_notes(setting, number, past):
@@ -381,7 +385,7 @@ def _meta(setting):
         names=data.names,
         n=data.design.n,
         p=data.design.p,
-        n_eff=effective_rows(data.weights if counts is None else data.weights * counts),
+        n_eff=problem.n_eff,
         loss=name_of(data.loss),
         loss_parameter=_parameter(data.loss),
         intercept=data.intercept,
@@ -428,5 +432,6 @@ def _null_loss(setting):
     start = problem.shift
     if not problem.quadratic:
         start = make_model(replace(problem, forced=empty)).refit(empty, 0.0, 0.0).b0
-    fit = Fit(empty, np.empty((0, *problem.y.shape[1:])), start, 0.0)
+    width = () if problem.turn is None else (len(problem.turn),)
+    fit = Fit(empty, np.empty((0, *width)), start, 0.0)
     return solution(setting, 0, Slice(0.0, 0.0, 0), Point(0, fit, Optimality.GLOBAL)).loss

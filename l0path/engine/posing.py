@@ -30,7 +30,7 @@ ALL_EQUAL = 1e-9  # a MAD below this share of the spread of y is 0
 def selectable(problem):
     """How many columns, or groups, may be chosen."""
     if problem.groups is not None:
-        return int(problem.groups.choosable(problem.usable).sum())
+        return int(problem.groups.selectable(problem.usable).sum())
     return int(problem.usable.sum()) - problem.forced.size
 
 
@@ -89,12 +89,12 @@ class Setting:
     memo: dict = field(default_factory=dict)
 
 
-def settled(request, clock):
+def resolved(request, clock):
     """(the request with what X decides, its Problem): copies of columns, the threshold of the Huber
     loss, and notes on both. Nothing but the problem is new where an earlier fit found them.
     """
     problem = pose(request.data, request.row_counts, request.all_rows)
-    if request.settled:
+    if request.resolved:
         return request, problem
     data, notes = request.data, list(request.notes)
     if request.pilot:
@@ -114,7 +114,7 @@ def settled(request, clock):
             request,
             data=replace(data, copies=pairs),
             notes=(*notes, *more),
-            settled=True,
+            resolved=True,
             pilot=False,
         ),
         replace(problem, usable=usable),
@@ -321,15 +321,19 @@ class _Pilot:
         self.renew(self.problem.y - eta)
         return fit
 
-    def best_column(self, fit, look, wanted):
+    def best_column(self, fit, all_columns, wanted):
         """The working column of largest standardised gradient, None if noise gives as much; look:
         take the largest ones of all p columns among the working columns first.
         """
         p, model = self.problem, self.model
         usable = np.flatnonzero(p.usable)
-        if look and model.width < usable.size:
+        if all_columns and model.width < usable.size:
             most = max(
-                min(2 * -(-wanted // PILOT_READS) + 10, max(model.room // PILOT_READS, 4)), 1
+                min(
+                    2 * -(-wanted // PILOT_READS) + 10,
+                    max(model.columns_in_memory // PILOT_READS, 4),
+                ),
+                1,
             )
             if usable.size > most * PILOT_READS:
                 c = np.abs(p.X.correlate(self.slopes[:, None])[:, 0])

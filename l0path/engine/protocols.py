@@ -58,7 +58,7 @@ class SliceResult(NamedTuple):
         The separated fit at which the sizes end.
     scale, tol : float
         The size of the objective that tolerances refer to, and the relative tolerance.
-    claim : Optimality
+    optimality_if_verified : Optimality
         What a verification of this engine shows.
     dual_points : ndarray (n, m)
         Dual points found on the way, weights included; m = 0 where there are none.
@@ -77,7 +77,7 @@ class SliceResult(NamedTuple):
     separated: Any
     scale: float
     tol: float
-    claim: Optimality
+    optimality_if_verified: Optimality
     dual_points: np.ndarray
     starts: tuple[np.ndarray, ...] = ()
     rounds: tuple[dict, ...] = ()

@@ -15,7 +15,7 @@ from ..first_order.coordinate_descent import CoordinateDescent
 from ..first_order.dual_iht import DualIHT
 from ..first_order.primal_dual import PrimalDual
 from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
-from ..problem.losses import EXACT
+from ..problem.losses import COUPLED, EXACT, name_of
 from ..problem.losses import NAMES as SMOOTH
 from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0.path import Lambda0Path
@@ -25,7 +25,7 @@ from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.generating import GeneratedGroups
 from .strategies.groups import GroupExchanges
-from .strategies.responses import ResponseExchanges
+from .strategies.responses import MultinomialExchanges, ResponseExchanges
 from .strategies.sparse import SparseSizes
 
 ROW_BLOCKS = 10  # of "stochastic_dual_iht"
@@ -74,8 +74,15 @@ def _exchanges(model, plan, part, session):
         _even_costs(plan, model.problem)
         return SizePath(GroupExchanges(model, part, plan.settings, session))
     if plan.grid == "lambda0" and _uneven(model.problem):
+        if model.problem.loss.traits.coupled:
+            raise ValueError(
+                "penalty_factor= differs among the columns, and lambda0 values with unequal costs "
+                f"are not served for loss={name_of(model.problem.loss)!r}; use grid='support'"
+            )
         return _lambda0_values(model, plan, part, session)
-    kind = ColumnExchanges if model.problem.turn is None else ResponseExchanges
+    kind = ColumnExchanges
+    if model.problem.turn is not None:
+        kind = ResponseExchanges if model.problem.quadratic else MultinomialExchanges
     return SizePath(kind(model, part, plan.settings, session))
 
 
@@ -150,9 +157,10 @@ SWAP = Algorithm(
     lambda tol: LocalSearch(tol=tol),
     _exchanges,
     LocalSearch.check,
+    losses=EVERY_LOSS | set(COUPLED),
     units=COLUMNS_AND_GROUPS,
 )
-LARGER_SWAPS = SWAP._replace(name="", units=ONLY_COLUMNS)
+LARGER_SWAPS = SWAP._replace(name="", losses=EVERY_LOSS, units=ONLY_COLUMNS)
 PARTIAL_SWAPS = Algorithm(
     "CDPSI", LocalSearch, lambda tol: LocalSearch(tol=tol, refit=False), _lambda0_values
 )
@@ -253,6 +261,11 @@ def refuse(settings, data, lambda1, lambda2):
     is read. lambda1, lambda2: the least values that will be asked for.
     """
     row = algorithm_of(settings)
+    if data.loss.traits.coupled and name_of(data.loss) not in row.losses:
+        raise ValueError(
+            f"loss={name_of(data.loss)!r} needs algorithm='swap' with refit=True and swap_size=1: "
+            f"{settings!r} takes losses that are sums over rows"
+        )
     if data.groups is not None and row.proves:
         refuse_groups(data, settings)
     elif data.groups is not None and "groups" not in row.units:

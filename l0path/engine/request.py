@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from .. import formula
-from ..core.arguments import flag, nonnegative, number, same_index, whole
+from ..core.arguments import flag, nonnegative, same_index, whole
 from ..designs import Derived, as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
-from ..problem.groups import group_factor, make_groups, priced
-from ..problem.losses import canonical_name, make_loss
+from ..problem.coupled.arguments import given_anew, served
+from ..problem.groups import group_factor, make_groups, with_factors
+from ..problem.losses import canonical_name
 from ..problem.problem import Data, checksum
 from . import arguments as checks
 from . import registry, responses
@@ -55,6 +56,8 @@ class Arguments:
     penalty_factor: Any = None
     groups: Any = None
     feature_names: Any = None
+    strata: Any = None
+    ties: str = "efron"
     gamma: float = 0.25
     delta: float | None = None
     lambda_scale: str = "mean"
@@ -118,7 +121,7 @@ class Request:
         What the columns were made by.
     offset_name : str, optional
         The column of the user's table that is the offset.
-    settled : bool
+    resolved : bool
         Whether the data hold what X decides: copies of columns, the threshold of the Huber loss.
     pilot : bool
         Whether that threshold is still to be found.
@@ -139,7 +142,7 @@ class Request:
     response: str | None = None
     formula: Any = None
     offset_name: str | None = None
-    settled: bool = False
+    resolved: bool = False
     pilot: bool = False
     certify: bool = False
     progress: bool = False
@@ -153,7 +156,7 @@ class Request:
         """The request of a further fit of the same data, or of rows of them: nobody listens, and
         what X decided stays.
         """
-        return Request(**{"data": self.data, "plan": self.plan, "settled": True, **changes})
+        return Request(**{"data": self.data, "plan": self.plan, "resolved": True, **changes})
 
 
 def request(X, y=None, *, data=None, **given) -> Request:
@@ -165,7 +168,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         If an argument is not one of those of `fit`, or not allowed.
     """
     given = given if data is None else {**given, "data": data}
-    X, y, given = formula.at_the_door(X, y, given)
+    X, y, given = formula.open_formula(X, y, given)
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
@@ -207,7 +210,8 @@ def _checked(a):
         isinstance(a.n_jobs, bool) or not isinstance(a.n_jobs, (int, np.integer))
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
-    return replace(a, loss=canonical_name(a.loss, exact=registry.proves(a.algorithm)))
+    exact = registry.proves(a.algorithm)
+    return served(replace(a, loss=canonical_name(a.loss, exact=exact, coupled=True)))
 
 
 def _taken_by_name(X, feature_names, names):
@@ -223,11 +227,11 @@ def _taken_by_name(X, feature_names, names):
 
 
 def _data(X, y, a, read=False):
-    """(Data, notes) of arguments. read: X is looked through for missing values here, and not by
-    `pose` in the read that takes its moments, which does not see rows of weight 0.
+    """(Data, notes) of arguments. read: missing values of X are looked for here, and not by `pose`,
+    which does not see rows of weight 0.
     """
     X = X.X if isinstance(X, formula.Encoded) else X
-    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset)
+    same_index(X=X, y=y, sample_weight=a.sample_weight, offset=a.offset, strata=a.strata)
     if a.feature_names is not None and (
         isinstance(a.feature_names, (str, bytes)) or not np.iterable(a.feature_names)
     ):
@@ -237,13 +241,11 @@ def _data(X, y, a, read=False):
     design, names, _, notes = as_design(X, a.feature_names)
     if read:
         check_finite(design, names)
-    target, labels, classes, more = checks.responses(y, design.n, a.loss, a.pos_label)
     weights = checks.sample_weights(a.sample_weight, design.n)
+    target, record, labels, classes, more = checks.responded(y, design.n, a, weights)
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
-    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
-    record = make_loss(a.loss, number(a.gamma, "gamma"), delta)
     groups, columns = _columns(design.p, names, a)
     data = Data(
         design=design,
@@ -252,7 +254,7 @@ def _data(X, y, a, read=False):
         weights=weights,
         class_weight=checks.class_weights(a.class_weight, classes, a.loss),
         offset=offset,
-        intercept=True if a.fit_intercept is None else flag(a.fit_intercept, "fit_intercept"),
+        intercept=flag(a.fit_intercept, "fit_intercept"),
         standardize=flag(a.standardize, "standardize"),
         names=names,
         classes=classes,
@@ -272,7 +274,7 @@ def _columns(p, names, a):
         factor, forced, out = checks.costs(a.penalty_factor, a.always_include, a.exclude, names)
     else:
         groups = make_groups(a.groups, names)
-        groups, factor, forced, out = priced(
+        groups, factor, forced, out = with_factors(
             groups,
             group_factor(a.penalty_factor, groups, names),
             a.always_include,
@@ -317,7 +319,7 @@ def _data_given_anew(path, X, y, offset):
     """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
     table held, are not stored, so such paths need a new fit.
     """
-    meta = path.meta
+    meta = given_anew(path.meta)
     if isinstance(meta.names, Derived) or meta.formula is not None:
         X, _ = path._new_design(X)
     if (meta.has_offset and offset is None) or meta.weighted:

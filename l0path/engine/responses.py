@@ -5,13 +5,13 @@ served with them. Nothing of X is read here.
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import finite
+from ..core.arguments import finite, shown
 from ..designs.checks import check_table
 from ..designs.names import column_names
 from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exchange.local_search import LocalSearch
-from ..problem.several import LARGEST_RESPONSE
+from ..problem.several import LARGEST_RESPONSE, indicators
 
 
 def is_several(y, loss):
@@ -51,13 +51,25 @@ def table_of_responses(y, n, known=None):
         raise ValueError(f"X has {n} rows but y has {len(Y)}; pass one row of responses per row")
     finite(Y, "y")
     top = np.abs(Y).max(axis=0)
-    wild = np.flatnonzero((top > LARGEST_RESPONSE) | ((top > 0) & (top < 1 / LARGEST_RESPONSE)))
-    if wild.size:
+    extreme = np.flatnonzero((top > LARGEST_RESPONSE) | ((top > 0) & (top < 1 / LARGEST_RESPONSE)))
+    if extreme.size:
         raise ValueError(
-            f"y has values up to {top[wild[0]]:.3g} in {names[wild[0]]}, whose squares leave the "
-            "range of floating point numbers; rescale them"
+            f"y has values up to {top[extreme[0]]:.3g} in {names[extreme[0]]}, whose squares leave "
+            "the range of floating point numbers; rescale them"
         )
     return np.ascontiguousarray(Y), tuple(names)
+
+
+def table_of_classes(y, classes):
+    """Indicators (n, r) of the classes, for labels y (Series)."""
+    codes = pd.Index(classes).get_indexer(pd.Index(y))
+    if (codes < 0).any():
+        at = int(np.flatnonzero(codes < 0)[0])
+        raise ValueError(
+            f"y holds the label {shown(y.iloc[at])}, which is not a class of the fit: it had "
+            + ", ".join(map(shown, classes))
+        )
+    return indicators(codes, len(classes))
 
 
 def weights_of_responses(value, names):
@@ -91,10 +103,17 @@ def refuse_unserved(data, plan, a):
     if data.responses is None:
         return
     settings, what = plan.settings, ""
-    search = isinstance(settings, LocalSearch) and settings.refit and settings.swap_size <= 2
+    classes = data.classes is not None
+    most = 1 if classes else 2
+    search = isinstance(settings, LocalSearch) and settings.refit and settings.swap_size <= most
     costs = data.factor[np.isfinite(data.factor) & (data.factor > 0)]
+    if classes and not plan.least_shrinkage()[1] > 0:
+        raise ValueError(
+            "loss='multinomial' needs a ridge, because columns may separate classes: give "
+            "lambda2 > 0, such as lambda2=1e-3"
+        )
     if not search:
-        what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size 1 or 2)"
+        what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most})"
     elif "L1" in plan.penalty or (plan.lambda1 is not None and plan.lambda1.max() > 0):
         what = "lambda1: use lambda2, or penalty='L0L2'"
     elif np.isfinite(data.lower).any() or np.isfinite(data.upper).any():
@@ -109,6 +128,10 @@ def refuse_unserved(data, plan, a):
         what = "penalty_factor= that differs on a lambda0 grid: use grid='support'"
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
+    elif classes and a.response_weights is not None:
+        what = "response_weights="
+    if what and classes:
+        raise ValueError(f"loss='multinomial' is not served with {what}")
     if what:
         raise ValueError(
             f"y has {len(data.responses)} responses, which are not served with {what}; or fit one "
@@ -118,6 +141,8 @@ def refuse_unserved(data, plan, a):
 
 def refuse_responses(data, what):
     """Raise ValueError where data of what takes one response have several."""
+    if data.responses is not None and data.classes is not None:
+        raise ValueError(f"loss='multinomial' is not served by {what}")
     if data.responses is not None:
         raise ValueError(
             f"y has {len(data.responses)} responses, and {what} take one: pass one of them, for "

@@ -28,7 +28,7 @@ from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from . import assemble
 from .assemble import SolvedSlice
 from .lambda0.path import Lambda0Path
-from .posing import columns_of, prepared, selectable, settled, unit
+from .posing import columns_of, prepared, resolved, selectable, unit
 from .protocols import Point, Session, Slice
 from .registry import algorithm_of, make_engine
 from .strategies.generating import relaxation_bounds
@@ -61,7 +61,7 @@ def run(request, clock=None) -> Fitted:
         HELPING_PROCESSES.compiling(*_compiled_ahead(request), n_jobs=request.n_jobs),
         deferred_interrupts(clock),
     ):
-        request, problem = settled(request, clock)
+        request, problem = resolved(request, clock)
         setting = prepared(request, problem, Control(clock))
         slices = _search(setting)
         solutions = [s for one in slices for s in one.solutions]
@@ -82,7 +82,7 @@ def _compiled_ahead(request):
     beforehand. See `warm.recipes`.
     """
     default = request.plan.settings == LocalSearch(tol=request.plan.tol)
-    if not default or request.settled:
+    if not default or request.resolved or request.data.responses is not None:
         return ()
     name = name_of(request.data.loss)
     kind = name if request.data.groups is None else f"{name}:groups"
@@ -197,7 +197,7 @@ def _size_rows(setting, number, part, result, past):
     rows, intervals, x = assemble.with_intervals(setting, rows, past)
     notes, passed, separated = assemble.end_notes(setting, number, past)
     if plan.grid == "lambda0":
-        rows, more = assemble.on_lambda0(setting, result.claim, rows, intervals, x)
+        rows, more = assemble.on_lambda0(setting, result.optimality_if_verified, rows, intervals, x)
         notes += more
     elif plan.sizes is not None:
         rows, more = _asked_for(setting, rows)
@@ -286,7 +286,7 @@ def _bounds(setting, solutions):
         if groups:
             notes = _group_bounds(setting, out)
         else:
-            shared = request.row_counts is None and not control.torn
+            shared = request.row_counts is None and not control.inconsistent
             notes = bound_solutions(
                 setting.problem,
                 out,
@@ -356,7 +356,7 @@ def _proofs(setting, solutions, notes):
     request, control, out = setting.request, setting.control, list(solutions)
     if control.end:
         return out, []
-    known = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
+    group_fits = {}  # fits of sets of groups, by shrinkage: sizes and lambda0 values share them
     bar = Bar(request.progress, "l0path proofs", len(out), "model")
     with control.stage(" while models were proved"), bar:
         for i, s in enumerate(out):
@@ -367,7 +367,7 @@ def _proofs(setting, solutions, notes):
                 clock=control.clock.within(_share(control.clock, len(out) - i)),
                 settings=request.plan.settings,
                 bar=bar,
-                known=known.setdefault((s.lambda1, s.lambda2), {}),
+                group_fits=group_fits.setdefault((s.lambda1, s.lambda2), {}),
             )
             found = search.run()
             out[i] = certified(s, found, setting.problem, request.data, setting.weights)

@@ -14,7 +14,7 @@ change, and models are fitted in the order of their bounds until no bound is bel
 Single columns cost the Gram rows of F, and nothing where there are none; groups cost a read of X.
 
 Other losses. The first Newton step from the optimum of F gives a bound by weak duality
-(`losses.dual_bound`); what it does not decide is fitted, until it converges or is refuted likewise.
+(`verbs.dual_bound`); what that leaves is fitted, until it converges or is refuted likewise.
 """
 
 from itertools import pairwise
@@ -30,27 +30,27 @@ from ..exchange.ranking import exchanged_supports
 from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
-from ..problem.losses import dual_bound
 from ..problem.problem import EPS
-from ..working_set.columns import NO_LENGTH, Unclear, independent
+from ..problem.verbs import Tangent, dual_bound
+from ..working_set.columns import NO_LENGTH, Unclear, independent_count
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
 from ..working_set.rows import RowModel
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
-BETWEEN_LOOKS = 256  # models between two looks at the clock
+MODELS_PER_POLL = 256  # models between two looks at the clock
 
 
-def compare_all(model, store, lambda1, lambda2, poll, groups=None):
+def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
     """Compare the best model of size 1 with all others of its size, and offer better ones.
 
     Parameters
     ----------
     model : GramModel or RowModel
         The working columns of an engine that has run.
-    store : Store
-        Its fits. `store.compared` becomes the key of the fit of size 1 where that is the best of
+    pool : SolutionPool
+        Its fits. `pool.compared` becomes the key of the fit of size 1 where that is the best of
         all: every other model was fitted to convergence, or is bounded from below by it.
     lambda1, lambda2 : float
         Shrinkage.
@@ -59,7 +59,7 @@ def compare_all(model, store, lambda1, lambda2, poll, groups=None):
     groups : GroupModel, optional
         Where groups are chosen rather than columns.
     """
-    null, held, problem = store.fits[0], store.fits.get(1), model.problem
+    null, held, problem = pool.fits[0], pool.fits.get(1), model.problem
     if held is None or _unfit(null) or _unfit(held):
         return
     if not problem.quadratic and problem.X.n * float(problem.X.p) > COMPARED:
@@ -69,11 +69,11 @@ def compare_all(model, store, lambda1, lambda2, poll, groups=None):
     kind = kind if problem.quadratic else SingleFits
     with threads.one_blas_thread():
         try:
-            complete = kind(model, store, lambda1, lambda2, poll, groups).run()
+            complete = kind(model, pool, lambda1, lambda2, poll, groups).run()
         except Unclear:
             return
-    if complete and not _unfit(store.fits[1]):
-        store.compared = store.fits[1].key
+    if complete and not _unfit(pool.fits[1]):
+        pool.compared = pool.fits[1].key
 
 
 def _unfit(fit):
@@ -87,9 +87,9 @@ class OneUnit:
     A subclass has run() -> whether every unit was compared.
     """
 
-    def __init__(self, model, store, lambda1, lambda2, poll, groups):
-        self.model, self.problem, self.store, self.groups = model, model.problem, store, groups
-        self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, store.fits[0]
+    def __init__(self, model, pool, lambda1, lambda2, poll, groups):
+        self.model, self.problem, self.pool, self.groups = model, model.problem, pool, groups
+        self.lambda1, self.lambda2, self.poll, self.null = lambda1, lambda2, poll, pool.fits[0]
         self.forced, self.root = self.null.support, np.sqrt(self.problem.weights)
         self.units = np.flatnonzero(self.problem.selectable if groups is None else groups.free)
         self.inside = np.zeros(self.problem.X.p, dtype=bool)
@@ -116,7 +116,7 @@ class OneUnit:
     @property
     def mark(self):
         """The value below which a model is better than the best one so far."""
-        return self.store.fits[1].value - self.store.tolerance(self.store.fits[1].value)
+        return self.pool.fits[1].value - self.pool.tolerance(self.pool.fits[1].value)
 
     # -------------------- what the forced columns leave of others
 
@@ -131,10 +131,10 @@ class OneUnit:
         A = np.vstack([self.columns(F), np.sqrt(2.0 * self.lambda2) * np.eye(F.size)])
         Q, R, order = qr(A / np.sqrt((A * A).sum(axis=0)), mode="economic", pivoting=True)
         length = np.abs(np.diagonal(R))
-        some = independent(length)
+        some = independent_count(length)
         self.basis, self.kept = Q[:, :some], np.sort(order[:some])
 
-    def rest(self, J):
+    def residuals(self, J):
         """(A, full): the columns J, extended by zeros for the ridge of F, less their projection on
         F, and their lengths before it.
         """
@@ -146,7 +146,7 @@ class OneUnit:
         return A, full
 
     def residual(self):
-        """What the forced columns' optimum leaves of y, extended like the columns of `rest`."""
+        """The residual of the forced columns' optimum, extended like the columns of `residuals`."""
         p, fit = self.problem, self.null
         left = self.root * (p.y - p.X.dot(fit.support, fit.b))
         return np.append(left, -np.sqrt(2.0 * self.lambda2) * fit.b)
@@ -173,8 +173,8 @@ class SquaredUnits(OneUnit):
         return value
 
     def run(self):
-        """Fit what may be better than the best, in the order of what is foretold."""
-        p, store = self.problem, self.store
+        """Fit what may be better than the best, in the order of the predicted values."""
+        p, pool = self.problem, self.pool
         slack = 64 * (p.X.n + 16) * EPS * self.model.half_square + p.noise
         values = self.null.value - self.gains()
         for i in np.argsort(values, kind="stable"):
@@ -188,11 +188,11 @@ class SquaredUnits(OneUnit):
             off = abs(fit.value - value) > AGREEMENT * abs(value) + slack
             if _unfit(fit) or (off and self.foretells):
                 return False
-            store.offer(fit)
-            if fit.value < self.mark:  # a better one that the store did not take
+            pool.update(fit)
+            if fit.value < self.mark:  # a better one that the pool did not take
                 return False
-        held = store.fits[1].value
-        accurate = slack <= AGREEMENT * abs(held) or store.perfect(held, store.scale)
+        held = pool.fits[1].value
+        accurate = slack <= AGREEMENT * abs(held) or pool.perfect(held, pool.scale)
         return accurate and held >= values.min() - AGREEMENT * abs(held) - slack
 
 
@@ -214,19 +214,19 @@ class SingleColumns(SquaredUnits):
             H = self.held[0][np.ix_(self.held[1][self.kept], F[self.kept])]
             factor = np.linalg.cholesky(H + ridge * np.eye(self.kept.size))
         step = max(AT_ONCE // max(F.size, 1), 1)
-        for left in range(0, gains.size, step):
-            J = self.units[left : left + step]
-            pull, s = model.q_all[J], p.square[J]
+        for start in range(0, gains.size, step):
+            J = self.units[start : start + step]
+            correlation, s = model.q_all[J], p.square[J]
             if F.size:
                 rows = self.held[0][np.ix_(self.held[1], J)]
-                pull = pull - self.null.b @ rows
+                correlation = correlation - self.null.b @ rows
                 U = solve_triangular(factor, rows[self.kept], lower=True)
                 s = s - (U * U).sum(axis=0)
             shrunk = self.lambda1, self.lambda2, p.lower[J], p.upper[J]
-            gains[left : left + step] = entry_gains(pull, s, *shrunk)
+            gains[start : start + step] = entry_gains(correlation, s, *shrunk)
             if F.size:
                 doubtful = s + ridge <= 10.0 * COLLINEAR * (p.square[J] + ridge)
-                gains[left + np.flatnonzero(doubtful)] = self._by_rows(J[doubtful])
+                gains[start + np.flatnonzero(doubtful)] = self._by_rows(J[doubtful])
         return gains
 
     def _by_rows(self, J):
@@ -236,7 +236,7 @@ class SingleColumns(SquaredUnits):
             return np.empty(0)
         if J.size * p.X.n > AT_ONCE:
             raise Unclear
-        A, full = self.rest(J)
+        A, full = self.residuals(J)
         square = (A * A).sum(axis=0)
         gone = np.sqrt(square) <= NO_LENGTH * full
         if not self.exact:
@@ -278,17 +278,17 @@ class SingleGroups(SquaredUnits):
         used = [self.forced, *(self.of(i) for i in range(self.units.size))]
         self.foretells = not (self.lambda1 or self.bounded(np.concatenate(used)))
         gains, y = np.zeros(self.units.size), self.residual()
-        for left, right in self.batches():
+        for start, stop in self.batches():
             self.poll()
-            J = [self.of(i) for i in range(left, right)]
-            A, full = self.rest(np.concatenate(J))
+            J = [self.of(i) for i in range(start, stop)]
+            A, full = self.residuals(np.concatenate(J))
             if self.foretells:
                 c = y @ A
             else:
                 c = y[: self.root.size] @ self.columns(np.concatenate(J))
                 c = np.sign(c) * np.maximum(np.abs(c) - self.lambda1, 0.0)
             starts = np.cumsum([0, *(columns.size for columns in J)])
-            gains[left:right] = self._gains(
+            gains[start:stop] = self._gains(
                 A / full, c / full, 2.0 * self.lambda2 / full**2, starts, y
             )
         return gains
@@ -317,7 +317,7 @@ class SingleGroups(SquaredUnits):
         if self.foretells:
             own = Q[:, length > NO_LENGTH].T @ np.append(y, np.zeros(m))
             return 0.5 * float(own @ own)
-        if independent(length) < m:
+        if independent_count(length) < m:
             return np.inf  # a fit decides
         u = solve_triangular(R, c[order], trans="T")
         return 0.5 * float(u @ u)
@@ -337,26 +337,26 @@ class SingleFits(OneUnit):
         self.own.max_iter, self.own.near = self.model.max_iter, self.model.near
         J = [self.of(i) for i in range(self.units.size)]
         self.own.grow(np.unique(np.concatenate([self.forced, *J])))
-        if self.own.faint(self.lambda2):
-            self._judge(J)
+        if self.own.negligible_ridge(self.lambda2):
+            self._check_dependence(J)
         left, known = np.arange(self.units.size), self.groups is None
         left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))] if known else left
-        for start in range(0, left.size, BETWEEN_LOOKS):
+        for start in range(0, left.size, MODELS_PER_POLL):
             self.poll()
-            for fit in self._fits(left[start : start + BETWEEN_LOOKS], self.mark):
+            for fit in self._fits(left[start : start + MODELS_PER_POLL], self.mark):
                 if not (fit.value < self.mark or _unfit(fit)):
                     continue
                 if FitStatus.NOT_CONVERGED in fit.flags:
                     return False
-                self.store.offer(fit)
-                if _unfit(self.store.fits[1]):
+                self.pool.update(fit)
+                if _unfit(self.pool.fits[1]):
                     return False  # it is separated: there is no best model
         return True
 
     def _fits(self, which, target):
         """Fits of some units, but for those that cannot come below the target."""
         fits = self._fits_of_columns if self.groups is None else self._fits_of_groups
-        bounds, found = [*range(0, which.size, max(BETWEEN_LOOKS // 16, 1)), which.size], {}
+        bounds, found = [*range(0, which.size, max(MODELS_PER_POLL // 16, 1)), which.size], {}
 
         def part(start, stop):
             found[start] = list(fits(which[start:stop], target))
@@ -388,15 +388,15 @@ class SingleFits(OneUnit):
             if fit is not None:
                 yield GroupFit(*fit, np.union1d(self.groups.forced, self.units[i : i + 1]))
 
-    def _judge(self, J):
+    def _check_dependence(self, J):
         """Unclear where a unit's columns are nearly dependent beside the forced ones."""
         if self.groups is None and not self.forced.size:
             return
-        A, full = self.rest(np.concatenate(J))
+        A, full = self.residuals(np.concatenate(J))
         A /= full
-        for left, right in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
-            R = qr(A[:, left:right], mode="r", pivoting=True)[0] if left < right else A[:0]
-            independent(np.abs(np.diagonal(R)))
+        for start, stop in pairwise(np.cumsum([0, *(columns.size for columns in J)])):
+            R = qr(A[:, start:stop], mode="r", pivoting=True)[0] if start < stop else A[:0]
+            independent_count(np.abs(np.diagonal(R)))
 
     def first_bounds(self):
         """What models of a single column do not fall below, by their first Newton step; -inf where
@@ -407,36 +407,36 @@ class SingleFits(OneUnit):
         if F.size and (self.lambda1 or self.bounded(F)):
             return none
         eta, slopes, v = own.derivatives(null)
-        A = own.Z[own.where[F]]
-        if p.intercept:
-            A = np.vstack([A, np.ones((1, p.X.n))])
+        A = np.vstack([own.Z[own.where[F]], np.ones((int(p.intercept), p.X.n))])
         b = np.append(null.b, 0.0)[: len(A)]  # the intercept costs nothing
         penalised = np.arange(len(A)) < F.size
-        H = (A * v) @ A.T + 2.0 * self.lambda2 * np.diag(penalised)
+        held = own.coupled(eta, A)
+        H = (A * v) @ A.T - held @ held.T + 2.0 * self.lambda2 * np.diag(penalised)
         if len(A) and not np.linalg.cond(H) < 1.0 / COLLINEAR:
             return none
         H = np.linalg.inv(H)
         first = -H @ (A @ slopes + 2.0 * self.lambda2 * penalised * b)
         before = self.lambda2 * float((b[penalised] ** 2).sum())
 
-        def part(left, right):
-            J = self.units[left:right]
+        def part(start, stop):
+            J = self.units[start:stop]
             Z = own.Z[own.where[J]]
-            cross = (Z * v) @ A.T
+            taken = own.coupled(eta, Z)
+            cross = (Z * v) @ A.T - taken @ held.T
+            second = (Z * Z) @ v - (taken * taken).sum(axis=1)
             turned = cross @ H
-            second = (Z * Z) @ v
-            pull = -(Z @ slopes) - cross @ first
+            correlation = -(Z @ slopes) - cross @ first
             s = second - (cross * turned).sum(axis=1) + 2.0 * self.lambda2
             clear = s > LEAST_EIGENVALUE * (second + 2.0 * self.lambda2)
-            x = np.sign(pull) * np.maximum(np.abs(pull) - self.lambda1, 0.0)
+            x = np.sign(correlation) * np.maximum(np.abs(correlation) - self.lambda1, 0.0)
             x = np.clip(x / np.where(clear, s, 1.0), p.lower[J], p.upper[J])
             steps = first - turned * x[:, None]
             out = np.empty(J.size)
             ends = eta + steps @ A + x[:, None] * Z
-            _dual_bounds(p.loss, p.y, p.weights, slopes, v, eta, ends, out)
+            _dual_bounds(p.loss, p.y, p.weights, Tangent(eta, slopes, v), ends, out)
             moved = ((b + steps)[:, penalised] ** 2).sum(axis=1) + x * x
             out += null.value + self.lambda2 * moved - before + self.lambda1 * np.abs(x)
-            none[left:right] = np.where(clear, out, -np.inf)
+            none[start:stop] = np.where(clear, out, -np.inf)
 
         width = max(AT_ONCE // (8 * p.X.n), 1)
         threads.run(part, [*range(0, none.size, width), none.size])
@@ -444,7 +444,7 @@ class SingleFits(OneUnit):
 
 
 @njit
-def _dual_bounds(loss, y, weights, slopes, curvatures, start, ends, out):
-    """`losses.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
+def _dual_bounds(loss, y, weights, tangent, ends, out):
+    """`verbs.dual_bound` for every predictor in the rows of ends (m, n): fills out (m,)."""
     for j in range(out.size):
-        out[j] = dual_bound(loss, y, weights, slopes, curvatures, start, ends[j], 1.0)
+        out[j] = dual_bound(loss, y, weights, tangent, ends[j])

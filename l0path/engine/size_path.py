@@ -45,9 +45,9 @@ class SizePath:
             try:
                 self._search()
             except Stop:
-                strategy.refine(strategy.store.fits)
+                strategy.refine(strategy.pool.fits)
                 raise
-            strategy.refine(strategy.store.fits)
+            strategy.refine(strategy.pool.fits)
         if strategy.part.compare_single:
             strategy.compare_single()
 

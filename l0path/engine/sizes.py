@@ -24,7 +24,7 @@ class SizeStrategy:
     ----------
     model : GramModel or RowModel
         The working columns.
-    store : Store
+    pool : SolutionPool
         The best fit of each size, to begin with the null fit.
     part : Slice
         The slice.
@@ -34,11 +34,11 @@ class SizeStrategy:
 
     groups = None  # the GroupModel, where groups are chosen
 
-    def __init__(self, model, store, part: Slice, session: Session):
-        self.model, self.problem, self.store = model, model.problem, store
+    def __init__(self, model, pool, part: Slice, session: Session):
+        self.model, self.problem, self.pool = model, model.problem, pool
         self.lambda1, self.lambda2 = float(part.lambda1), float(part.lambda2)
         self.part, self.session, self.clock = part, session, session.clock
-        self.verified = {0: store.fits[0].key}
+        self.verified = {0: pool.fits[0].key}
 
     def phases(self) -> tuple:
         """The phases of the search."""
@@ -51,7 +51,7 @@ class SizeStrategy:
     # -------------------- what is known of a size
 
     @property
-    def claim(self) -> Optimality:
+    def optimality_if_verified(self) -> Optimality:
         """What a verification shows."""
         return Optimality.STATIONARY
 
@@ -70,57 +70,57 @@ class SizeStrategy:
     def is_verified(self, k: int) -> bool:
         """Whether the fit of size k was verified as it is."""
         known = self.verified.get(k)
-        return known is not None and known == self.store.fits[k].key
+        return known is not None and known == self.pool.fits[k].key
 
     def unverified(self) -> list[int]:
         """Sizes whose fit is not verified."""
-        return [k for k in sorted(self.store.fits) if not self.is_verified(k)]
+        return [k for k in sorted(self.pool.fits) if not self.is_verified(k)]
 
     def optimality(self, k: int) -> Optimality:
         """The class that was checked for the best model of size k."""
         if self.closed(k):
             return Optimality.GLOBAL
-        return self.claim if self.is_verified(k) else Optimality.UNVERIFIED
+        return self.optimality_if_verified if self.is_verified(k) else Optimality.UNVERIFIED
 
     def point(self, k: int) -> Point:
         """The best model of size k."""
-        known = self.store.optimality(k, self.optimality(k))
-        return Point(k, self.store.fits[k], known, self.bound(k))
+        known = self.pool.optimality(k, self.optimality(k))
+        return Point(k, self.pool.fits[k], known, self.bound(k))
 
     def mark_verified(self, k: int) -> None:
         """Mark a size verified and tell the listener."""
         if not self.is_verified(k):
-            self.verified[k] = self.store.fits[k].key
+            self.verified[k] = self.pool.fits[k].key
             self.session.listener(self.point(k))
 
     def result(self, rounds=()) -> SliceResult:
         """What is solved, valid at any time."""
-        store = self.store
+        pool = self.pool
         return SliceResult(
-            points=tuple(self.point(k) for k in sorted(store.fits)),
-            null=store.fits[0],
-            last=store.last,
-            end=store.end,
+            points=tuple(self.point(k) for k in sorted(pool.fits)),
+            null=pool.fits[0],
+            last=pool.last,
+            end=pool.end,
             separated=self._separated(),
-            scale=store.scale,
-            tol=store.tol,
-            claim=self.claim,
+            scale=pool.scale,
+            tol=pool.tol,
+            optimality_if_verified=self.optimality_if_verified,
             dual_points=self.dual_points(),
-            starts=tuple(fit.units for k, fit in store.fits.items() if k),
+            starts=tuple(fit.units for k, fit in pool.fits.items() if k),
             rounds=tuple(rounds),
         )
 
     def _separated(self):
         """The separated fit at which the sizes end, None where they do not end so."""
-        last = self.store.fits.get(self.store.last)
-        if self.store.apart is None and last is not None and FitStatus.SEPARATED in last.flags:
+        last = self.pool.fits.get(self.pool.last)
+        if self.pool.apart is None and last is not None and FitStatus.SEPARATED in last.flags:
             return last
-        return self.store.apart
+        return self.pool.apart
 
     def profile(self) -> tuple:
         """What `Rounds.end` is told."""
         members = self.model.members if self.groups is None else self.groups.W.size
-        return self.model, members, len(self.store.fits) - len(self.unverified())
+        return self.model, members, len(self.pool.fits) - len(self.unverified())
 
     # -------------------- steps of every search
 
@@ -128,22 +128,22 @@ class SizeStrategy:
         """Steps of the neighbourhood up and down the sizes until nothing improves; `done` are
         those taken already.
         """
-        local_search.search(self.store, self.neighbourhood, done, self.clock.poll)
+        local_search.search(self.pool, self.neighbourhood, done, self.clock.poll)
 
     def refine(self, sizes) -> None:
         """Bring the fits of these sizes to full accuracy; simplified Newton steps stop at 1e-12 of
         the objective.
         """
         for k in list(sizes):
-            self.store.fits[k] = self.neighbourhood.refined(self.store.fits[k])
+            self.pool.fits[k] = self.neighbourhood.refined(self.pool.fits[k])
 
     def begin(self) -> bool:
         """Report the null fit; False where no larger size is worth having."""
-        store, null = self.store, self.store.fits[0]
+        pool, null = self.pool, self.pool.fits[0]
         self.session.listener(self.point(0))
         separated = FitStatus.SEPARATED in null.flags
-        if separated or store.last == 0 or store.perfect(null.value, store.scale):
-            store.finish(0, End.SEPARATED if separated else End.SATURATED)
+        if separated or pool.last == 0 or pool.perfect(null.value, pool.scale):
+            pool.finish(0, End.SEPARATED if separated else End.SATURATED)
             return False
         return True
 
@@ -155,22 +155,22 @@ class SizeStrategy:
         """Fit every size anew from the rows, because Gram matrices were not exact; `better` says
         which of (new, old) is taken.
         """
-        for k, fit in list(self.store.fits.items()):
+        for k, fit in list(self.pool.fits.items()):
             new = self.refit(fit)
             if better is None or better(new, fit):
-                self.store.fits[k] = new
+                self.pool.fits[k] = new
 
     def offer_support(self, units) -> None:
         """Let columns, or groups, from elsewhere compete for their size."""
-        if 0 < units.size - self.store.n_forced <= self.store.last:
+        if 0 < units.size - self.pool.n_forced <= self.pool.last:
             self.model.grow(units)
-            self.store.offer(self.model.refit(units, self.lambda1, self.lambda2))
+            self.pool.update(self.model.refit(units, self.lambda1, self.lambda2))
 
     def compare_single(self) -> None:
         """Compare the model of size 1 with all others of its size."""
-        held = self.store.fits.get(1)
+        held = self.pool.fits.get(1)
         shrinkage = self.lambda1, self.lambda2
-        compare_all(self.model, self.store, *shrinkage, self.clock.poll, self.groups)
-        best = self.store.fits.get(1)
-        if best is not held or self.store.compared is not None:
+        compare_all(self.model, self.pool, *shrinkage, self.clock.poll, self.groups)
+        best = self.pool.fits.get(1)
+        if best is not held or self.pool.compared is not None:
             self.session.listener(self.point(1))

@@ -15,7 +15,7 @@ from .selecting import ModelOfBestScore, ModelOfOneSize, keep_parameters
 
 
 class L0Classifier(ClassifierMethods, ModelOfOneSize):
-    """Classification of two classes by a linear predictor on the best subset of k columns.
+    """Classification by linear predictors on the best subset of k columns.
 
     The problem is that of `L0Regressor`; the response is -1 for classes_[0] and 1 for classes_[1],
     the sorted labels.
@@ -36,8 +36,10 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         The weight >= 0 of ||b||_2^2. It is not 0, because without shrinkage the logistic loss has
         no minimum where the columns separate the classes.
     loss : str, default "logistic"
-        "logistic", "squared_hinge", "smoothed_hinge" (width `gamma`), or with algorithm="exact"
-        "hinge". Only the first has `predict_proba`.
+        "logistic", "multinomial", "squared_hinge", "smoothed_hinge" (width `gamma`), or with
+        algorithm="exact" "hinge". Only the first two have `predict_proba`. "multinomial" is for two
+        classes or more, which share the columns of the model (docs/responses.md): `coef_` has a row
+        for each, and lambda2 > 0 is needed.
     class_weight : dict or str, optional
         {label: weight}, or "balanced" for sum w / (2 sum of w in the class). It multiplies
         sample_weight. None means 1 for each class.

@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..core.types import Matrix
 from ..problem.losses import canonical_name, traits_named
+from ..problem.several import probabilities
 
 
 class RegressorMethods(RegressorMixin):
@@ -45,7 +46,7 @@ def _has_probabilities(self):
 class ClassifierMethods(ClassifierMixin):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.loss == "multinomial"
         return tags
 
     def decision_function(self, X: Matrix) -> np.ndarray:
@@ -58,10 +59,12 @@ class ClassifierMethods(ClassifierMixin):
 
         Returns
         -------
-        ndarray of shape (m,)
-            Positive values favour classes_[1].
+        ndarray of shape (m,) or (m, r)
+            Positive values favour classes_[1]; of several classes the largest of a row is favoured.
         """
         eta = self._predict(X, "link")
+        if eta.ndim == 2:
+            return eta
         return eta if self.path_.classes[1] == self.classes_[1] else -eta
 
     def predict(self, X: Matrix) -> np.ndarray:
@@ -75,14 +78,16 @@ class ClassifierMethods(ClassifierMixin):
         Returns
         -------
         ndarray of shape (m,)
-            classes_[1] where the linear predictor is positive, else classes_[0].
+            classes_[1] where the linear predictor is positive, else classes_[0]; of several classes
+            the one of largest predictor.
         """
-        above = self.decision_function(X) > 0
-        return self.classes_[above.astype(np.int64)]
+        eta = self.decision_function(X)
+        at = (eta > 0).astype(np.int64) if eta.ndim == 1 else eta.argmax(axis=1)
+        return self.classes_[at]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Matrix) -> np.ndarray:
-        """Probabilities of the two classes for new rows, for loss="logistic" only.
+        """Probabilities of the classes for new rows, for a loss that has them.
 
         Parameters
         ----------
@@ -91,10 +96,12 @@ class ClassifierMethods(ClassifierMixin):
 
         Returns
         -------
-        ndarray of shape (m, 2)
-            Probabilities of classes_[0] and classes_[1].
+        ndarray of shape (m, r)
+            Probabilities of the r classes, in the order of classes_.
         """
         eta = self.decision_function(X)
+        if eta.ndim == 2:
+            return probabilities(eta)
         with np.errstate(over="ignore"):
             return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
 
@@ -109,8 +116,10 @@ class ClassifierMethods(ClassifierMixin):
 
         Returns
         -------
-        ndarray of shape (m, 2)
-            Logarithms of the probabilities of classes_[0] and classes_[1].
+        ndarray of shape (m, r)
+            Logarithms of the probabilities of the classes.
         """
         eta = self.decision_function(X)
+        if eta.ndim == 2:
+            return eta - np.logaddexp.reduce(eta, axis=1)[:, None]
         return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])

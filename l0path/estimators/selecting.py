@@ -151,17 +151,20 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         )
 
     def _labels(self, y):
-        """Two classes of any dtype, as an array of labels that sort."""
+        """Classes of any dtype, as an array of labels that sort: two, or more for the loss of
+        several.
+        """
         y = np.asarray(y)
         if y.dtype == object and len({type(label) for label in y}) == 1:
             y = np.array(y.tolist())
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
-        if kind != "binary":
+        several = kind == "multiclass" and self.loss == "multinomial"
+        if kind != "binary" and not several:
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}. Fit "
-                "one class against the rest with `y == c`, or use "
-                f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}(...))"
+                f"Only binary classification is supported by loss={self.loss!r}. The type of the "
+                f"target is {kind}. Use loss='multinomial', or fit one class against the rest with "
+                f"`y == c` or sklearn.multiclass.OneVsRestClassifier({type(self).__name__}(...))"
             )
         self.classes_ = np.unique(y)
         return y
@@ -225,7 +228,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         coef[s.support] = s.beta
         if path.meta.responses is not None:
             coef = np.ascontiguousarray(coef.T)
-        two = isinstance(self, ClassifierMixin)
+        two = isinstance(self, ClassifierMixin) and path.meta.responses is None
         if two and path.classes[1] != self.classes_[1]:  # the path speaks for pos_label
             coef, intercept = -coef, -intercept
         self.k_, self.n_iter_ = int(s.k), max(len(path.rounds), 1)

@@ -105,7 +105,7 @@ class Bounding:
             self.reason = f"{why_unbounded(self.problem, self.names)}; {UNBOUNDED_REMEDY}"
             return False
         fit, goal = standardized(self.problem, s), np.array([s.objective - self.member_cost])
-        if dual.open.any():
+        if dual.unbounded.any():
             reads, patience = MOST_READS, PATIENCE
         else:
             reads, patience = (BEFORE_LEAPS, 1) if not searchable(dual) else (BEFORE_TREE, 2)

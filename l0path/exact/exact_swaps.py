@@ -18,17 +18,17 @@ CANDIDATES = 50  # columns that may come in
 NODES = 400  # of a search, at most: it is a heuristic step, which a limit does not make wrong
 
 
-def exact_swaps(store, model, m, lambda1, lambda2, poll):
-    """Try them on the model of every size of the store; True if any size improved. Sizes whose
+def exact_swaps(pool, model, m, lambda1, lambda2, poll):
+    """Try them on the model of every size of the pool; True if any size improved. Sizes whose
     restricted problem has no bounds (no ridge, and no split) are left alone.
     """
     improved = False
-    for k in sorted(store.fits):
+    for k in sorted(pool.fits):
         poll()
-        fit = store.fits[k]
+        fit = pool.fits[k]
         if 0 < k and FitStatus.SEPARATED not in fit.flags:
             better = _best_near(model, fit, min(m, k), lambda1, lambda2, poll)
-            improved |= better is not None and store.offer(better)
+            improved |= better is not None and pool.update(better)
     return improved
 
 
@@ -50,7 +50,7 @@ def _best_near(model, fit, m, lambda1, lambda2, poll):
     dual = relaxation.dual_problem(
         few, lambda1, lambda2, split=relaxation.split(few) if few.quadratic else None
     )
-    if dual.open.any():
+    if dual.unbounded.any():
         return None
     model.grow(J)
 
@@ -58,13 +58,13 @@ def _best_near(model, fit, m, lambda1, lambda2, poll):
         found = model.refit(J[support], lambda1, lambda2)
         return found.value, found
 
-    loose = np.searchsorted(J, np.setdiff1d(fit.support, problem.forced))
+    removable = np.searchsorted(J, np.setdiff1d(fit.support, problem.forced))
     tree = Tree(
         dual,
-        size=loose.size,
+        size=removable.size,
         refit=refit,
         settings=BranchAndBound(node_limit=NODES),
-        around=(loose, m),
+        around=(removable, m),
     )
     tree.accept(fit.value, None)
     tree.run(lambda: bool(poll()))

@@ -22,20 +22,20 @@ def refuse_groups(data, settings):
             "integrality generation searches among models of k columns, but there are groups: use "
             "algorithm='exact', or certify with algorithm=None, which compare all sets of groups"
         )
-    count = int(data.groups.choosable(~data.excluded).sum())
+    count = int(data.groups.selectable(~data.excluded).sum())
     if count > MOST_GROUPS:
         raise ValueError(
             "algorithm='exact' and certify compare all sets of groups (with a formula: of terms), "
-            f"which is done for at most {MOST_GROUPS} groups that may be chosen, and here are "
-            f"{count}: exclude= or always_include= some, fit with algorithm='swap' (certify=True "
-            "and lambda2= give bounds), or search single columns without groups= (with a formula: "
-            "groups=False)"
+            f"which is done for at most {MOST_GROUPS} groups that may be chosen; here there are "
+            f"{count}. Name some of them in exclude= or always_include=, fit with algorithm='swap' "
+            "(certify=True and lambda2= give bounds), or search single columns without groups= "
+            "(with a formula: groups=False)"
         )
 
 
 class GroupEnumeration(Contest):
     """One search. problem (with groups); refit(support) -> `Fit` for columns; size (groups besides
-    forced ones) or lambda0; n_best: how many of the best sets are wanted; known: {groups as bytes:
+    forced ones) or lambda0; n_best: how many of the best sets are wanted; fits: {groups as bytes:
     GroupFit} of earlier searches with the same shrinkage, which this one extends.
 
     best: [(value, GroupFit)], ascending, at least two where there are two; lower: no model is below
@@ -44,15 +44,15 @@ class GroupEnumeration(Contest):
     none. `run` may be called again to go on.
     """
 
-    def __init__(self, problem, *, refit, size=None, lambda0=None, n_best=1, known=None):
+    def __init__(self, problem, *, refit, size=None, lambda0=None, n_best=1, fits=None):
         groups = problem.groups
         kept = np.bincount(
             groups.owners()[problem.usable[groups.columns]], minlength=len(groups.labels)
         )
         self.problem, self.refit, self.n_best = problem, refit, max(n_best, 2)
-        self.known = {} if known is None else known
+        self.fits = {} if fits is None else fits
         self.forced = np.flatnonzero((groups.factor == 0) & (kept > 0))
-        self.free = np.flatnonzero(groups.choosable(problem.usable))
+        self.free = np.flatnonzero(groups.selectable(problem.usable))
         self.lambda0 = 0.0 if lambda0 is None else lambda0
         sizes = range(self.free.size + 1) if size is None else [min(size, self.free.size)]
         self.todo = [one for k in sizes for one in combinations(self.free.tolist(), k)][::-1]
@@ -77,12 +77,12 @@ class GroupEnumeration(Contest):
     def _fit(self, groups):
         """The GroupFit of a set, ascending."""
         key = groups.tobytes()
-        if key not in self.known:
+        if key not in self.fits:
             columns = [self.problem.groups.of(g) for g in groups]
             support = np.unique(np.concatenate([*columns, self.problem.forced]))
             support = support[self.problem.usable[support]].astype(np.int64)
-            self.known[key] = GroupFit(*self.refit(support), groups)
-        return self.known[key]
+            self.fits[key] = GroupFit(*self.refit(support), groups)
+        return self.fits[key]
 
     def _compare(self, chosen):
         """Let the set of forced groups and `chosen` compete."""
@@ -91,5 +91,5 @@ class GroupEnumeration(Contest):
         if fit.flags:
             self.open_groups = chosen if self.open_groups is None else self.open_groups
             return
-        price = self.lambda0 * float(self.problem.groups.factor[chosen].sum())
-        self.accept(fit.value + price, fit)
+        cost = self.lambda0 * float(self.problem.groups.factor[chosen].sum())
+        self.accept(fit.value + cost, fit)

@@ -35,13 +35,13 @@ class HingeTree(Tree):
         self.dual = replace(self.dual, problem=problem)
         self.work.dual, self.loss = self.dual, SmoothedHinge(width)
 
-    def _settle(self, nodes):
+    def _solve_nodes(self, nodes):
         """The root may need more columns than the rounds of one node let in."""
         root, known = not self.nodes, -1
-        super()._settle(nodes)
+        super()._solve_nodes(nodes)
         while root and self.heap and self.work.W.size > known:
             known = self.work.W.size
-            super()._settle([heapq.heappop(self.heap)[2]])
+            super()._solve_nodes([heapq.heappop(self.heap)[2]])
 
     def _newton(self, nodes, states, B, s, shift):
         """Relaxations by Newton steps, in place; once more with a narrower hinge where its width is

@@ -101,7 +101,7 @@ class Round(NamedTuple):
 
 
 class GenerationResult(NamedTuple):
-    """lower <= optimum <= upper, the value (with lambda0's price) of `fit`; binary: I, ascending;
+    """lower <= optimum <= upper, the value (with lambda0's cost) of `fit`; binary: I, ascending;
     rounds: [`Round`]; nodes: of the own tree.
     status: "closed" (the gap asked for), "stopped" (poll or time limit), "node_limit", "stalled" (z
         is whole but accuracy leaves a gap). conditional: it holds for models within an assumed box.
@@ -157,7 +157,7 @@ def generate(
         raise ValueError(f"pass either size or lambda0, not size={size!r} and lambda0={lambda0!r}")
     dual = dual_problem(problem, lambda1, lambda2, box=box)
     wanted = BestSubset(dual, size, lambda0, float(lambda2))
-    if dual.open.any():
+    if dual.unbounded.any():
         raise ValueError(
             "lambda2=0 without a finite box leaves columns that nothing bounds; give lambda2 > 0 "
             "or box="
@@ -190,16 +190,16 @@ class _Search:
         )
 
     def refit(self, support):
-        """(value, Fit) of a support, its price included."""
+        """(value, Fit) of a support, its cost included."""
         self.model.grow(support)
         fit = self.model.refit(support, self.dual.lambda1, self.wanted.lambda2)
-        price = (
+        cost = (
             0.0
             if self.lambda0 is None
             else self.lambda0
             * float(self.problem.factor[np.setdiff1d(support, self.problem.forced)].sum())
         )
-        return fit.value + price, fit
+        return fit.value + cost, fit
 
     def enter(self, columns):
         """Let the first of these columns that I has not enter it; whether there was one."""
@@ -225,8 +225,8 @@ class _Search:
 
 
 class _Tree(_Search):
-    """Rounds of one tree: where its lowest node rests, that node's relaxation is the optimum of
-    (M_I).
+    """Rounds of one tree: where its lowest node may not be split, that node's relaxation is the
+    optimum of (M_I).
     """
 
     def run(self):

@@ -68,14 +68,14 @@ def _used(dual):
 
 class Subtree:
     """A search to be done: columns that are in, ident of the m candidates, S (m, m) their Schur
-    complement, B, c, b, price, value of the columns that are in, their cost member_cost, and
+    complement, B, c, b, entry_cost, value of the columns that are in, their cost member_cost, and
     least, a bound.
     """
 
-    def __init__(self, into, ident, S, c, value, price):
-        """price: of all columns."""
+    def __init__(self, into, ident, S, c, value, entry_cost):
+        """entry_cost: of all columns."""
         self.into, self.ident, self.S, self.c, self.value = into, ident, S, c, value
-        self.price, self.member_cost = price[ident], float(price[list(into)].sum())
+        self.entry_cost, self.member_cost = entry_cost[ident], float(entry_cost[list(into)].sum())
         L = np.linalg.cholesky(S) if ident.size else np.empty((0, 0))
         half = solve_triangular(L, np.eye(ident.size), lower=True) if ident.size else L
         self.B = half.T @ half
@@ -122,22 +122,29 @@ class Worker:
         self.base, self.f, self.nodes = 0, -1, 0
 
     @property
-    def open(self):
+    def busy(self):
         return self.f >= self.base
 
     @property
     def least(self):
         return float(self.stack.least[self.base : self.f + 1].min(initial=math.inf))
 
-    def load(self, task):
+    def push(self, task):
         """Begin a task."""
         s, f, m = self.stack, len(task.into), task.ident.size
-        s.S[f, :m, :m], s.B[f, :m, :m], s.c[f, :m], s.b[f, :m], s.price[f, :m], s.ident[f, :m] = (
+        (
+            s.S[f, :m, :m],
+            s.B[f, :m, :m],
+            s.c[f, :m],
+            s.b[f, :m],
+            s.entry_cost[f, :m],
+            s.ident[f, :m],
+        ) = (
             task.S,
             task.B,
             task.c,
             task.b,
-            task.price,
+            task.entry_cost,
             task.ident,
         )
         s.F[f], s.R[f], s.member_cost[f], s.least[f], s.m[f], s.took[f] = (
@@ -198,7 +205,7 @@ class Leaps(Contest):
     ):
         reason = searchable(dual)
         if reason:
-            raise ValueError(f"{reason}; search with Tree")
+            raise ValueError(f"{reason}; search by branch and bound")
         self.dual, self.size, self.lambda0, self.refit, self.settings, self.n_best = (
             dual,
             size,
@@ -221,7 +228,7 @@ class Leaps(Contest):
             ):
                 raise ValueError(
                     f"too many of {m} columns are linear combinations of others for leaps and "
-                    "bounds; search with Tree, or use a ridge (lambda2=1e-3)"
+                    "bounds; search by branch and bound, or use a ridge (lambda2=1e-3)"
                 )
             self.margin, self.made, self.more = 0.0, 0, self._tasks(S, c, value)
             self.tasks = deque(islice(self.more, READY))
@@ -244,20 +251,22 @@ class Leaps(Contest):
         c = math.sqrt(0.5) * scale * (Z.T @ (problem.weights * problem.y))
         self.half = 0.5 * float(problem.weights @ problem.y**2)
         self.J, self.delta = J, 2.0 * dual.ridge[J] * scale**2
-        self.price = np.zeros(J.size) if self.size is not None else self.lambda0 * problem.factor[J]
+        self.entry_cost = (
+            np.zeros(J.size) if self.size is not None else self.lambda0 * problem.factor[J]
+        )
         return S * np.outer(scale, scale), c, self.half
 
     def _hold(self, S, c, value):
         """Let the columns in that every model has: forced ones, and, at a lambda0, those without a
-        price.
+        entry_cost.
         """
         held = np.isin(self.J, self.dual.problem.forced)
         if self.size is None:
-            held |= self.price == 0
+            held |= self.entry_cost == 0
         for j in np.flatnonzero(held):
             S, c, value = _swept(S, c, value, j)
         self.held, free = self.J[held], ~held
-        self.J, self.price, self.delta = self.J[free], self.price[free], self.delta[free]
+        self.J, self.entry_cost, self.delta = self.J[free], self.entry_cost[free], self.delta[free]
         return S[np.ix_(free, free)], c[free], value
 
     def _tasks(self, S, c, value):
@@ -272,7 +281,7 @@ class Leaps(Contest):
                 at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
             rank, order = _rank(S)
             if rank == at.size:
-                task = Subtree(into, at, S, c, value, self.price)
+                task = Subtree(into, at, S, c, value, self.entry_cost)
                 spread = len(self.held) + task.spread
                 rounding = (self.J.size + len(self.held) + 16) * EPS * self.half * spread**2
                 self.margin, self.made = max(self.margin, rounding), self.made + 1
@@ -293,7 +302,7 @@ class Leaps(Contest):
             return min(0.0, self.cutoff)
         least = min(
             [task.least for task in self.tasks]
-            + [worker.least for worker in self.workers if worker.open],
+            + [worker.least for worker in self.workers if worker.busy],
             default=math.inf,
         )
         return min(least - self.margin, self.cutoff)
@@ -306,7 +315,7 @@ class Leaps(Contest):
         shrink = 1.0 - 0.5 * self.settings.gap if self.n_best == 1 else math.inf
         while True:
             self._deal()
-            active = [worker for worker in self.workers if worker.open]
+            active = [worker for worker in self.workers if worker.busy]
             if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
                 return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
             if poll is not None and poll():
@@ -327,9 +336,9 @@ class Leaps(Contest):
             for value, at in sorted(
                 (note for notes in found for note in notes), key=lambda note: note[0]
             ):
-                self._look(value, at[at >= 0])
+                self._offer_set(value, at[at >= 0])
 
-    def _look(self, value, at):
+    def _offer_set(self, value, at):
         """Offer the set at positions `at`, if it may be wanted; of several best sets all have the
         full size.
         """
@@ -344,9 +353,9 @@ class Leaps(Contest):
         """
         deals = DEALS_BETWEEN_POLLS
         for worker in self.workers:
-            if worker.open:
+            if worker.busy:
                 continue
-            while not worker.open and deals:
+            while not worker.busy and deals:
                 if not self.tasks and self.more is not None and self.made < MOST_SUBTREES:
                     with one_blas_thread():
                         self.tasks.extend(islice(self.more, 1))
@@ -354,9 +363,9 @@ class Leaps(Contest):
                     break
                 task, deals = self.tasks.popleft(), deals - 1
                 if task.least < self.cutoff + self.margin:
-                    self._look(task.value + task.member_cost, task.into)
-                    worker.load(task)
-            if not worker.open:
+                    self._offer_set(task.value + task.member_cost, task.into)
+                    worker.push(task)
+            if not worker.busy:
                 busy = max(self.workers, key=lambda other: other.f - other.base)
                 if busy.f > busy.base:
                     worker.share(busy)

@@ -66,10 +66,10 @@ def candidates(problem):
     return np.flatnonzero(free)
 
 
-def _unclear(square, rough):
+def _unclear(square, rounding_scale):
     """Whether lengths are more than rounding, but too little for any claim."""
     length = np.sqrt(square)
-    return (length > 64.0 * EPS * rough) & (length * CLAIMED <= rough)
+    return (length > 64.0 * EPS * rounding_scale) & (length * CLAIMED <= rounding_scale)
 
 
 class PairScan(Contest):
@@ -122,10 +122,10 @@ class PairScan(Contest):
         self.basis = Q[:, np.abs(np.diagonal(R)) > ROUNDED * math.sqrt(A.shape[0])]
         y = self.root * problem.y
         self.half = 0.5 * float(y @ y)
-        self.y = self._rest(np.append(y, np.zeros(F.size)))
+        self.y = self._residual(np.append(y, np.zeros(F.size)))
         self.value = 0.5 * float(self.y @ self.y)
 
-    def _rest(self, A):
+    def _residual(self, A):
         """A less its projection on the forced columns, twice for rounding."""
         for _ in range(2 if self.basis.shape[1] else 0):
             A = A - self.basis @ (self.basis.T @ A)
@@ -140,16 +140,16 @@ class PairScan(Contest):
             return self.blocks[start]
         J, X = self.J[start : start + PAIR_BLOCK], self.problem.X
         Z = self.root[:, None] * X.columns(J)
-        rough = np.sqrt((Z**2).sum(axis=0)) + np.abs(X.center[J]) / X.scale[J]
-        A = self._rest(np.vstack([Z, np.zeros((self.problem.forced.size, J.size))]))
+        rounding_scale = np.sqrt((Z**2).sum(axis=0)) + np.abs(X.center[J]) / X.scale[J]
+        A = self._residual(np.vstack([Z, np.zeros((self.problem.forced.size, J.size))]))
         square = (A**2).sum(axis=0)
-        some = np.sqrt(square) > ROUNDED * rough
-        unclear = _unclear(square + 2.0 * self.lambda2, rough)
+        some = np.sqrt(square) > ROUNDED * rounding_scale
+        unclear = _unclear(square + 2.0 * self.lambda2, rounding_scale)
         if unclear.any():
             self.unclear = np.append(self.problem.forced, J[unclear.argmax()])
         unit = np.where(some, 1.0 / np.sqrt(np.where(some, square + 2.0 * self.lambda2, 1.0)), 0.0)
         U = A * unit
-        out = U, self.y @ U, 2.0 * self.lambda2 * unit**2, rough * unit
+        out = U, self.y @ U, 2.0 * self.lambda2 * unit**2, rounding_scale * unit
         if self.J.size * X.n <= PAIR_ENTRIES:
             self.blocks[start] = out
         return out
@@ -157,39 +157,39 @@ class PairScan(Contest):
     def _one(self, start):
         t = self._block(start)[1]
         self.nodes += t.size
-        self._note(0.5 * t**2, start + np.arange(t.size), np.full(t.size, -1))
+        self._record(0.5 * t**2, start + np.arange(t.size), np.full(t.size, -1))
 
     def _two(self, left, right):
         """All pairs of two blocks."""
         (U, t, *_), (V, u, *_) = self._block(left), self._block(right)
         r = U.T @ V
         near = np.abs(r) > 1.0 - NEAR_COPY
-        room = np.where(near, 1.0, 1.0 - r * r)
+        independent = np.where(near, 1.0, 1.0 - r * r)
         r *= -2.0 * t[:, None]
         r *= u
         r += (t**2)[:, None]
         r += u**2
-        gain = np.divide(r, 2.0 * room, out=r)
+        gain = np.divide(r, 2.0 * independent, out=r)
         gain[near] = -1.0
         if left == right:
             gain[np.tril_indices(t.size)] = -1.0
             near &= ~np.tri(t.size, dtype=bool)
         self.nodes += t.size * (t.size - 1) // 2 if left == right else gain.size
         i, j = np.nonzero(gain > self.least)
-        self._note(gain[i, j], left + i, right + j)
+        self._record(gain[i, j], left + i, right + j)
         i, j = np.nonzero(near)
         for at in range(0, i.size, 4 * PAIR_BLOCK):
             part = slice(at, at + 4 * PAIR_BLOCK)
-            self._note(self._near(left, right, i[part], j[part]), left + i[part], right + j[part])
+            self._record(self._near(left, right, i[part], j[part]), left + i[part], right + j[part])
 
     def _near(self, left, right, i, j):
         """Gains of pairs of columns that are nearly proportional, by their differences."""
-        (U, t, share, rough), (V, u, other, uneven) = self._block(left), self._block(right)
+        (U, t, share, rounding_scale), (V, u, other, uneven) = self._block(left), self._block(right)
         sign = np.where((U[:, i] * V[:, j]).sum(axis=0) < 0.0, -1.0, 1.0)
         d = U[:, i] - sign * V[:, j]
         square = (d**2).sum(axis=0) + share[i] + other[j]
-        same = np.sqrt(square) <= ROUNDED * (rough[i] + uneven[j])
-        unclear = _unclear(square, rough[i] + uneven[j])
+        same = np.sqrt(square) <= ROUNDED * (rounding_scale[i] + uneven[j])
+        unclear = _unclear(square, rounding_scale[i] + uneven[j])
         if unclear.any():
             at = unclear.argmax()
             self.unclear = self.J[[left + i[at], right + j[at]]]
@@ -203,7 +203,7 @@ class PairScan(Contest):
         """The gain below which a model is not worth a note."""
         return self.found[-1][0] if len(self.found) == self.n_best + MORE_REFITS else -1.0
 
-    def _note(self, gain, i, j):
+    def _record(self, gain, i, j):
         """Keep the models of largest gain (arrays gain, i, j), of equal ones the first columns."""
         most = self.n_best + MORE_REFITS
         if gain.size > most:

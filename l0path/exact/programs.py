@@ -71,7 +71,9 @@ class Program:
         self.solve = self._highs if solver == "highs" else self._scip
         self.lower, self.upper = dual.lower[self.J], dual.upper[self.J]
         self.counted = dual.counted[self.J]
-        self.price = np.where(self.counted, (lambda0 or 0.0) * dual.problem.factor[self.J], 0.0)
+        self.entry_cost = np.where(
+            self.counted, (lambda0 or 0.0) * dual.problem.factor[self.J], 0.0
+        )
 
     def _spread(self, z):
         out = np.zeros(self.dual.problem.X.p)
@@ -105,13 +107,18 @@ class Program:
         p, q, n = self.dual.problem, self.J.size, self.dual.problem.X.n
         free, shift = self.counted.astype(float), np.inf if p.intercept else 0.0
         most = np.maximum(self.upper, 0.0), np.maximum(-self.lower, 0.0)
-        priced = np.isfinite(self.price)
+        usable = np.isfinite(self.entry_cost)
         cost = np.concatenate(
-            [np.full(2 * q, self.dual.lambda1), np.where(priced, self.price, 0.0), [0.0], p.weights]
+            [
+                np.full(2 * q, self.dual.lambda1),
+                np.where(usable, self.entry_cost, 0.0),
+                [0.0],
+                p.weights,
+            ]
         )
         ends = np.maximum(self.lower, 0.0), np.maximum(-self.upper, 0.0)
         low = np.concatenate([*ends, np.zeros(q), [-shift], np.zeros(n)])
-        high = np.concatenate([*most, np.where(priced, free, 0.0), [shift], np.full(n, np.inf)])
+        high = np.concatenate([*most, np.where(usable, free, 0.0), [shift], np.full(n, np.inf)])
         whole = np.zeros(cost.size)
         whole[2 * q + np.searchsorted(self.J, binary)] = 1
         options = {"mip_rel_gap": gap}
@@ -143,7 +150,7 @@ class Program:
             model.addVar(
                 vtype="B" if member[j] else "C",
                 lb=0 if self.counted[j] else 1,
-                ub=1 if np.isfinite(self.price[j]) else 0,
+                ub=1 if np.isfinite(self.entry_cost[j]) else 0,
             )
             for j in range(q)
         ]
@@ -154,7 +161,7 @@ class Program:
                 u[i] + float(p.y[i]) * (lib.quicksum(float(Z[i, j]) * b[j] for j in range(q)) + b0)
                 >= float(1.0 - p.y[i] * p.offset[i])
             )
-        cost = [float(self.price[j]) * z[j] for j in range(q) if 0 < self.price[j] < math.inf]
+        cost = [c * z[j] for j, c in enumerate(self.entry_cost.tolist()) if 0 < c < math.inf]
         for j in range(q):
             for sign, M in ((1.0, self.upper[j]), (-1.0, -self.lower[j])):
                 if self.counted[j] and math.isfinite(M):

@@ -108,7 +108,7 @@ def assumptions(search):
             "can stand in for the one it equals"
         )
     if search.unsearched and not bounds.reason and not search.obstacle:
-        out.append(f"nothing was branched on: {search.unsearched}")
+        out.append(f"the search did not branch: {search.unsearched}")
     if bounds.reason and not math.isfinite(bounds.lower):
         out.append(f"no lower bound: {bounds.reason}")
     if search.obstacle and not bounds.reason and search.status() != "optimal":

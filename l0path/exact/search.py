@@ -41,8 +41,8 @@ MOST_ROUNDS = 20  # rounds of bounding and fixing
 
 
 class CertificateSearch:
-    """The search for a proof of one solution (`paths.Solution`) of a problem. known: fits of sets
-    of groups, which searches with the same shrinkage share.
+    """The search for a proof of one solution (`paths.Solution`) of a problem. group_fits: fits of
+    sets of groups, which searches with the same shrinkage share.
     """
 
     def __init__(
@@ -56,11 +56,12 @@ class CertificateSearch:
         settings=None,
         n_best=1,
         bar=None,
-        known=None,
+        group_fits=None,
     ):
         self.data, self.solution, self.clock = data, solution, clock
         self.settings = BranchAndBound() if settings is None else settings
-        self.n_best, self.bar, self.known = n_best, Bar(False, "") if bar is None else bar, known
+        self.n_best, self.bar = n_best, Bar(False, "") if bar is None else bar
+        self.group_fits = group_fits
         self.given = box
         self.bounds = Bounding(problem, solution, names=data.names, clock=clock, box=box)
         self.fit = None
@@ -124,7 +125,7 @@ class CertificateSearch:
                 return model.refit(support, s.lambda1, s.lambda2)
 
             return GroupEnumeration(
-                problem, refit=refit, n_best=self.n_best, known=self.known, **target
+                problem, refit=refit, n_best=self.n_best, fits=self.group_fits, **target
             )
         if (
             self.bounds.penalised
@@ -163,7 +164,7 @@ class CertificateSearch:
             counted[self.bounds.whole.forced] = False
             member = np.isin(np.arange(counted.size), best.support) & counted
         else:
-            counted = grouped.choosable(self.bounds.whole.usable)
+            counted = grouped.selectable(self.bounds.whole.usable)
             member = np.isin(np.arange(counted.size), best.groups) & counted
         copied = [] if self.data.copies is None else self.data.copies[:, 1]
         if member[copied].any():
@@ -198,7 +199,7 @@ class CertificateSearch:
     def search(self, dual):
         """Search what is left of the problem."""
         bounds, s = self.bounds, self.solution
-        if searchable(dual) and dual.open.any():
+        if searchable(dual) and dual.unbounded.any():
             self.unsearched = NO_BOUNDS
             return
         if self.n_best > 1 and not self.models:
@@ -215,7 +216,7 @@ class CertificateSearch:
         if not searches:
             bounds.reason = bounds.reason or self.obstacle
             return
-        self.offer_known(searches, J)
+        self.offer_supports(searches, J)
         self.ended, one = self.take_turns(searches)
         if self.ended == SearchEnd.TOO_MANY:
             self.obstacle = too_dependent(problem, self.names(J))
@@ -230,7 +231,7 @@ class CertificateSearch:
             one.cutoff if self.n_best > 1 else -math.inf,
         )
 
-    def offer_known(self, searches, J):
+    def offer_supports(self, searches, J):
         """Let the models that are known compete in searches of the columns J."""
         for one in searches:
             if self.n_best == 1:
@@ -271,7 +272,7 @@ class CertificateSearch:
                 out.append(Leaps(dual, **options))
             except ValueError:
                 self.obstacle = too_dependent(problem, self.names(J))
-        if not dual.open.any():
+        if not dual.unbounded.any():
             out.append(
                 (HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options)
             )
@@ -345,12 +346,12 @@ class CertificateSearch:
         fit = model.refit(support, s.lambda1, s.lambda2)
         if problem.quadratic and not s.lambda1 and not problem.boxed:
             fit = from_rows(model, fit, s.lambda2)
-        price = (
+        cost = (
             s.lambda0 * float(problem.factor[np.setdiff1d(support, problem.forced)].sum())
             if self.bounds.penalised
             else 0.0
         )
-        return fit.value + price, fit
+        return fit.value + cost, fit
 
     def poll(self, searches):
         """Whether to stop, asked by the searches at every batch of nodes; shows their progress."""
@@ -397,13 +398,13 @@ class CertificateSearch:
         """
         s, problem = self.solution, self.bounds.problem
         model = make_model(problem)
-        loose = np.setdiff1d(s.support, problem.forced)
+        removable = np.setdiff1d(s.support, problem.forced)
         others = np.setdiff1d(np.flatnonzero(problem.usable), s.support)
         gains = np.abs(problem.X.correlate(problem.weights * problem.y))[others]
         others = others[np.argsort(-gains, kind="stable")[: 2 * self.n_best]]
         supports = [
             s.support,
-            *(np.sort(np.append(s.support[s.support != i], j)) for i in loose for j in others),
+            *(np.sort(np.append(s.support[s.support != i], j)) for i in removable for j in others),
         ]
         values = []
         for support in supports:
@@ -421,7 +422,7 @@ class CertificateSearch:
             or (self.n_best == 1 and self.bounds.gap <= self.settings.gap)
         ):
             return "optimal"
-        if self.clock.pressed:
+        if self.clock.interrupted:
             return str(End.INTERRUPTED)
         return str(
             SearchEnd.NODE_LIMIT

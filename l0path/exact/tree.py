@@ -88,12 +88,13 @@ class Tree(Contest):
         self.complete = problem.quadratic and self.work.W.size == int(problem.usable.sum())
 
     def _guess(self):
-        """The root's price: that at which `size` columns would leave zero by themselves."""
-        pull = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
+        """The multiplier at the root: that at which `size` columns would leave zero by
+        themselves.
+        """
+        c = np.sort(np.abs(self.work.q[self.work.counted]))[::-1]
         ridge = np.median(self.work.penalty.ridge) if self.work.W.size else 1.0
-        return max(float(pull[min(self.size, pull.size - 1)]) if pull.size else 1.0, 1e-12) / (
-            2.0 * math.sqrt(max(ridge, 1e-12))
-        )
+        largest = float(c[min(self.size, c.size - 1)]) if c.size else 1.0
+        return max(largest, 1e-12) / (2.0 * math.sqrt(max(ridge, 1e-12)))
 
     def _root(self):
         """The node of all models."""
@@ -118,7 +119,7 @@ class Tree(Contest):
         limit = math.inf if self.settings.node_limit is None else self.settings.node_limit
         with one_blas_thread():
             if not self.nodes:
-                self._settle([self._root()])
+                self._solve_nodes([self._root()])
             self.poll = poll  # the root is solved at any rate
             while self.heap and self.heap[0][0] < self.cutoff:
                 if poll is not None and poll():
@@ -141,7 +142,7 @@ class Tree(Contest):
                     and self.heap[0][2].split >= 0
                 ):
                     nodes.append(heapq.heappop(self.heap)[2])
-                self._settle([child for node in nodes for child in self._children(node)])
+                self._solve_nodes([child for node in nodes for child in self._children(node)])
         self.heap = []
         return SearchEnd.CLOSED
 
@@ -204,9 +205,9 @@ class Tree(Contest):
 
     def resolve_lowest(self):
         """Solve the node of the lowest bound again."""
-        self._settle([heapq.heappop(self.heap)[2]])
+        self._solve_nodes([heapq.heappop(self.heap)[2]])
 
-    def _settle(self, nodes):
+    def _solve_nodes(self, nodes):
         """Solve nodes, bound them over all columns, and put those that may hold a better model on
         the heap.
         """
@@ -316,15 +317,15 @@ class Tree(Contest):
         """(out, into), (w,) bool: free working columns with which, or without which, no model of
         the node is below the cutoff (see `screening`). value: a bound of the node, of which its
         working columns take off h each, the free ones up to their number that may come in, or for a
-        lambda0 what exceeds their price; top: the gains of all free columns, that number + 1 of the
+        lambda0 what exceeds their cost; top: the gains of all free columns, that number + 1 of the
         largest.
         """
         if not -math.inf < value < self.cutoff < math.inf:
             return np.zeros((2, h.size), dtype=bool)
         if self.size is None:
-            price = self.lambda0 * self.work.penalty.factor
-            excess = np.maximum(h - price, 0.0)
-            return free & (value + excess + price - h > self.cutoff), free & (
+            cost = self.lambda0 * self.work.penalty.factor
+            excess = np.maximum(h - cost, 0.0)
+            return free & (value + excess + cost - h > self.cutoff), free & (
                 value + excess > self.cutoff
             )
         return free & (value + top[-2] - np.maximum(h, 0.0) > self.cutoff), free & (
@@ -384,10 +385,10 @@ class Tree(Contest):
         free[into] = False
         free[work.W[node.out]] = False
         if self.size is None:
-            price = self.lambda0 * dual.problem.factor
-            start += price[into].sum()
-            excess = np.where(free, np.maximum(h - price, 0.0), 0.0)
-            value, above, top = start - excess.sum(), np.where(free, h - price, -1.0), None
+            cost = self.lambda0 * dual.problem.factor
+            start += cost[into].sum()
+            excess = np.where(free, np.maximum(h - cost, 0.0), 0.0)
+            value, above, top = start - excess.sum(), np.where(free, h - cost, -1.0), None
         else:
             g = np.where(free, np.maximum(h, 0.0), -1.0)
             top = largest(g, left + 1)
@@ -408,13 +409,13 @@ class Tree(Contest):
         """(w,) z of the relaxation on free columns; 0 elsewhere."""
         work = self.work
         M = np.where(b > 0, work.penalty.upper, -work.penalty.lower)
-        price = (
+        cost = (
             node.s**2 * work.penalty.factor
             if self.size is not None
             else self.lambda0 * work.penalty.factor
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            rho = np.minimum(np.sqrt(price / work.penalty.ridge), M)
+            rho = np.minimum(np.sqrt(cost / work.penalty.ridge), M)
             z = np.where(rho > 0, np.minimum(np.abs(b) / rho, 1.0), 1.0)
         return np.where((state == 0) & (b != 0), z, 0.0)
 

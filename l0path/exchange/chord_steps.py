@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import slope, value
+from ..problem.verbs import slope, value
 from ..working_set.linear_algebra import copy, predictor, products
 from .table import COLLINEAR
 
@@ -82,7 +82,7 @@ def moved_intercept(rows, table, j, before, after):
 @njit
 def learn(secants, r, g0, step):
     """Keep the change of the gradient (r (k + 1,), g0) since the step before. Rows of secants: the
-    last SECANTS steps, what they changed, then the last step, the gradient there, and room.
+    last SECANTS steps, what they changed, then the last step, the gradient there, and work space.
     """
     k = r.size
     last, gradient = secants[2 * SECANTS], secants[2 * SECANTS + 1]
@@ -168,10 +168,10 @@ def predict(table, i, j, x, u, g):
     if j < 0:
         return 1.0
     A = scale * table.diagonal[j] + 2.0 * table.lambda2
-    pull = table.c[j]
+    correlation = table.c[j]
     for l in range(k):
         t = scale * table.rows[table.index[l], j]
-        pull -= t * (x[l] - b[l])
+        correlation -= t * (x[l] - b[l])
         g[l] = t if l != i else 0.0
     for l in range(k):
         t = 0.0
@@ -184,7 +184,7 @@ def predict(table, i, j, x, u, g):
         s -= u[l] * g[l]
     if not s > COLLINEAR * A:
         return 0.0
-    x[k] = pull / s
+    x[k] = correlation / s
     for l in range(k):
         x[l] -= u[l] * x[k]
     return s

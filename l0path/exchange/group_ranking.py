@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core import threads
 from . import group_table
+from .table import EQUAL, in_order
 
 STRIP_COLUMNS = 256  # columns of working groups in one task of a table
 
@@ -39,28 +40,32 @@ def drops(model, fit):
     return dict(zip(quadratic.ids.tolist(), loss.tolist(), strict=True))
 
 
-def table(model, fit, known, keep):
+def table(model, fit, previous, keep):
     """The GroupTable of a fit over all working groups of a GroupModel: `known` (None, or that over
     the first of them) and those that came later.
     """
     quadratic, width = model.quadratic(fit), model.W.size
+    order = in_order(EQUAL * abs(fit.value))
     model.model.tables += 1
     removals = _removals(quadratic)
-    additions, swaps = ([], []) if known is None else (list(known.additions), list(known.swaps))
+    additions, swaps = (
+        ([], []) if previous is None else (list(previous.additions), list(previous.swaps))
+    )
+
     may_enter = model.free.copy()
     may_enter[fit.groups] = False
 
-    def part(left, right):
-        own = slice(left, right)
+    def part(start, stop):
+        own = slice(start, stop)
         plus, change = _best(model, fit, (quadratic, removals), keep, own, ~may_enter[model.W[own]])
         additions.extend(plus)
         swaps.extend(change)
 
-    threads.run(part, _tasks(model.starts, 0 if known is None else known.width, width))
+    threads.run(part, _tasks(model.starts, 0 if previous is None else previous.width, width))
     return GroupTable(
         width,
-        sorted(additions)[:keep],
-        sorted(swaps, key=lambda s: (s[0], s[2], s[1]))[:keep],
+        sorted(additions, key=order)[:keep],
+        sorted(swaps, key=lambda s: order((s[0], s[2], s[1])))[:keep],
         dict(zip(quadratic.ids.tolist(), removals.loss.tolist(), strict=True)),
     )
 
@@ -82,6 +87,7 @@ def _best(model, fit, at_fit, keep, which, skip):
         np.empty(keep),
         np.empty(keep, np.int64),
         np.empty(keep, np.int64),
+        EQUAL * abs(float(fit.value)),
     )
     count, number = group_table.exchanges(
         removals,

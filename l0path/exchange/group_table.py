@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .table import COLLINEAR
+from .table import COLLINEAR, NONE, ExchangeList, _keep
 
 
 @njit
@@ -88,7 +88,7 @@ class Removals(NamedTuple):
 
 class BestOfGroups(NamedTuple):
     """Room for the best exchanges, ascending: gain and added group of additions; change, group and
-    number of the member that goes of swaps.
+    number of the member that goes of swaps; by how much changes may differ that count as equal.
     """
 
     gain: np.ndarray
@@ -96,6 +96,7 @@ class BestOfGroups(NamedTuple):
     change: np.ndarray
     group: np.ndarray
     member: np.ndarray
+    tie: float
 
 
 class Work(NamedTuple):
@@ -157,14 +158,14 @@ def _work(size, widest):
 
 
 @njit
-def _load(part, D, g, twice, work):
+def _diagonal_block(part, D, g, ridge_diag, work):
     """Fill A, M, s and scale for group g of a Crossing; D = B rows."""
     starts, at, values = part.blocks
     A, M, s, scale = work.A, work.M, work.s, work.scale
     begin, d = starts[g], starts[g + 1] - starts[g]
     for i in range(d):
         for j in range(d):
-            A[i, j] = values[at[g] + i * d + j] + (twice if i == j else 0.0)
+            A[i, j] = values[at[g] + i * d + j] + (ridge_diag if i == j else 0.0)
         scale[i] = A[i, i]
         for j in range(i + 1):
             M[i, j] = 0.0
@@ -205,23 +206,25 @@ def _swap(removals, i, c, D, first, d, work):
 
 
 @njit
-def exchanges(removals, part, D, skip, twice, widest, ceiling, best):
+def exchanges(removals, part, D, skip, ridge_diag, widest, ceiling, best):
     """The best exchanges of a fit with the groups of a Crossing `part` (D = B part.rows) that are
-    not to be skipped; twice = 2 lambda2.
+    not to be skipped; ridge_diag = 2 lambda2.
 
     Fills the BestOfGroups with additions, and with swaps below `ceiling`; returns how many of
     both. A swap is refuted without its block where t s - 2 |c| sqrt(h t) - |c|^2 >= twice the worst
     kept, t = b_A' B_AA^-1 b_A, h >= largest eigenvalue of A^-1 G_gS D, s = 1 - h, A = G_gg + 2
     lambda2 I, norms in the metric of A (the block form of the bound in `screening`).
     """
-    gain, added, change, group, member = best
+    additions = ExchangeList(best.gain, best.added, np.empty(best.gain.size, np.int64))
+    exchanged = ExchangeList(best.change, best.group, best.member)
+    change, tie = best.change, best.tie
     work = _work(max(widest, 1), max(widest, 1, removals.roots.shape[1]))
-    x, plus, swaps, room = work.x, 0, 0, change.size
+    x, plus, swaps, capacity = work.x, 0, 0, change.size
     for g in range(skip.size):
         if skip[g]:
             continue
         begin, d = part.blocks.starts[g], part.blocks.starts[g + 1] - part.blocks.starts[g]
-        _load(part, D, g, twice, work)
+        _diagonal_block(part, D, g, ridge_diag, work)
         for i in range(d):
             x[i] = part.c[begin + i]
         _factor(work.A, d, work.scale, work.LA)
@@ -230,10 +233,10 @@ def exchanges(removals, part, D, skip, twice, widest, ceiling, best):
         for i in range(d):
             x[i] = part.c[begin + i]
         _factor(work.s, d, work.scale, work.L)
-        plus = _insert(-0.5 * _forward(work.L, d, x), g, -1, gain, added, member, plus, False)
+        plus = _keep(-0.5 * _forward(work.L, d, x), g, NONE, additions, plus, tie)
         norm, rest = math.sqrt(size2), 1.0 - h
         for i in range(removals.loss.size):
-            worst = change[room - 1] if swaps == room else ceiling
+            worst = change[capacity - 1] if swaps == capacity else ceiling
             tau = math.sqrt(2.0 * removals.loss[i])
             if (
                 rest > 0.0
@@ -243,28 +246,8 @@ def exchanges(removals, part, D, skip, twice, widest, ceiling, best):
                 continue
             d_f = removals.loss[i] - _swap(removals, i, part.c, D, begin, d, work)
             if d_f < worst:
-                swaps = _insert(d_f, g, i, change, group, member, swaps, True)
+                swaps = _keep(d_f, g, i, exchanged, swaps, tie)
     return plus, swaps
-
-
-@njit
-def _insert(value, g, i, values, groups, members, count, both):
-    """Put (value, g, i) into the ascending lists, the highest falls out where they are full;
-    returns how many there are.
-    """
-    room = values.size
-    if count == room and not value < values[room - 1]:
-        return count
-    at = min(count, room - 1)
-    while at > 0 and values[at - 1] > value:
-        values[at], groups[at] = values[at - 1], groups[at - 1]
-        if both:
-            members[at] = members[at - 1]
-        at -= 1
-    values[at], groups[at] = value, g
-    if both:
-        members[at] = i
-    return min(count + 1, room)
 
 
 @njit

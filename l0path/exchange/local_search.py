@@ -32,7 +32,7 @@ class LocalSearch:
     ----------
     effort : str, default "default"
         "fast": one forward and one backward sweep over the sizes. "default": until nothing
-        improves, with an overshoot beyond max_k and back, and for the squared loss a few
+        improves, with an oscillation beyond max_k and back, and for the squared loss a few
         perturbations (drop some columns, add the best, search again). "high": many perturbations
         and double swaps, up to 50 times the work.
     refit : bool, default True
@@ -111,8 +111,8 @@ def pairs_tried(settings, n, k):
     return int(min(max(2e6 / (n * (k + 2.0) ** 2), 20), 500))
 
 
-class Store:
-    """The best fit of each size k (unforced units: columns, or groups); `offer` keeps a better one.
+class SolutionPool:
+    """The best fit of each size k (unforced units: columns or groups); `update` takes a better one.
     `last` is the largest size worth having: max_k, or where the data are fitted perfectly or
     classes separated.
     """
@@ -139,7 +139,7 @@ class Store:
         known = k == 1 and self.compared is not None and self.fits[1].key == self.compared
         return Optimality.GLOBAL if known else checked
 
-    def offer(self, fit):
+    def update(self, fit):
         """Keep the fit if it is the best of its size; True if so."""
         k = self.size(fit)
         if k > self.last:
@@ -169,7 +169,7 @@ def sweep(pool, neighbourhood, up, done, poll):
     """
     if neighbourhood.compiled:
         start = 0 if up else pool.last
-        return neighbourhood.walk(pool, poll, table_sweeps.sweep(up), start)
+        return neighbourhood.make_move(pool, poll, table_sweeps.sweep(up), start)
     improved = False
     for k in range(0, pool.last) if up else range(pool.last, 1, -1):
         fit = pool.fits.get(k)
@@ -186,7 +186,7 @@ def sweep(pool, neighbourhood, up, done, poll):
                 pool.finish(k, End.SATURATED)
                 break
             continue
-        improved |= pool.offer(new)
+        improved |= pool.update(new)
     return improved
 
 

@@ -1,9 +1,9 @@
 """Ways out of poor local optima: oscillation beyond the last size, random restarts, double swaps.
 
-The squared loss without lambda1 and box walks in kernels (`table_sweeps.walk`, the same two walks
-on the exact table); every other neighbourhood walks step by step here.
-Sources: strategic oscillation of Glover & Laguna (Tabu Search, 1997, chapter 4); perturbation and
-local search by turns of Lourenco, Martin & Stutzle (Iterated local search, 2003).
+For the squared loss without lambda1 and bounds, kernels make these moves
+(`table_sweeps.make_move`); for every other neighbourhood they are made step by step here. Sources:
+strategic oscillation of Glover & Laguna (Tabu Search, 1997, chapter 4); perturbation and local
+search by turns of Lourenco, Martin & Stutzle (Iterated local search, 2003).
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def oscillate(pool, neighbourhood, poll):
             neighbourhood.model.width - pool.n_forced,
             reach.columns - pool.n_forced,
         )
-        return neighbourhood.walk(pool, poll, table_sweeps.oscillation(top), 0, end=0)
+        return neighbourhood.make_move(pool, poll, table_sweeps.oscillation(top), 0, end=0)
     for _ in range(reach.units):
         poll()
         new = neighbourhood.add(fit, polish=False)
@@ -39,7 +39,7 @@ def oscillate(pool, neighbourhood, poll):
     while fit is not None and pool.size(fit) > 1:
         poll()
         fit = neighbourhood.drop(fit, polish=reach.polished and pool.size(fit) <= pool.last + 1)
-        improved |= fit is not None and pool.offer(fit)
+        improved |= fit is not None and pool.update(fit)
     return improved
 
 
@@ -54,7 +54,7 @@ def perturb(pool, neighbourhood, rng, rounds, done, poll):
             sizes = np.arange(neighbourhood.show(pool))
             counts = 2 + rng.integers(np.clip(sizes // 3, 1, 6))
             noise = np.exp(SPREAD * rng.standard_normal((sizes.size, sizes.size)))
-            improved = neighbourhood.walk(pool, poll, table_sweeps.restarts(counts, noise), 2)
+            improved = neighbourhood.make_move(pool, poll, table_sweeps.restarts(counts, noise), 2)
         else:
             improved = _restarted(pool, neighbourhood, rng, poll)
         if improved:
@@ -103,5 +103,5 @@ def _replaced(pool, neighbourhood, fit, units):
         fit = neighbourhood.add(fit, polish=step == len(units) - 1)
         if fit is None:
             break
-        improved |= pool.offer(fit)
+        improved |= pool.update(fit)
     return improved

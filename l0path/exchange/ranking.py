@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .table import ExchangeList, ExchangeRule, scan
+from .table import EQUAL, ExchangeList, ExchangeRule, in_steps, scan
 
 NEVER = 1e300  # the cost of a column that may not enter
 
@@ -97,6 +97,7 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
         combinations_count(model, penalty),
         wanted.target,
         wanted.ceiling,
+        EQUAL * abs(float(fit.value)),
     )
     count = scan(quadratic, fit.b, part, rule, ExchangeList(*found))
     return tuple(kept[:count] for kept in found)
@@ -105,23 +106,18 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
 def ranked(model, fit, quadratic, columns, penalty, wanted):
     """The best exchanges of a fit with `columns`, ascending: list of Candidate."""
     change, column, position = scanned(model, fit, quadratic, columns, penalty, wanted)
-    return candidates(fit.support, (change, columns[column], position), wanted.count)
+    found = change, columns[column], position
+    return candidates(fit.support, found, wanted.count, EQUAL * abs(fit.value))
 
 
-def in_order(found, count):
-    """The `count` lowest of the exchanges `found` = (change, column, position in the support),
-    ascending; ties go to the smaller column.
+def candidates(support, found, count, tie):
+    """The `count` lowest of the exchanges `found` = (change, column, position in the support) as a
+    list of Candidate, ascending in steps of `tie`; ties go to the smaller column.
     """
     change, into, position = found
-    best = np.lexsort((position, into, change))[:count]
-    return change[best], into[best], position[best]
-
-
-def candidates(support, found, count):
-    """`in_order` as a list of Candidate."""
-    change, into, position = in_order(found, count)
-    out = np.append(support, -1)[position]  # position -1 is an addition
-    return list(map(Candidate, change.tolist(), out.tolist(), into.tolist()))
+    best = np.lexsort((position, into, in_steps(change, tie)))[:count]
+    out = np.append(support, -1)[position[best]]  # position -1 is an addition
+    return list(map(Candidate, change[best].tolist(), out.tolist(), into[best].tolist()))
 
 
 def exchanged_supports(support, b, out, into):

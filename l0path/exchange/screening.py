@@ -22,7 +22,7 @@ class Screen(NamedTuple):
 
 
 @njit
-def foretold(block, screen, part, rule, found):
+def screen_exchanges(block, screen, part, rule, found):
     """For each column of a block the best exchange of a support; kept in `found` are the lowest
     below the ceiling, ascending. Returns how many.
 
@@ -34,7 +34,7 @@ def foretold(block, screen, part, rule, found):
     c^2, where N >= 0 and t >= |c| sqrt(h) / s.
     """
     B, b, change = screen.B, screen.b, found.change
-    k, kept, room = b.size, 0, change.size
+    k, kept, capacity = b.size, 0, change.size
     g, u = np.empty(k), np.empty(k)
     t, max_cost = np.inf, 0.0
     for i in range(k):
@@ -50,7 +50,7 @@ def foretold(block, screen, part, rule, found):
             g[i] = block.rows[screen.index[i], j]
             h += g[i] * g[i]
         h *= screen.bound
-        worst = change[room - 1] if kept == room else rule.ceiling
+        worst = change[capacity - 1] if kept == capacity else rule.ceiling
         size = max(abs(c) - rule.lambda1, 0.0)
         s = A - h
         if s > 0.0 and rule.target + cost - 0.5 * size * size / s >= min(worst, 0.0):
@@ -71,5 +71,5 @@ def foretold(block, screen, part, rule, found):
                 if d < best:
                     best, best_i = d, i
         if best < worst:
-            kept = _keep(best, j, best_i, change, found.column, found.position, kept)
+            kept = _keep(best, j, best_i, found, kept, rule.tie)
     return kept

@@ -29,6 +29,27 @@ REFRESH = (
 )
 
 
+# share of F by which changes may differ that count as equal: rounding, which differs between
+# processors, then chooses no exchange
+EQUAL = 1e-10
+
+
+def in_steps(changes, tie):
+    """Changes (array) counted in steps of `tie`, so that those that count as equal are equal."""
+    with np.errstate(over="ignore"):
+        return np.round(changes / tie) if tie > 0.0 else changes
+
+
+def in_order(tie):
+    """Key to sort (change, index, ...) by: changes in steps as of `in_steps`, then indices."""
+
+    def key(exchange):
+        steps = exchange[0] / tie if tie > 0.0 else exchange[0]
+        return round(steps) if abs(steps) < 1e15 else steps, *exchange[1:]
+
+    return key
+
+
 class State(NamedTuple):
     """One support on the working columns: S (capacity,), member (w,), inverse B (capacity,
     capacity), coefficients b (capacity,), V (w, capacity), c (w,), s (w,), scratch (5, max(w,
@@ -47,22 +68,23 @@ class State(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The quadratic on the w working columns: G (w, w) at least, q (w,), 2 lambda2 = `twice`;
-    locked (w,): never dropped; price (w,): what a column costs by being in (1e300: it may not
+    """The quadratic on the w working columns: G (w, w) at least, q (w,), ridge_diag = 2 lambda2;
+    locked (w,): never dropped; cost (w,): what a column costs by being in (1e300: it may not
     enter).
     """
 
     G: np.ndarray
     q: np.ndarray
-    twice: float
+    ridge_diag: float
     w: int
     locked: np.ndarray
-    price: np.ndarray
+    cost: np.ndarray
 
 
 class ExchangeRule(NamedTuple):
     """How exchanges are judged: lambda1, lambda2, whether combinations of a support count; what an
-    addition must lower F by beside the cost of its column, what the change by a swap must be below.
+    addition must lower F by beside the cost of its column, what the change by a swap must be below;
+    by how much changes may differ that count as equal.
     """
 
     lambda1: float
@@ -70,6 +92,7 @@ class ExchangeRule(NamedTuple):
     dependent: bool
     target: float
     ceiling: float
+    tie: float
 
 
 class ExchangeList(NamedTuple):
@@ -111,7 +134,7 @@ def build(state, columns, k):
         state.member[S[i]] = True
         for l in range(k):
             H[i, l] = G[S[i], S[l]]
-        H[i, i] += columns.twice
+        H[i, i] += columns.ridge_diag
     invert(H, k, B)
     for i in range(k):
         t = 0.0
@@ -120,7 +143,7 @@ def build(state, columns, k):
         b[i] = t
     g = np.empty(k)
     for j in range(w):
-        cj, sj = q[j], G[j, j] + columns.twice
+        cj, sj = q[j], G[j, j] + columns.ridge_diag
         for l in range(k):
             g[l] = G[j, S[l]]
             cj -= g[l] * b[l]
@@ -206,20 +229,20 @@ def drop(state, columns, i0):
 
 
 @njit
-def add_best(state, columns):
-    """Add the column that lowers F + price most, whatever it gains; False when none is independent
-    of the support.
+def add_best(state, columns, tie):
+    """Add the column that lowers F + cost most, whatever it gains, the first of those whose gains
+    differ by no more than `tie`; False when none is independent of the support.
     """
     best, where = 0.0, NONE
     for j in range(columns.w):
         if (
             not state.member[j]
-            and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.twice)
+            and state.s[j] > COLLINEAR * (columns.G[j, j] + columns.ridge_diag)
             and state.s[j] > 0.0
-            and columns.price[j] < 1e299
+            and columns.cost[j] < 1e299
         ):
-            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.price[j]
-            if gain > best or where < 0:
+            gain = 0.5 * state.c[j] * state.c[j] / state.s[j] - columns.cost[j]
+            if gain > best + tie or where < 0:
                 best, where = gain, j
     if where >= 0:
         add(state, columns, where)
@@ -227,42 +250,46 @@ def add_best(state, columns):
 
 
 @njit
-def cheapest_drop(state, columns):
-    """The unlocked position whose removal raises F + price least, -1 when all are locked."""
+def cheapest_drop(state, columns, tie):
+    """The unlocked position whose removal raises F + cost least, the first of those that differ by
+    no more than `tie`; -1 when all are locked.
+    """
     best, where = np.inf, NONE
     for i in range(state.count[0]):
         if not columns.locked[state.S[i]]:
-            cost = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.price[state.S[i]]
-            if cost < best:
-                best, where = cost, i
+            rise = 0.5 * state.b[i] * state.b[i] / state.B[i, i] - columns.cost[state.S[i]]
+            if rise < best - tie:
+                best, where = rise, i
     return where
 
 
 @njit
 def polish(state, columns, tolerance, max_swaps):
-    """Take the best improving swap until none improves by more than `tolerance`; returns the number
-    of tables of swaps looked at, negative when max_swaps stopped it.
+    """Take the best improving swap, the first of those that differ by no more than `tolerance`,
+    until none improves by more; returns the number of tables of swaps looked at, negative when
+    max_swaps stopped it.
 
     Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the
     scan over i is a vector loop, and the exact change is computed only for the few that pass.
     """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
-    locked, price, k = columns.locked, columns.price, state.count[0]
+    locked, cost, k = columns.locked, columns.cost, state.count[0]
     theta, inverse, limit = state.scratch[1], state.scratch[2], state.scratch[3]
     swaps = 0
     while True:
+        # `best` is what a swap must be below, so that rounding does not choose among equal ones
         best, best_i, best_j = -tolerance, NONE, NONE
         for i in range(k):
             free = not locked[S[i]]
             theta[i] = b[i] / B[i, i] if free else 0.0
             inverse[i] = 1.0 / B[i, i]
-            limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + price[S[i]]) if free else 1e300
+            limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + cost[S[i]]) if free else 1e300
         for j in range(columns.w):
             if state.member[j]:
                 continue
             cj, sj = c[j], s[j]
-            extra = 2.0 * price[j]
-            floor = COLLINEAR * (columns.G[j, j] + columns.twice)
+            extra = 2.0 * cost[j]
+            floor = COLLINEAR * (columns.G[j, j] + columns.ridge_diag)
             hits = 0
             for i in range(k):
                 v = V[j, i]
@@ -276,14 +303,14 @@ def polish(state, columns, tolerance, max_swaps):
                 num = cj + theta[i] * v
                 if den > floor and num * num > (limit[i] + extra) * den:
                     change = (
-                        0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + price[j] - price[S[i]]
+                        0.5 * (b[i] * b[i] * inverse[i] - num * num / den) + cost[j] - cost[S[i]]
                     )
                     if change < best:
-                        best, best_i, best_j = change, i, j
+                        best, best_i, best_j = change - tolerance, i, j
             if best_j == j:
                 for i in range(k):
                     if limit[i] < 1e299:
-                        limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + price[S[i]])
+                        limit[i] = b[i] * b[i] * inverse[i] - 2.0 * (best + cost[S[i]])
         if best_j < 0:
             return swaps + 1
         if swaps >= max_swaps:
@@ -346,7 +373,7 @@ def scan(quadratic, b, part, rule, found):
     / (2 s), exact while no sign changes.
     """
     B, c, change = quadratic.B, quadratic.c, found.change
-    k, kept, room = b.size, START, change.size
+    k, kept, capacity = b.size, START, change.size
     g, u = np.empty(k), np.empty(k)
     for j in range(c.size):
         if part.skip[j]:
@@ -355,18 +382,18 @@ def scan(quadratic, b, part, rule, found):
         for i in range(k):
             g[i] = quadratic.rows[i, j]
         s = share_left(B, g, A, u)
-        worst = change[room - 1] if kept == room else rule.ceiling
+        worst = change[capacity - 1] if kept == capacity else rule.ceiling
         d = addition_change(c[j], s, A, rule, part.cost[j])
         if d < min(0.0, worst):
-            kept = _keep(d, j, NONE, change, found.column, found.position, kept)
+            kept = _keep(d, j, NONE, found, kept, rule.tie)
         for i in range(k):
             if part.locked[i]:
                 continue
             d = swap_change(B[i, i], b[i], u[i], c[j], s, A, rule.lambda1, rule.dependent)
             d += part.cost[j] - part.member_cost[i]
             if d < worst:
-                kept = _keep(d, j, i, change, found.column, found.position, kept)
-                worst = change[room - 1] if kept == room else rule.ceiling
+                kept = _keep(d, j, i, found, kept, rule.tie)
+                worst = change[capacity - 1] if kept == capacity else rule.ceiling
     return kept
 
 
@@ -383,12 +410,15 @@ def addition_change(c, s, A, rule, cost):
 
 
 @njit
-def _keep(d, j, i, change, column, position, kept):
-    """Insert (d, j, i) into the ascending list; ties keep the smaller column first."""
+def _keep(d, j, i, found, kept, tie):
+    """Insert (d, j, i) into the ascending list `found`; those within `tie` stay in the order in
+    which they came.
+    """
+    change, column, position = found.change, found.column, found.position
     at = kept if kept < change.size else kept - 1
-    if kept == change.size and d >= change[at]:
+    if kept == change.size and d >= change[at] - tie:
         return kept
-    while at > 0 and change[at - 1] > d:
+    while at > 0 and change[at - 1] > d + tie:
         change[at], column[at], position[at] = change[at - 1], column[at - 1], position[at - 1]
         at -= 1
     change[at], column[at], position[at] = d, j, i

@@ -1,8 +1,8 @@
-"""Whole sweeps over the sizes, overshoots and kicks on the exact table, in kernels: Python is
-entered once for some 10 ms of work, to see whether it shall stop.
+"""Sweeps over the sizes, oscillations and restarts on the exact table, in kernels. A kernel returns
+to Python after some 10 ms of work, so that Python can see whether it has to stop.
 
-`BestSupports` keeps the best support of each size (unforced columns); `exchange.State` walks from
-one to the next by rank-one changes.
+`BestSupports` has the best support of each size (unforced columns); a `table.State` goes from one
+to the next by rank-one updates.
 """
 
 from typing import NamedTuple
@@ -13,22 +13,22 @@ from ..core.dispatch import njit
 from .table import REFRESH, add, add_best, build, cheapest_drop, drop, fitted_part, polish
 
 BUDGET = 2e7  # entries of V touched before a kernel returns: some 20 ms
-IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in BestSupports.note
+IMPROVED, WORK, TABLES, LAST, SATURATED = range(5)  # places in BestSupports.counters
 UP, DOWN, OSCILLATE, RESTART = range(4)  # kinds of Move
 
 
 class BestSupports(NamedTuple):
     """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value
     (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from
-    it, Python has not seen it; note = (a size improved, entries touched, tables of swaps, last size
-    worth having, no column was independent of the last support).
+    it, Python has not seen it; counters = (a size improved, entries touched, tables of swaps, last
+    size worth having, no column was independent of the last support).
     """
 
     S: np.ndarray
     b: np.ndarray
     value: np.ndarray
     fresh: np.ndarray
-    note: np.ndarray
+    counters: np.ndarray
 
 
 class Limits(NamedTuple):
@@ -45,9 +45,9 @@ class Limits(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What `walk` does: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top` unforced
-    columns and down again; RESTART, each size with counts[k] members dropped (K + 1,), by the rank
-    of |b| times noise (K + 1, K + 1), so that chance does not fall on column numbers.
+    """What `make_move` does: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top`
+    unforced columns and down again; RESTART, each size with counts[k] members dropped (K + 1,), by
+    the rank of |b| times noise (K + 1, K + 1), so that chance does not fall on column numbers.
     """
 
     kind: int
@@ -71,80 +71,85 @@ def restarts(counts, noise):
     return Move(RESTART, 0, counts, noise)
 
 
-def new_held(max_k, capacity):
-    """Nothing held, for sizes 0..max_k and supports of up to `capacity` columns."""
-    note = np.zeros(5)
-    note[LAST] = max_k
+def new_best_supports(max_k, capacity):
+    """No support yet, for sizes 0..max_k and supports of up to `capacity` columns."""
+    counters = np.zeros(5)
+    counters[LAST] = max_k
     return BestSupports(
         np.zeros((max_k + 1, capacity), np.int64),
         np.zeros((max_k + 1, capacity)),
         np.full(max_k + 1, np.inf),
         np.ones((3, max_k + 1), np.bool_),
-        note,
+        counters,
     )
 
 
 @njit
-def _load(state, held, columns, limits, k):
-    """Make the state hold the support of size k: by rank-one changes where it is near and they are
-    few, else anew.
+def _move_to(state, best, columns, limits, k):
+    """Bring the state to the support of size k: by rank-one updates where a few of them suffice,
+    otherwise by building it anew.
     """
     size, have = k + limits.forced, state.count[0]
     mark = state.scratch[4]
-    strange = 0
+    n_new = 0
     for i in range(size):
-        strange += not state.member[held.S[k, i]]
-    surplus = have - size + strange
-    if strange == 0 and surplus == 0:
+        n_new += not state.member[best.S[k, i]]
+    surplus = have - size + n_new
+    if n_new == 0 and surplus == 0:
         return
-    if state.count[1] + strange + surplus > REFRESH or 2 * (strange + surplus) > size:
+    if state.count[1] + n_new + surplus > REFRESH or 2 * (n_new + surplus) > size:
         for i in range(size):
-            state.S[i] = held.S[k, i]
+            state.S[i] = best.S[k, i]
         build(state, columns, size)
-        held.note[WORK] += (0.5 * size + 2.0) * size * columns.w
+        best.counters[WORK] += (0.5 * size + 2.0) * size * columns.w
         return
     for i in range(have):
         mark[state.S[i]] = 0.0
     for i in range(size):
-        mark[held.S[k, i]] = 1.0
+        mark[best.S[k, i]] = 1.0
     for i in range(have - 1, -1, -1):
         if mark[state.S[i]] == 0.0:
             drop(state, columns, i)
     for i in range(size):
-        if not state.member[held.S[k, i]]:
-            add(state, columns, held.S[k, i])
-    held.note[WORK] += 3.0 * (strange + surplus) * size * columns.w
+        if not state.member[best.S[k, i]]:
+            add(state, columns, best.S[k, i])
+    best.counters[WORK] += 3.0 * (n_new + surplus) * size * columns.w
 
 
 @njit
-def _settle(state, held, columns, limits, polished):
-    """Polish the state if `polished`, and keep it if it is the best of its size."""
+def _tie(state, columns, limits):
+    """By how much exchanges may differ that count as equal, at the F of a state."""
+    return max(limits.relative * abs(limits.empty - fitted_part(state, columns)), limits.least)
+
+
+@njit
+def _record_best(state, best, columns, limits, polished):
+    """Polish the state if `polished`, and record it if it is the best of its size."""
     size = state.count[0]
-    held.note[WORK] += 3.0 * size * columns.w  # the step that led here
+    best.counters[WORK] += 3.0 * size * columns.w  # the step that led here
     value = limits.empty - fitted_part(state, columns)
     if polished:
         tables = polish(
             state, columns, max(limits.relative * abs(value), limits.least), limits.max_swaps
         )
-        held.note[TABLES] += 1
-        held.note[WORK] += 3.0 * abs(tables) * size * columns.w
+        best.counters[TABLES] += 1
+        best.counters[WORK] += 3.0 * abs(tables) * size * columns.w
         value = limits.empty - fitted_part(state, columns)
     k = size - limits.forced
-    if k > held.note[LAST]:
+    if k > best.counters[LAST]:
         return
     bar = (
-        held.value[k] - max(limits.relative * abs(held.value[k]), limits.least)
-        if held.value[k] < np.inf
+        best.value[k] - max(limits.relative * abs(best.value[k]), limits.least)
+        if best.value[k] < np.inf
         else np.inf
     )
     if not value < bar:
         return
-    if (
-        state.count[1] > 0
-    ):  # rounding of the walk: one step of refinement, or anew where that is not small
+    # rounding of the updates: one step of refinement, or built anew where that is not small
+    if state.count[1] > 0:
         residual, off, length = state.scratch[1], 0.0, 0.0
         for i in range(size):
-            t = columns.q[state.S[i]] - columns.twice * state.b[i]
+            t = columns.q[state.S[i]] - columns.ridge_diag * state.b[i]
             for l in range(size):
                 t -= columns.G[state.S[i], state.S[l]] * state.b[l]
             residual[i] = t
@@ -160,101 +165,100 @@ def _settle(state, held, columns, limits, polished):
         value = limits.empty - fitted_part(state, columns)
         if not value < bar:
             return
-    held.value[k] = value
+    best.value[k] = value
     for i in range(size):
-        held.S[k, i], held.b[k, i] = state.S[i], state.b[i]
+        best.S[k, i], best.b[k, i] = state.S[i], state.b[i]
     for i in range(3):
-        held.fresh[i, k] = True
-    held.note[IMPROVED] = 1
+        best.fresh[i, k] = True
+    best.counters[IMPROVED] = 1
     if k > 0 and value <= limits.perfect:
-        held.note[LAST] = k
+        best.counters[LAST] = k
 
 
 @njit
-def _sweep(state, held, columns, limits, up, start):
+def _sweep(state, best, columns, limits, up, start):
     """Steps from sizes `start` on, up (best addition) or down (cheapest removal), each polished and
     kept if it improves; only from supports whose step was not taken before.
 
     Returns the size to go on from once BUDGET is spent, -1 at the end.
     """
     k = start
-    while (up and k < held.note[LAST]) or (not up and k > 1):
-        if held.note[WORK] > BUDGET:
+    while (up and k < best.counters[LAST]) or (not up and k > 1):
+        if best.counters[WORK] > BUDGET:
             return k
         side = 0 if up else 1
-        if held.value[k] < np.inf and held.fresh[side, k]:
-            _load(state, held, columns, limits, k)
-            held.fresh[side, k] = False
+        if best.value[k] < np.inf and best.fresh[side, k]:
+            _move_to(state, best, columns, limits, k)
+            best.fresh[side, k] = False
             moved = False
             if up:
-                moved = add_best(state, columns)
-                if not moved and held.value[k + 1] == np.inf:
-                    held.note[LAST], held.note[SATURATED] = k, 1
+                moved = add_best(state, columns, _tie(state, columns, limits))
+                if not moved and best.value[k + 1] == np.inf:
+                    best.counters[LAST], best.counters[SATURATED] = k, 1
                     return -1
             else:
-                i = cheapest_drop(state, columns)
+                i = cheapest_drop(state, columns, _tie(state, columns, limits))
                 moved = i >= 0
                 if moved:
                     drop(state, columns, i)
             if moved:
-                _settle(
-                    state, held, columns, limits, moved
-                )  # not True: a constant would compile a second kernel
+                # moved, not True: a constant would compile a second kernel
+                _record_best(state, best, columns, limits, moved)
         k += 1 if up else -1
     return -1
 
 
 @njit
-def _overshoot(state, held, columns, limits, top, stage):
+def _oscillate(state, best, columns, limits, top, stage):
     """From the last size add columns up to `top`, then remove the cheapest, polished from the last
     size down.
 
     stage: 0 at first; the state carries the rest: returns the stage to go on from once BUDGET is
         spent (1 up, 2 down), 0 at the end.
     """
-    last = int(held.note[LAST])
+    last = int(best.counters[LAST])
     if stage == 0:
-        _load(state, held, columns, limits, last)
+        _move_to(state, best, columns, limits, last)
     while stage < 2 and state.count[0] - limits.forced < top:
-        if held.note[WORK] > BUDGET:
+        if best.counters[WORK] > BUDGET:
             return 1
-        if not add_best(state, columns):
+        if not add_best(state, columns, _tie(state, columns, limits)):
             break
-        held.note[WORK] += 3.0 * state.count[0] * columns.w
+        best.counters[WORK] += 3.0 * state.count[0] * columns.w
     while state.count[0] - limits.forced > 1:
-        if held.note[WORK] > BUDGET:
+        if best.counters[WORK] > BUDGET:
             return 2
-        i = cheapest_drop(state, columns)
+        i = cheapest_drop(state, columns, _tie(state, columns, limits))
         if i < 0:
             return 0
         polished = state.count[0] - limits.forced <= last + 1
         drop(state, columns, i)
-        held.note[WORK] += 2.0 * state.count[0] * columns.w
+        best.counters[WORK] += 2.0 * state.count[0] * columns.w
         if polished:
-            _settle(state, held, columns, limits, polished)
+            _record_best(state, best, columns, limits, polished)
     return 0
 
 
 @njit
-def _kick(state, held, columns, limits, move, start):
+def _restart(state, best, columns, limits, move, start):
     """From the support of each size, from `start` on, drop move.counts[k] members, the small
-    coefficients first, with luck; add the best columns instead and polish. Every size on the way
-    competes. Returns the size to go on from once BUDGET is spent, -1 at the end.
+    coefficients with preference; add the best columns instead and polish. Every size on the way is
+    recorded if it is the best. Returns the size to go on from once BUDGET is spent, -1 at the end.
     """
-    order, cost = np.empty(held.S.shape[1], np.int64), np.empty(held.S.shape[1])
-    for k in range(start, held.value.size):
-        if k > held.note[LAST]:
+    order, cost = np.empty(best.S.shape[1], np.int64), np.empty(best.S.shape[1])
+    for k in range(start, best.value.size):
+        if k > best.counters[LAST]:
             break
-        if held.note[WORK] > BUDGET:
+        if best.counters[WORK] > BUDGET:
             return k
-        if held.value[k] == np.inf:
+        if best.value[k] == np.inf:
             continue
-        _load(state, held, columns, limits, k)
+        _move_to(state, best, columns, limits, k)
         free = 0
         for i in range(state.count[0]):  # unlocked members by |b|
             if not columns.locked[state.S[i]]:
                 at, size = free, abs(state.b[i])
-                while at > 0 and cost[at - 1] > size:
+                while at > 0 and cost[at - 1] > (1.0 + limits.relative) * size:
                     cost[at], order[at] = cost[at - 1], order[at - 1]
                     at -= 1
                 cost[at], order[at] = size, state.S[i]
@@ -273,9 +277,9 @@ def _kick(state, held, columns, limits, move, start):
                     drop(state, columns, i)
                     break
             state.member[order[low]] = True  # others come in its place; it may return in the polish
-        held.note[WORK] += 2.0 * dropped * state.count[0] * columns.w
+        best.counters[WORK] += 2.0 * dropped * state.count[0] * columns.w
         for step in range(dropped):
-            more = add_best(state, columns)
+            more = add_best(state, columns, _tie(state, columns, limits))
             if step == dropped - 1 or not more:
                 for i in range(free):
                     state.member[order[i]] = False
@@ -283,20 +287,20 @@ def _kick(state, held, columns, limits, move, start):
                     state.member[state.S[i]] = True
             if not more:
                 break
-            _settle(state, held, columns, limits, step == dropped - 1)
+            _record_best(state, best, columns, limits, step == dropped - 1)
     return -1
 
 
 @njit
-def walk(state, held, columns, limits, move, at):
+def make_move(state, best, columns, limits, move, at):
     """Make a `Move` from the place `at` on: a size, 0 at first for an oscillation. Returns the
     place to go on from once BUDGET is spent; at the end -1, of an oscillation 0.
 
     This is the only kernel here that Python enters, so that what all moves share is compiled once.
     """
-    held.note[WORK] = 0.0
+    best.counters[WORK] = 0.0
     if move.kind == OSCILLATE:
-        return _overshoot(state, held, columns, limits, move.top, at)
+        return _oscillate(state, best, columns, limits, move.top, at)
     if move.kind == RESTART:
-        return _kick(state, held, columns, limits, move, at)
-    return _sweep(state, held, columns, limits, move.kind == UP, at)
+        return _restart(state, best, columns, limits, move, at)
+    return _sweep(state, best, columns, limits, move.kind == UP, at)

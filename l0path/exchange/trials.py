@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import fenchel_gap
+from ..problem.verbs import fenchel_gap
 from ..working_set.linear_algebra import copy
 from .chord_steps import (
     SECANTS,
@@ -35,7 +35,7 @@ TRIES = 6  # chord steps after which an exchange that is not refuted is taken fo
 MOST_STEPS = 40  # those after which an exchange is left to a refit that no bound has refuted yet
 CLOSING = 12  # chord steps that bring the exchange taken to its optimum
 DRAWN_BACK = 4  # chord steps for a dual point within its domain
-SETTLED = 1e-12  # share of F that descent may still promise there
+SMALL_PROMISE = 1e-12  # share of F that descent may still promise there
 
 
 class Exchanges(NamedTuple):
@@ -53,12 +53,14 @@ class Exchanges(NamedTuple):
 
 class Goal(NamedTuple):
     """What trials look for: with `first` the first exchange below `target`, else the lowest of all;
-    with `proof` (and `first`) only a bound refutes.
+    with `thorough` (and `first`) only a bound refutes. `tie`: by how much an exchange must be below
+    one before it to be taken in its place.
     """
 
     target: float
     first: bool
-    proof: bool
+    thorough: bool
+    tie: float = 0.0
 
 
 @njit
@@ -67,7 +69,7 @@ def attempt(rows, table, exchanges, goal, best):
 
     rows: a `newton.LossRows`; table: a `LocalTable` of the fit; goal: with `first` take the first
     exchange that comes below the target or that no bound has refuted after TRIES steps; else go
-    through all and take the lowest below the target that is found; with `proof` refute by bounds
+    through all and take the lowest below the target that is found; with `thorough` refute by bounds
     only, not by PROMISE_FACTOR.
 
     Returns (e, F, intercept, promised, reach), e = -1 if there is none; what descent from there
@@ -86,7 +88,7 @@ def attempt(rows, table, exchanges, goal, best):
         if exchange.s > 0.0:
             taken, F, here = _one(rows, table, exchange, trial, goal, lowest)
             if taken:
-                found, lowest, level = e, F, here
+                found, lowest, level = e, F - goal.tie, here
                 copy(trial.x, best)
                 if goal.first:
                     break
@@ -113,7 +115,7 @@ def _one(rows, table, exchange, trial, goal, lowest):
         last = step == MOST_STEPS - 1 or (step >= TRIES - 1 and not hopeless)
         last = last or not F < np.inf  # where it overflows, only a refit can tell
         if hopeless and (
-            not goal.proof or F + _least_change(rows, table, exchange, trial, g0) > lowest
+            not goal.thorough or F + _least_change(rows, table, exchange, trial, g0) > lowest
         ):
             break
         if F < lowest or (last and goal.first):
@@ -134,7 +136,7 @@ def _closed_in(rows, table, exchange, trial, best, level):
         before, promised = promised, direction(table, exchange, trial.r, g0, trial.z)
         level_best = level
         copy(trial.x, best)
-        if promised <= SETTLED * abs(F) or not promised < 0.5 * before:
+        if promised <= SMALL_PROMISE * abs(F) or not promised < 0.5 * before:
             break
         learn(trial.secants, trial.r, g0, step)
         level = take_step(rows, table, exchange, trial, step, g0, level)
@@ -158,7 +160,7 @@ def _least_change(rows, table, exchange, trial, left):
     copy(trial.eta, trial.ahead)
     copy(trial.slopes, trial.dual)
     for _round in range(DRAWN_BACK):
-        _look_ahead(rows, table, exchange.j, move, -left / total, trial)
+        _extrapolate(rows, table, exchange.j, move, -left / total, trial)
         change = 0.0
         for l in range(x.size):
             end[l] -= move[l]
@@ -220,7 +222,7 @@ def _drawn_back(loss, y, eta, at, step):
 
 
 @njit
-def _look_ahead(rows, table, j, z, shift, trial):
+def _extrapolate(rows, table, j, z, shift, trial):
     """Move the predictor trial.ahead by the chord step -z (k + 1,), whose intercept moves by
     `shift` and by the means, and trial.dual by what the curvatures make of it.
     """

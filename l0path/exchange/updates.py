@@ -1,10 +1,10 @@
-"""Checks of many supports over all columns: the walk from one support to the next is recorded once
-on their members, then replayed on every range of columns.
+"""Checks of many supports over all columns: the rank-one updates that lead from one support to the
+next are recorded once on their members, then applied to every range of columns.
 
-A step of the walk changes V = G_{:,S} B, c and s of a column by rank one (see `exchange`), so that
-a check of the next support costs O(k) a column where a table made anew costs O(k^2). Columns in a
-range are independent of each other: ranges run side by side on the threads, and how they are cut
-never shows.
+An update changes V = G_{:,S} B, c and s of a column by rank one (see `table`), so that the check of
+the next support costs O(k) for each column, where a new table costs O(k^2). The columns of a range
+are independent of each other: ranges run side by side on the threads, and the results do not depend
+on where they are cut.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from .table import COLLINEAR, REFRESH, START, _keep, add, build, drop
+from .table import COLLINEAR, REFRESH, START, ExchangeList, _keep, add, build, drop
 
 BUILD, ADD, DROP, CHECK = range(4)
 RANGE = 512  # columns looked at together: V of 50 members fits the cache
@@ -24,9 +24,10 @@ class Supports(NamedTuple):
 
     S (e, K) members, size (e,) how many; b (e, K + 1) coefficients and, last, min_i |b_i| /
     sqrt(B_ii) over those that may go; target, ceiling (e,): what an addition must gain, what a swap
-    must reach (RANKING: every pair counts); norm (e,) >= ||B||_2, inf where nothing is to be
-    pruned; index, row, locked, member_cost (r,): columns of the members, where their Gram rows
-    stand, who stays, what each costs; dependent: combinations of a support count too.
+    must reach (RANKING: every pair counts); tie (e,): what counts as equal; norm (e,) >= ||B||_2,
+    inf where nothing is to be pruned; index, row, locked, member_cost (r,): columns of the members,
+    where their Gram rows stand, who stays, what each costs; dependent: combinations of a support
+    count too.
     """
 
     S: np.ndarray
@@ -34,6 +35,7 @@ class Supports(NamedTuple):
     size: np.ndarray
     target: np.ndarray
     ceiling: np.ndarray
+    tie: np.ndarray
     norm: np.ndarray
     index: np.ndarray
     row: np.ndarray
@@ -42,10 +44,10 @@ class Supports(NamedTuple):
     dependent: bool
 
 
-class Tape(NamedTuple):
-    """A walk of T steps: kind (T,); what (T,): member that comes, position that goes, or number of
-    the support; size (T,) before the step; x, y, z (T, K) and number (T, 2) what a column needs for
-    it; B (e, K, K) inverses to start anew from.
+class UpdateRecord(NamedTuple):
+    """T steps: kind (T,); what (T,), the member that is added, the position that is dropped, or the
+    number of the support; size (T,) before the step; x, y, z (T, K) and number (T, 2), the numbers
+    by which a column is updated; B (e, K, K), inverses where a support is built anew.
     """
 
     kind: np.ndarray
@@ -70,18 +72,20 @@ class AllColumns(NamedTuple):
     cost: np.ndarray
 
 
-class Walk(NamedTuple):
-    """A recorded walk of `steps` steps through supports; twice = 2 lambda2, and lambda1."""
+class UpdateSequence(NamedTuple):
+    """The supports, the `steps` updates that lead through them, ridge_diag = 2 lambda2, and
+    lambda1.
+    """
 
     supports: Supports
-    tape: Tape
+    record: UpdateRecord
     steps: int
-    twice: float
+    ridge_diag: float
     lambda1: float
 
 
 class BestExchanges(NamedTuple):
-    """The best exchanges of each of e supports, (e, room) each, and how many there are (e,)."""
+    """The best exchanges of each of e supports, (e, capacity) each, and how many there are (e,)."""
 
     change: np.ndarray
     column: np.ndarray
@@ -90,8 +94,9 @@ class BestExchanges(NamedTuple):
 
 
 class Part(NamedTuple):
-    """m columns on which a walk is replayed: their numbers, Gram rows of the members G (r, m), V
-    (K, m), and of shape (m,) A = a + 2 lambda2, c, s, room rho and score, extra = twice the cost.
+    """m columns to which updates are applied: their numbers, Gram rows of the members G (r, m), V
+    (K, m), and of shape (m,) A = a + 2 lambda2, c, s, the work arrays rho and score, and extra =
+    twice the cost.
     """
 
     columns: np.ndarray
@@ -105,11 +110,11 @@ class Part(NamedTuple):
     extra: np.ndarray
 
 
-def new_tape(supports):
-    """An empty tape, long enough for the supports."""
+def new_record(supports):
+    """An empty record, long enough for the supports."""
     e, K = supports.S.shape
     T = int(2 * e + (supports.size // 2 + 1).sum())
-    return Tape(
+    return UpdateRecord(
         np.empty(T, np.int64),
         np.empty(T, np.int64),
         np.empty(T, np.int64),
@@ -122,19 +127,19 @@ def new_tape(supports):
 
 
 @njit
-def record(state, members, supports, follow, tape):
-    """Walk through the supports and write the tape; returns its length. With `follow` the
-    coefficients are those of the quadratic's optimum, else the given ones, and each support starts
-    anew.
+def record_updates(state, members, supports, follow, record):
+    """Go through the supports and record each step; returns the number of steps. With `follow` the
+    coefficients are those of the quadratic's optimum, else the given ones, and each support is
+    built anew.
 
     state, members: a `State` and the `Columns` of the r members.
     """
     T = START
     for e in range(supports.size.size):
-        k, strange = supports.size[e], 0
+        k, n_new = supports.size[e], 0
         for i in range(k):
-            strange += not state.member[supports.S[e, i]]
-        steps = state.count[0] - k + 2 * strange
+            n_new += not state.member[supports.S[e, i]]
+        steps = state.count[0] - k + 2 * n_new
         if e == 0 or not follow or state.count[1] + steps > REFRESH or 2 * steps > k:
             for i in range(k):
                 state.S[i] = supports.S[e, i]
@@ -142,26 +147,23 @@ def record(state, members, supports, follow, tape):
             for i in range(k):
                 if not follow:
                     state.b[i] = supports.b[e, i]
-                tape.x[T, i] = state.b[i]
-                tape.y[T, i] = state.S[i]
+                record.x[T, i] = state.b[i]
+                record.y[T, i] = state.S[i]
                 for l in range(k):
-                    tape.B[e, i, l] = state.B[i, l]
-            tape.kind[T], tape.what[T], tape.size[T] = BUILD, e, k
+                    record.B[e, i, l] = state.B[i, l]
+            record.kind[T], record.what[T], record.size[T] = BUILD, e, k
             T += 1
         else:
-            T = _walk(state, members, supports.S[e], k, tape, T)
-        tape.kind[T], tape.what[T], tape.size[T] = CHECK, e, k
+            T = _next_support(state, members, supports.S[e], k, record, T)
+        record.kind[T], record.what[T], record.size[T] = CHECK, e, k
         supports.b[e, -1] = 1e100
         for i in range(k):
             free = not supports.locked[state.S[i]]
-            tape.x[T, i] = state.b[i] / state.B[i, i] if free else 0.0
-            tape.y[T, i] = 1.0 / state.B[i, i]
-            tape.z[T, i] = (
-                state.b[i] * state.b[i] / state.B[i, i] - 2.0 * supports.member_cost[state.S[i]]
-                if free
-                else 1e300
-            )
-            supports.S[e, i] = state.S[i]  # positions follow the walk from here on
+            record.x[T, i] = state.b[i] / state.B[i, i] if free else 0.0
+            record.y[T, i] = 1.0 / state.B[i, i]
+            loss = state.b[i] * state.b[i] / state.B[i, i]
+            record.z[T, i] = loss - 2.0 * supports.member_cost[state.S[i]] if free else 1e300
+            supports.S[e, i] = state.S[i]  # positions follow the updates from here on
             supports.b[e, i] = state.b[i]
             if free:
                 supports.b[e, -1] = min(supports.b[e, -1], abs(state.b[i]) / np.sqrt(state.B[i, i]))
@@ -170,8 +172,8 @@ def record(state, members, supports, follow, tape):
 
 
 @njit
-def _walk(state, members, S, k, tape, T):
-    """Drop what S[:k] lacks, add what it has more, and write each step on the tape."""
+def _next_support(state, members, S, k, record, T):
+    """Drop the members that are not in S[:k], add those that are missing, and record each step."""
     mark = state.scratch[4]
     for i in range(state.count[0]):
         mark[state.S[i]] = 0.0
@@ -179,28 +181,28 @@ def _walk(state, members, S, k, tape, T):
         mark[S[i]] = 1.0
     for i in range(state.count[0] - 1, -1, -1):
         if mark[state.S[i]] == 0.0:
-            tape.kind[T], tape.what[T], tape.size[T] = DROP, i, state.count[0]
+            record.kind[T], record.what[T], record.size[T] = DROP, i, state.count[0]
             pivot = state.B[i, i]
-            tape.number[T, 0], tape.number[T, 1] = state.b[i] / pivot, 1.0 / pivot
+            record.number[T, 0], record.number[T, 1] = state.b[i] / pivot, 1.0 / pivot
             for l in range(state.count[0]):
-                tape.x[T, l] = state.B[i, l] / pivot
+                record.x[T, l] = state.B[i, l] / pivot
             drop(state, members, i)
             T += 1
     for a in range(k):
         j = S[a]
         if not state.member[j]:
-            tape.kind[T], tape.what[T], tape.size[T] = ADD, j, state.count[0]
-            tape.number[T, 0], tape.number[T, 1] = state.c[j] / state.s[j], 1.0 / state.s[j]
+            record.kind[T], record.what[T], record.size[T] = ADD, j, state.count[0]
+            record.number[T, 0], record.number[T, 1] = state.c[j] / state.s[j], 1.0 / state.s[j]
             for l in range(state.count[0]):
-                tape.x[T, l] = state.V[j, l]
-                tape.y[T, l] = members.G[j, state.S[l]]
+                record.x[T, l] = state.V[j, l]
+                record.y[T, l] = members.G[j, state.S[l]]
             add(state, members, j)
             T += 1
     return T
 
 
 @njit
-def survivors(columns, walk, start, stop, column):
+def unscreened(columns, sequence, start, stop, column):
     """Write the columns of start..stop that may have an exchange below the ceiling with some
     support; returns how many.
 
@@ -211,57 +213,57 @@ def survivors(columns, walk, start, stop, column):
     V_ji^2 / B_ii <= g'Bg <= h. Costs must not fall below those of the members.
     """
     count, h, c, held = 0, np.empty(RANGE), np.empty(RANGE), np.empty(RANGE)
-    supports = walk.supports
+    supports = sequence.supports
     # few columns, so that the Gram rows stay in the cache from one support to the next
-    for left in range(start, stop, RANGE):
-        m = min(RANGE, stop - left)
+    for first in range(start, stop, RANGE):
+        m = min(RANGE, stop - first)
         for j in range(m):
             held[j] = 0.0
         for e in range(supports.size.size):
             for j in range(m):
-                h[j], c[j] = 0.0, columns.q[left + j]
-            _products(columns.rows, supports, e, left, h[:m], c[:m])
+                h[j], c[j] = 0.0, columns.q[first + j]
+            _products(columns.rows, supports, e, first, h[:m], c[:m])
             t, bound = supports.b[e, -1], supports.norm[e]
             target, ceiling = supports.target[e], supports.ceiling[e]
             slack = max(ceiling, 0.0)
             least = np.sqrt(max(t * t - 2.0 * slack, 0.0))
             for j in range(m):
-                A = columns.square[left + j] + walk.twice
+                A = columns.square[first + j] + sequence.ridge_diag
                 rest = A - bound * h[j]
-                size = max(abs(c[j]) - walk.lambda1, 0.0)
+                size = max(abs(c[j]) - sequence.lambda1, 0.0)
                 swap = least > 0.0 and size <= least * np.sqrt(A) - t * np.sqrt(A - rest)
                 safe = (
                     rest > 0.0
                     and swap
-                    and size * size <= 2.0 * (target + columns.cost[left + j] - slack) * rest
+                    and size * size <= 2.0 * (target + columns.cost[first + j] - slack) * rest
                 )
                 held[j] += 0.0 if safe else 1.0
         for j in range(m):
-            if held[j] > 0.0 and columns.usable[left + j]:
-                column[count] = left + j
+            if held[j] > 0.0 and columns.usable[first + j]:
+                column[count] = first + j
                 count += 1
     return count
 
 
 @njit
-def _products(rows, supports, e, left, h, c):
+def _products(rows, supports, e, first, h, c):
     """h += sum_i G_ij^2 and c -= sum_i b_i G_ij over the members i of support e, for the m columns
     from `left` on; four members a pass.
     """
     k, m, S, b = supports.size[e], h.size, supports.S[e], supports.b[e]
     i = 0
     while i + 4 <= k:
-        g0 = rows[supports.row[S[i]], left : left + m]
-        g1 = rows[supports.row[S[i + 1]], left : left + m]
-        g2 = rows[supports.row[S[i + 2]], left : left + m]
-        g3 = rows[supports.row[S[i + 3]], left : left + m]
+        g0 = rows[supports.row[S[i]], first : first + m]
+        g1 = rows[supports.row[S[i + 1]], first : first + m]
+        g2 = rows[supports.row[S[i + 2]], first : first + m]
+        g3 = rows[supports.row[S[i + 3]], first : first + m]
         b0, b1, b2, b3 = b[i], b[i + 1], b[i + 2], b[i + 3]
         for j in range(m):
             h[j] += g0[j] * g0[j] + g1[j] * g1[j] + g2[j] * g2[j] + g3[j] * g3[j]
             c[j] -= b0 * g0[j] + b1 * g1[j] + b2 * g2[j] + b3 * g3[j]
         i += 4
     while i < k:
-        g0, b0 = rows[supports.row[S[i]], left : left + m], b[i]
+        g0, b0 = rows[supports.row[S[i]], first : first + m], b[i]
         for j in range(m):
             h[j] += g0[j] * g0[j]
             c[j] -= b0 * g0[j]
@@ -269,47 +271,49 @@ def _products(rows, supports, e, left, h, c):
 
 
 @njit
-def replay(columns, walk, chosen, found):
-    """Replay a walk on the chosen columns (m,) and keep for each support the best exchanges that
-    there is room for, by the exact change on the quadratic.
+def apply_updates(columns, sequence, chosen, found):
+    """Apply a sequence of updates to the chosen columns (m,). `found` takes for each support the
+    best exchanges, up to its capacity, by the exact change on the quadratic.
 
-    Kept are the lowest of: swaps with change < ceiling, and additions (position -1) that lower F by
-    more than target + cost_j, entered as change = target + cost_j - gain. One entry a column when
-    ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the gain
-    is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
+    These are the lowest of: swaps with change < ceiling, and additions (position -1) that lower F
+    by more than target + cost_j, entered as change = target + cost_j - gain. One entry a column
+    when ceiling <= 0 (a search for violators), every pair otherwise (a ranking). With lambda1 the
+    gain is (|c| - lambda1)_+^2 / (2 s), exact while no sign changes.
     """
-    r, K, m, tape = walk.supports.row.size, walk.tape.x.shape[1], chosen.size, walk.tape
+    supports, record, m = sequence.supports, sequence.record, chosen.size
+    r, K = supports.row.size, record.x.shape[1]
     v = np.empty((6, m))
     G, V = np.empty((r, m)), np.empty((K, m))
     part = Part(chosen, G, V, v[0], v[1], v[2], v[3], v[4], v[5])
     for j in range(m):
-        part.A[j] = columns.square[chosen[j]] + walk.twice
+        part.A[j] = columns.square[chosen[j]] + sequence.ridge_diag
         part.extra[j] = 2.0 * columns.cost[chosen[j]]
     for i in range(r):
-        row = walk.supports.row[i]
+        row = supports.row[i]
         for j in range(m):
             G[i, j] = columns.rows[row, chosen[j]]
-    for at in range(walk.steps):
-        kind = tape.kind[at]
+    for at in range(sequence.steps):
+        kind = record.kind[at]
         if kind == BUILD:
-            _build_part(columns.q, tape, at, part)
+            _build_part(columns.q, record, at, part)
         elif kind == ADD:
-            _add_part(tape, at, part)
+            _add_part(record, at, part)
         elif kind == DROP:
-            _drop_part(tape, at, part)
+            _drop_part(record, at, part)
         else:
-            found.count[tape.what[at]] = _best(part, walk, at, found)
+            found.count[record.what[at]] = _best(part, sequence, at, found)
 
 
 @njit
-def _build_part(q, tape, at, part):
+def _build_part(q, record, at, part):
     """V, c and s of a part anew."""
-    k, x, y, V, G, c, s = tape.size[at], tape.x[at], tape.y[at], part.V, part.G, part.c, part.s
+    k, x, y = record.size[at], record.x[at], record.y[at]
+    V, G, c, s = part.V, part.G, part.c, part.s
     m = c.size
     for j in range(m):
         c[j], s[j] = q[part.columns[j]], part.A[j]
     for i in range(k):
-        v, B = V[i], tape.B[tape.what[at], i]
+        v, B = V[i], record.B[record.what[at], i]
         g = G[np.int64(y[i])]
         for j in range(m):
             v[j] = 0.0
@@ -328,12 +332,12 @@ def _build_part(q, tape, at, part):
 
 
 @njit
-def _add_part(tape, at, part):
-    """V, c and s of a part after a member came."""
-    k, x, y, V = tape.size[at], tape.x[at], tape.y[at], part.V
+def _add_part(record, at, part):
+    """V, c and s of a part after a member was added."""
+    k, x, y, V = record.size[at], record.x[at], record.y[at], part.V
     c, s, rho = part.c, part.s, part.rho
-    g, new, m = part.G[tape.what[at]], V[k], c.size
-    inverse, step = tape.number[at, 1], tape.number[at, 0]
+    g, new, m = part.G[record.what[at]], V[k], c.size
+    inverse, step = record.number[at, 1], record.number[at, 0]
     for j in range(m):
         rho[j] = g[j]
     for i in range(k):
@@ -351,11 +355,11 @@ def _add_part(tape, at, part):
 
 
 @njit
-def _drop_part(tape, at, part):
-    """V, c and s of a part after a member went; the last one takes its place."""
-    k, x, V, c, s, rho = tape.size[at], tape.x[at], part.V, part.c, part.s, part.rho
-    out, last, m = V[tape.what[at]], V[k - 1], c.size
-    inverse, step = tape.number[at, 1], tape.number[at, 0]
+def _drop_part(record, at, part):
+    """V, c and s of a part after a member was dropped; the last one takes its place."""
+    k, x, V, c, s, rho = record.size[at], record.x[at], part.V, part.c, part.s, part.rho
+    out, last, m = V[record.what[at]], V[k - 1], c.size
+    inverse, step = record.number[at, 1], record.number[at, 0]
     for j in range(m):
         rho[j] = out[j]
         c[j] += step * rho[j]
@@ -369,22 +373,22 @@ def _drop_part(tape, at, part):
 
 
 @njit
-def _best(part, walk, at, found):
-    """The best exchanges of the support at step `at` of the tape. One vector pass finds the columns
-    where some pair may count, without division; these few are then looked at pair by pair.
+def _best(part, sequence, at, found):
+    """The best exchanges of the support at step `at`. One vector pass without division finds the
+    columns where some pair may count; the pairs of these few columns are then evaluated.
     """
-    supports, tape, e = walk.supports, walk.tape, walk.tape.what[at]
-    k, theta, inverse, limit = tape.size[at], tape.x[at], tape.y[at], tape.z[at]
+    supports, record, e = sequence.supports, sequence.record, sequence.record.what[at]
+    k, theta, inverse, limit = record.size[at], record.x[at], record.y[at], record.z[at]
     V, c, s, score, extra = part.V, part.c, part.s, part.score, part.extra
     m, kept, ceiling, target = c.size, START, supports.ceiling[e], supports.target[e]
     bar = 2.0 * (target if ceiling >= RANKING else target - ceiling)
     for j in range(m):
-        size = max(abs(c[j]) - walk.lambda1, 0.0)
+        size = max(abs(c[j]) - sequence.lambda1, 0.0)
         score[j] = size * size - (bar + extra[j]) * s[j]
     for i in range(k):
         v, t, w, bar = V[i], theta[i], inverse[i], limit[i] - 2.0 * ceiling
         for j in range(m):
-            num = max(abs(c[j] + t * v[j]) - walk.lambda1, 0.0)
+            num = max(abs(c[j] + t * v[j]) - sequence.lambda1, 0.0)
             f = num * num - (bar + extra[j]) * (s[j] + v[j] * v[j] * w)
             score[j] = f if f > score[j] else score[j]
     for i in range(k):  # the members themselves take no part
@@ -399,30 +403,31 @@ def _best(part, walk, at, found):
             score[low] = -1.0
     for j in range(m):
         if score[j] > 0.0:
-            kept = _pairs(part, walk, at, j, found, kept)
+            kept = _pairs(part, sequence, at, j, found, kept)
     return kept
 
 
 @njit
-def _pairs(part, walk, at, j, found, kept):
+def _pairs(part, sequence, at, j, found, kept):
     """Keep the exchanges of the support at step `at` with column j of a part that count; returns
     how many are kept.
     """
-    supports, tape, e = walk.supports, walk.tape, walk.tape.what[at]
-    theta, inverse, limit = tape.x[at], tape.y[at], tape.z[at]
-    change, column, position = found.change[e], found.column[e], found.position[e]
-    room, ceiling = change.size, supports.ceiling[e]
+    supports, record, e = sequence.supports, sequence.record, sequence.record.what[at]
+    theta, inverse, limit = record.x[at], record.y[at], record.z[at]
+    change, tie = found.change[e], supports.tie[e]
+    mine = ExchangeList(change, found.column[e], found.position[e])
+    capacity, ceiling = change.size, supports.ceiling[e]
     ranking = ceiling >= RANKING
     c, s, A, cost = part.c[j], part.s[j], part.A[j], 0.5 * part.extra[j]
     best, best_i = np.inf, -2
-    worst = change[room - 1] if kept == room else np.inf
-    left = s if s > COLLINEAR * A else A if supports.dependent else 0.0
-    if left > 0.0:
-        size = max(abs(c) - walk.lambda1, 0.0)
-        d = supports.target[e] + cost - 0.5 * size * size / left
+    worst = change[capacity - 1] if kept == capacity else np.inf
+    remainder = s if s > COLLINEAR * A else A if supports.dependent else 0.0
+    if remainder > 0.0:
+        size = max(abs(c) - sequence.lambda1, 0.0)
+        d = supports.target[e] + cost - 0.5 * size * size / remainder
         if d < (0.0 if ranking else ceiling) and d < worst:
             best, best_i = d, -1
-    for i in range(tape.size[at]):
+    for i in range(record.size[at]):
         if limit[i] > 1e299:
             continue
         v = part.V[i, j]
@@ -431,14 +436,14 @@ def _pairs(part, walk, at, j, found, kept):
             if not supports.dependent:
                 continue
             den = A
-        num = max(abs(c + theta[i] * v) - walk.lambda1, 0.0)
+        num = max(abs(c + theta[i] * v) - sequence.lambda1, 0.0)
         d = 0.5 * (limit[i] - num * num / den) + cost
         if d < ceiling and d < worst:
             if ranking:
-                kept = _keep(d, part.columns[j], i, change, column, position, kept)
-                worst = change[room - 1] if kept == room else np.inf
-            elif d < best:
+                kept = _keep(d, part.columns[j], i, mine, kept, tie)
+                worst = change[capacity - 1] if kept == capacity else np.inf
+            elif d < best - tie:
                 best, best_i = d, i
     if best_i > -2:
-        kept = _keep(best, part.columns[j], best_i, change, column, position, kept)
+        kept = _keep(best, part.columns[j], best_i, mine, kept, tie)
     return kept

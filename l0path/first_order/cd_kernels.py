@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..exchange.table import _keep
-from ..problem.losses import curvature as second
-from ..problem.losses import derivatives, mean_loss, slope, value
+from ..exchange.table import ExchangeList, _keep
 from ..problem.penalties import Interval, Separable, entry, threshold
+from ..problem.verbs import curvature as second
+from ..problem.verbs import derivatives, mean_loss, slope, value
 
 
 class RowLoss(NamedTuple):
@@ -23,7 +23,7 @@ class RowLoss(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """The price's factor and the box of w columns, and which of them are in at any price."""
+    """The cost's factor and the box of w columns, and which of them are in at any lambda0."""
 
     factor: np.ndarray
     lower: np.ndarray
@@ -32,9 +32,9 @@ class Coordinates(NamedTuple):
 
 
 class Coordinate(NamedTuple):
-    """The same of one column, with its price."""
+    """The same of one column, with its cost."""
 
-    price: float
+    cost: float
     lower: float
     upper: float
     fixed: bool
@@ -42,7 +42,7 @@ class Coordinate(NamedTuple):
 
 class Visit(NamedTuple):
     """Positions in the order of a sweep. Of those that are zero the first `sure` get the exact
-    search, the others where `safety` times the estimate of their gain passes their price.
+    search, the others where `safety` times the estimate of their gain passes their cost.
     """
 
     order: np.ndarray
@@ -72,7 +72,7 @@ class Predicted(NamedTuple):
 
 class Leaving(NamedTuple):
     """Members that may leave, (k,) each: what P loses with them is rho (infinite: stays), less
-    `member_cost`. The pull on column j once member i is gone is c_j + scale_i rows[index_i, j].
+    `member_cost`. Without member i the correlation of column j is c_j + scale_i rows[index_i, j].
     """
 
     rows: np.ndarray
@@ -206,7 +206,7 @@ def member_step(rows, penalty, point, F, z, b, column):
     for i in range(z.size):
         d += point.slopes[i] * z[i]
         h += point.curvatures[i] * z[i] * z[i]
-    far = column.fixed or 0.5 * h * b * b > 20.0 * (column.price + penalty.tie)
+    far = column.fixed or 0.5 * h * b * b > 20.0 * (column.cost + penalty.tie)
     if b != 0.0 and h > 0.0 and far:
         t = min(max(b - d / h, column.lower), column.upper)
         if 0.5 * h * (t - b) * (t - b) <= 1e-17 * F:
@@ -219,7 +219,7 @@ def member_step(rows, penalty, point, F, z, b, column):
             if found <= F:
                 return t
     t, gain, end = line(rows, penalty, point.eta, z, b, column.lower, column.upper)
-    if not column.fixed and gain < column.price - penalty.tie:
+    if not column.fixed and gain < column.cost - penalty.tie:
         return 0.0
     return t if end <= F + lambda1 * abs(b) + lambda2 * b * b else b
 
@@ -234,10 +234,10 @@ def entering(rows, penalty, point, z, column, safety):
         d += point.slopes[i] * z[i]
         h += point.curvatures[i] * z[i] * z[i]
     u = max(abs(d) - penalty.lambda1, 0.0)
-    if not u > 0.0 or (safety > 0.0 and not safety * u * u > 2.0 * h * column.price):
+    if not u > 0.0 or (safety > 0.0 and not safety * u * u > 2.0 * h * column.cost):
         return 0.0
     new, gain, _ = line(rows, penalty, point.eta, z, 0.0, column.lower, column.upper)
-    return new if gain > column.price + penalty.tie else 0.0
+    return new if gain > column.cost + penalty.tie else 0.0
 
 
 @njit
@@ -259,8 +259,8 @@ def cd_rows(rows, penalty, Z, visit, columns, point, b0, stop):
             if e < 0:
                 new = member_step(rows, free, point, F, z, old, intercept)
             else:
-                price, fixed = penalty.lambda0 * columns.factor[j], columns.fixed[j]
-                column = Coordinate(price, columns.lower[j], columns.upper[j], fixed)
+                cost, fixed = penalty.lambda0 * columns.factor[j], columns.fixed[j]
+                column = Coordinate(cost, columns.lower[j], columns.upper[j], fixed)
                 if old != 0.0 or fixed:
                     new = member_step(rows, penalty, point, F, z, old, column)
                 else:
@@ -298,29 +298,29 @@ def frozen_swaps(penalty, members, entrants, ceiling, pairs):
     change_ij = rho_i - gain_ij + lambda0 (f_j - f_i): Hazimeh & Mazumder (2020), section 3, one
     O(1) formula for each pair. With ceiling <= 0 one entry a column, else every pair.
     """
-    change, column, position = pairs
+    change, found = pairs[0], ExchangeList(pairs[0], pairs[1], pairs[2])
     rho, member_cost, a = members.rho, members.member_cost, entrants.a
-    kept, room, k = 0, change.size, rho.size
+    kept, capacity, k = 0, change.size, rho.size
     for j in range(a.size):
         if entrants.skip[j]:
             continue
         half = 0.5 / max(a[j] + 2.0 * penalty.lambda2, 1e-300)
-        price = penalty.lambda0 * entrants.factor[j]
+        cost = penalty.lambda0 * entrants.factor[j]
         best, who = np.inf, -1
         for i in range(k):
-            pull = entrants.c[j] + members.scale[i] * members.rows[members.index[i], j]
-            u = max(abs(pull) - penalty.lambda1, 0.0)
-            worst = change[room - 1] if kept == room else np.inf
-            if rho[i] - half * u * u + price - member_cost[i] >= min(ceiling, worst):
+            correlation = entrants.c[j] + members.scale[i] * members.rows[members.index[i], j]
+            u = max(abs(correlation) - penalty.lambda1, 0.0)
+            worst = change[capacity - 1] if kept == capacity else np.inf
+            if rho[i] - half * u * u + cost - member_cost[i] >= min(ceiling, worst):
                 continue
             box = Interval(entrants.lower[j], entrants.upper[j])
-            _, gain = entry(penalty, pull, a[j], box)
-            d = rho[i] - gain + price - member_cost[i]
+            _, gain = entry(penalty, correlation, a[j], box)
+            d = rho[i] - gain + cost - member_cost[i]
             if d < ceiling and d < worst:
                 if ceiling > 0.0:
-                    kept = _keep(d, j, i, change, column, position, kept)
+                    kept = _keep(d, j, i, found, kept, 0.0)
                 elif d < best:
                     best, who = d, i
         if who >= 0:
-            kept = _keep(best, j, who, change, column, position, kept)
+            kept = _keep(best, j, who, found, kept, 0.0)
     return kept

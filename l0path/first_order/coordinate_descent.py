@@ -6,9 +6,9 @@
 
 A coordinate enters, stays or leaves by its exact one-dimensional optimum (`penalties.threshold`;
 other losses: a safeguarded Newton search, the true decrease decides), so P never rises and no
-support comes back. Once the support rests, the restricted problem is solved exactly; what no
-coordinate step changes then is *stationary*.
-Sources: Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), Algorithms 1, 2 (coordinate descent), 3
+support comes back. Once the support no longer changes, the restricted problem is solved exactly;
+what no coordinate step changes then is *stationary*. Sources: Dedieu, Hazimeh & Mazumder (JMLR
+22:135, 2021), Algorithms 1, 2 (coordinate descent), 3
     (partial swaps);
 Hazimeh & Mazumder (Oper. Res. 68(5), 2020), sections 2.2 (stationary points) and 3.
 """
@@ -33,7 +33,7 @@ class CoordinateDescent:
     Parameters
     ----------
     tol : float, default 1e-8
-        A sweep whose largest step is below it has settled.
+        A sweep whose largest step is below it has converged.
     max_sweeps : int, default 1000
         The largest number of sweeps of one solve.
     screen_size : int, default 1000
@@ -56,22 +56,22 @@ class CoordinateDescent:
             )
 
 
-def entry_gains(pull, curvature, lambda1, lambda2, lower=None, upper=None):
+def entry_gains(correlation, curvature, lambda1, lambda2, lower=None, upper=None):
     """Gain of the best nonzero value of each coordinate (see `penalties.entry`), arrays that
-    broadcast; without a box (|pull| - lambda1)_+^2 / (2 (curvature + 2 lambda2)).
+    broadcast; without a box (|correlation| - lambda1)_+^2 / (2 (curvature + 2 lambda2)).
     """
     s = np.maximum(curvature + 2.0 * lambda2, 1e-300)
-    u = np.maximum(np.abs(pull) - lambda1, 0.0)
+    u = np.maximum(np.abs(correlation) - lambda1, 0.0)
     if lower is None:
         return u * u / (2.0 * s)
-    b = np.clip(np.copysign(u, pull) / s, lower, upper)
-    return pull * b - 0.5 * s * b * b - lambda1 * np.abs(b)
+    b = np.clip(np.copysign(u, correlation) / s, lower, upper)
+    return correlation * b - 0.5 * s * b * b - lambda1 * np.abs(b)
 
 
 class Sides(NamedTuple):
     """Both sides of swaps of a fit with columns J (slice or indices), c, a (m,) about these: the
-    pull on column j without member i is c_j + scale_i rows[index_i, j], its curvature a_j; rho
-    (k,): what P, prices aside, loses with each member.
+    correlation on column j without member i is c_j + scale_i rows[index_i, j], its curvature a_j;
+    rho (k,): what P without the costs loses with each member.
     """
 
     rows: np.ndarray
@@ -91,15 +91,17 @@ class CoordinateSolver:
     def __init__(self, model, lambda1, lambda2, settings, scale):
         self.model, self.problem, self.settings, self.scale = model, model.problem, settings, scale
         self.lambda1, self.lambda2, self.tie = float(lambda1), float(lambda2), 1e-12 * scale
-        self.visited, self.best, self.resting, self.width = {}, {}, {}, -1
+        self.visited, self.best, self.stationary, self.width = {}, {}, {}, -1
         p = self.problem
-        self.open = p.usable & np.isfinite(p.factor)  # columns that may enter, (p,)
-        self.open[p.forced] = False
+        self.selectable = p.usable & np.isfinite(p.factor)  # columns that may enter, (p,)
+        self.selectable[p.forced] = False
         self.factor_all = np.where(np.isfinite(p.factor), p.factor, 1e300)
         self.factor_all[p.forced] = 0.0
-        self.even = np.ptp(self.factor_all[self.open]) == 0.0 if self.open.any() else True
+        self.even = (
+            np.ptp(self.factor_all[self.selectable]) == 0.0 if self.selectable.any() else True
+        )
 
-    def price(self, lambda0, fit):
+    def objective(self, lambda0, fit):
         """P of a fit."""
         return fit.value + lambda0 * float(self.factor_all[fit.support].sum())
 
@@ -115,7 +117,7 @@ class CoordinateSolver:
             self.factor, self.lower, self.upper = self.factor_all[W], p.lower[W], p.upper[W]
             self.fixed = np.isin(W, p.forced)
             self.columns = Coordinates(self.factor, self.lower, self.upper, self.fixed)
-            self.enters = self.open[W]
+            self.enters = self.selectable[W]
 
     def penalty(self, lambda0):
         return Separable(float(lambda0), self.lambda1, self.lambda2, self.tie)
@@ -140,7 +142,9 @@ class CoordinateSolver:
         return self.visited[key]
 
     def keep(self, key, fit):
-        """Remember a restricted optimum; the best of each size competes elsewhere (harvest)."""
+        """Remember a restricted optimum; the best of each size may fill one that the path passes
+        over.
+        """
         self.visited[key] = fit
         k = fit.support.size - self.problem.forced.size
         if k not in self.best or fit.value < self.best[k].value - self.tolerance(fit):
@@ -153,16 +157,16 @@ class CoordinateSolver:
             for other in self.best.values()
             if not {FitStatus.SEPARATED, FitStatus.NOT_CONVERGED} & set(other.flags)
         ]
-        best = min(seen, key=lambda other: self.price(lambda0, other), default=fit)
+        best = min(seen, key=lambda other: self.objective(lambda0, other), default=fit)
         return (
             best
-            if self.price(lambda0, best) < self.price(lambda0, fit) - self.tolerance(fit)
+            if self.objective(lambda0, best) < self.objective(lambda0, fit) - self.tolerance(fit)
             else None
         )
 
-    def solve(self, lambda0, start, poll=lambda: None, settled=True):
-        """A stationary point of (P) on W from a start (a Fit; `settled`: it is the optimum on its
-        support): descend, refit, until the support rests.
+    def solve(self, lambda0, start, poll=lambda: None, converged=True):
+        """A stationary point of (P) on W from a start (a Fit; `converged`: it is the optimum on its
+        support): descend, refit, until the support no longer changes.
         """
         fit, sweeps, penalty = start, 0, self.penalty(lambda0)
         while FitStatus.SEPARATED not in fit.flags:
@@ -170,9 +174,9 @@ class CoordinateSolver:
             self._refresh()
             spent, support, start = self.descend(penalty, fit)
             sweeps += spent
-            if settled and np.array_equal(support, fit.support):
+            if converged and np.array_equal(support, fit.support):
                 return fit
-            fit, settled = self.refit(support, start), True
+            fit, converged = self.refit(support, start), True
             if sweeps >= self.settings.max_sweeps:
                 return (
                     fit
@@ -191,8 +195,8 @@ class CoordinateSolver:
             if swapped is None:
                 break
             poll()
-            new = self.solve(lambda0, swapped, poll, settled=False)
-            if not self.price(lambda0, new) < self.price(lambda0, fit):
+            new = self.solve(lambda0, swapped, poll, converged=False)
+            if not self.objective(lambda0, new) < self.objective(lambda0, fit):
                 break
             fit = new
         return fit
@@ -205,13 +209,13 @@ class CoordinateSolver:
         if (
             fit.support.size == self.problem.forced.size
             or FitStatus.SEPARATED in fit.flags
-            or self.resting.get(key) == self.model.width
+            or self.stationary.get(key) == self.model.width
         ):
             return None
         self._refresh()
         found = self._swap(lambda0, fit, n_best)
         if found is None:
-            self.resting[key] = self.model.width
+            self.stationary[key] = self.model.width
             return None
         out, into, b = found
         keep = fit.support != out
@@ -223,7 +227,7 @@ class CoordinateSolver:
         """`frozen_swaps` of a fit with the `Sides` of an exchange: [(change, out, into)]."""
         p, J = self.problem, sides.J
         numbers = np.arange(p.X.p)[J]
-        skip = ~self.open[J]
+        skip = ~self.selectable[J]
         skip[np.isin(numbers, fit.support)] = True
         rho = np.where(np.isin(fit.support, p.forced), 1e300, sides.rho)
         member_cost = penalty.lambda0 * self.factor_all[fit.support]
@@ -238,7 +242,7 @@ class CoordinateSolver:
         ]
 
     def _order(self, at, gains):
-        """Positions to visit: the support, then columns by decreasing gain for their price (ties:
+        """Positions to visit: the support, then columns by decreasing gain per cost (ties:
         smaller column).
         """
         free = self.enters.copy()

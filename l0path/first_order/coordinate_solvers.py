@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from ..problem.losses import derivatives, mean_loss
 from ..problem.penalties import Interval, entry
+from ..problem.verbs import derivatives, mean_loss
 from .cd_kernels import Predicted, RowLoss, StopRule, Visit, cd_gram, cd_rows, probe_entries
 from .coordinate_descent import CoordinateDescent, CoordinateSolver, Sides, entry_gains
 
@@ -40,7 +40,7 @@ class GramSolver(CoordinateSolver):
         sweeps = cd_gram(penalty, self.model.G, b, c, order, self.columns, stop)
         return sweeps, *self._support(b)
 
-    def exit_price(self, fit):
+    def lambda0_entry(self, fit):
         """Largest lambda0 at which a column of W would enter, lambda_lo of the support: max_j
         gain_j / f_j.
         """
@@ -79,9 +79,9 @@ class GramSolver(CoordinateSolver):
             return None
         _, out, into = found[0]
         j = self.model.where[into]
-        pull = c[j] + fit.b[np.searchsorted(fit.support, out)] * G[self.model.where[out], j]
+        correlation = c[j] + fit.b[np.searchsorted(fit.support, out)] * G[self.model.where[out], j]
         box = Interval(self.lower[j], self.upper[j])
-        return out, into, entry(penalty, pull, G[j, j], box)[0]
+        return out, into, entry(penalty, correlation, G[j, j], box)[0]
 
 
 class RowSolver(CoordinateSolver):
@@ -98,13 +98,13 @@ class RowSolver(CoordinateSolver):
         with the mean curvature.
         """
         eta, slopes, curvatures = self.model.derivatives(fit)
-        pull = -(self.model.Z[: self.width] @ slopes)
+        correlation = -(self.model.Z[: self.width] @ slopes)
         return (
             eta,
             slopes,
             curvatures,
             entry_gains(
-                pull,
+                correlation,
                 curvatures.sum() * self.problem.square[self.model.W],
                 self.lambda1,
                 self.lambda2,
@@ -138,7 +138,7 @@ class RowSolver(CoordinateSolver):
         support, b = self._support(b)
         return sweeps, support, (b, b0)
 
-    def exit_price(self, fit):
+    def lambda0_entry(self, fit):
         """Largest lambda0 at which a column of W would enter, exact gains of the columns that come
         first by their estimate.
         """
@@ -147,10 +147,10 @@ class RowSolver(CoordinateSolver):
         order, k = self._order(self.model.where[fit.support], gains)
         rest = order[k:][self.factor[order[k:]] > 0]
         estimates, best = gains[rest] / self.factor[rest], 0.0
-        for left in range(0, rest.size, PROBED):
-            if left and self.safety * estimates[left] < best:
+        for start in range(0, rest.size, PROBED):
+            if start and self.safety * estimates[start] < best:
                 break
-            at = rest[left : left + PROBED]
+            at = rest[start : start + PROBED]
             exact = self.exact_gains(eta, at)[1]
             best = max(best, float((exact / self.factor[at]).max()))
         return best
@@ -189,9 +189,9 @@ class RowSolver(CoordinateSolver):
         p, penalty, k = self.problem, self.penalty(lambda0), fit.support.size
         without, slopes, rho, total = self.removal(fit)
         W, w = self.model.W, self.width
-        pulls = -(slopes @ self.model.Z[:w].T)
+        correlations = -(slopes @ self.model.Z[:w].T)
         a, few = total * p.square[W], np.arange(k)
-        sides = Sides(pulls, few, np.ones(k), np.zeros(w), a, rho, W)
+        sides = Sides(correlations, few, np.ones(k), np.zeros(w), a, rho, W)
         ranked = self.table(penalty, fit, sides, 1e300, n_best)
         for _, out, into in ranked:
             i = int(np.searchsorted(fit.support, out))

@@ -5,7 +5,8 @@
 import numpy as np
 
 from ..problem.conjugates import balanced, conjugate, conjugate_slope, convexity, interval
-from ..problem.losses import derivatives, name_of
+from ..problem.losses import name_of
+from ..problem.verbs import derivatives
 from .coordinate_descent import entry_gains
 from .operators import largest, working_columns
 
@@ -100,14 +101,16 @@ class DualProblem:
         p = self.problem
         return p.offset[rows] - conjugate_slope(p.loss, p.y[rows], a)
 
-    def link(self, pull, lower, upper, boxed):
-        """b (m,) that attains h, and h, for pull = -Z'(w a): `relaxation.link` for one ridge,
-        as fast as steps of an ascent need it.
+    def link(self, correlation, lower, upper, boxed):
+        """b (m,) that attains h, and h, for correlation = -Z'(w a): `relaxation.link` for one
+        ridge, as fast as steps of an ascent need it.
         """
-        b = np.copysign(np.maximum(np.abs(pull) - self.lambda1, 0.0), pull) / (2.0 * self.lambda2)
+        b = np.copysign(np.maximum(np.abs(correlation) - self.lambda1, 0.0), correlation) / (
+            2.0 * self.lambda2
+        )
         if boxed:
             return np.clip(b, lower, upper), entry_gains(
-                pull, 0.0, self.lambda1, self.lambda2, lower, upper
+                correlation, 0.0, self.lambda1, self.lambda2, lower, upper
             )
         return b, self.lambda2 * b * b
 
@@ -118,7 +121,7 @@ class DualProblem:
         return self.project(a)
 
 
-def rests(history, tol, scale):
+def stalled(history, tol, scale):
     """Whether neither the best bound nor the running mean's, the two columns of `history`, has
     grown by more than tol, relative, over its later half, at least five looks.
 
@@ -157,15 +160,17 @@ class DualSizes:
             self.Z = self.model.Z[: self.width]
         return grown
 
-    def top(self, pull, k):
+    def top(self, correlation, k):
         """Positions of b(a)'s support, its values there and the sum of its h."""
         view = self.view
-        b, h = self.dual.link(pull, view.lower, view.upper, view.boxed)
-        J = largest(np.where(view.open, h, -1.0), min(k, int(view.open.sum())), view.index)
+        b, h = self.dual.link(correlation, view.lower, view.upper, view.boxed)
+        J = largest(
+            np.where(view.selectable, h, -1.0), min(k, int(view.selectable.sum())), view.index
+        )
         J = np.sort(np.concatenate([J, np.flatnonzero(view.forced)])) if view.forced.any() else J
         return J, b[J], float(h[J].sum())
 
-    def partner(self, fit):
+    def dual_of(self, fit):
         """The dual point a_i = loss'(eta_i) of a fit."""
         p = self.model.problem
         eta = (
@@ -183,14 +188,14 @@ class DualSizes:
         """(n,) w a: what X is read with."""
         return self.model.problem.weights * outcome.alpha
 
-    def scores(self, outcome, pull, columns):
-        """h of columns (slice) for pull = -Z'(w a)."""
+    def scores(self, outcome, correlation, columns):
+        """h of columns (slice) for correlation = -Z'(w a)."""
         p = self.model.problem
-        return self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)[1]
+        return self.dual.link(correlation, p.lower[columns], p.upper[columns], p.boxed)[1]
 
     def reach(self, edge):
-        """The largest |pull| up to which no h exceeds `edge`; bounds on coefficients only lower
-        h.
+        """The largest |correlation| up to which no h exceeds `edge`; bounds on coefficients only
+        lower h.
         """
         return self.dual.lambda1 + 2.0 * np.sqrt(self.dual.lambda2 * edge) if edge >= 0.0 else 0.0
 
@@ -198,11 +203,11 @@ class DualSizes:
         """The least h among the k of the working columns that count: what a column outside must
         pass to lower D.
         """
-        pull = -(self.Z @ self.right_side(outcome))
+        correlation = -(self.Z @ self.right_side(outcome))
         k = outcome.fit.support.size - self.model.problem.forced.size
-        J, _, _ = self.top(pull, k)
-        h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1]
-        return float(h[J][self.view.open[J]].min(initial=np.inf))
+        J, _, _ = self.top(correlation, k)
+        h = self.dual.link(correlation, self.view.lower, self.view.upper, self.view.boxed)[1]
+        return float(h[J][self.view.selectable[J]].min(initial=np.inf))
 
     def closed(self, k, fit):
         """Whether the bound of size k over all columns meets the value of a fit, up to rounding."""

@@ -32,7 +32,7 @@ from .dual import (
     diverged,
     needs_ridge,
     project,
-    rests,
+    stalled,
 )
 from .operators import SizeOutcome, SolverTraits, top_eigenvalue
 
@@ -143,9 +143,9 @@ class DualSolver(DualSizes):
         included), the best dual value, and whether they meet.
         """
         self.refresh()
-        if k > int(self.view.open.sum()):
+        if k > int(self.view.selectable.sum()):
             raise ValueError(
-                f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen"
+                f"k={k} exceeds the {int(self.view.selectable.sum())} columns that can be chosen"
             )
         run = SizeAscent(self, k, start, watch or (lambda name, value: None))
         status = run.stochastic(poll) if self.settings.blocks > 1 else run.full(poll)
@@ -162,15 +162,15 @@ class DualSolver(DualSizes):
             self.refits[key] = self.model.refit(support, self.lambda1, self.lambda2)
         return self.refits[key]
 
-    def judge(self, outcome, outside):
+    def certified(self, outcome, outside):
         """The outcome with the bound that holds over all p columns: columns outside W, by
         descending h, push the least of the k out of the sum.
         """
         k = outcome.fit.support.size - self.model.problem.forced.size
-        pull = -(self.Z @ self.right_side(outcome))
-        J, _, total = self.top(pull, k)
-        h = self.dual.link(pull, self.view.lower, self.view.upper, self.view.boxed)[1][J]
-        inside = np.sort(h[self.view.open[J]])
+        correlation = -(self.Z @ self.right_side(outcome))
+        J, _, total = self.top(correlation, k)
+        h = self.dual.link(correlation, self.view.lower, self.view.upper, self.view.boxed)[1][J]
+        inside = np.sort(h[self.view.selectable[J]])
         merged = np.sort(np.concatenate([inside, outside]))[::-1][:k]
         value = (
             self.dual.smooth_part(outcome.alpha)
@@ -202,11 +202,11 @@ class SizeAscent:
         self.a = solver.dual.project(np.zeros(self.p.X.n) if near is None else solver.points[near])
         self.best, self.best_a, self.fit, self.steps = -np.inf, self.a, None, 0
         if start is not None:
-            self.consider(self.a)
+            self.evaluate(self.a)
             if start.support.size == k + int(solver.view.forced.sum()):
                 self.offer(start)
             else:
-                self.consider(solver.partner(start))
+                self.evaluate(solver.dual_of(start))
             self.a = self.best_a  # the better of the last dual point and the partner of the start
         self.mean, self.weight = np.zeros_like(self.a), 0.0
 
@@ -215,9 +215,9 @@ class SizeAscent:
         self.watch("refit", fit.value)
         if self.fit is None or fit.value < self.fit.value:
             self.fit = fit
-            self.consider(self.solver.partner(fit))
+            self.evaluate(self.solver.dual_of(fit))
 
-    def consider(self, a):
+    def evaluate(self, a):
         """Let a dual point compete, and its best multiple where that is known; returns the support
         that attains its value.
         """
@@ -248,13 +248,13 @@ class SizeAscent:
         self.weight += weight
         self.mean += weight / self.weight * (self.a - self.mean)
 
-    def examine(self, J):
+    def check_gap(self, J):
         """Refit on the support at hand, and try the mean as a dual point; "proven" once primal and
         dual meet.
         """
         self.offer(self.solver.refit(J))
         mean = balance(self.mean, self.p.weights) if self.solver.dual.tied else self.mean
-        K, _ = self.consider(mean)
+        K, _ = self.evaluate(mean)
         self.mean_value = self.value
         self.offer(self.solver.refit(K))
         gap = self.fit.value - self.best
@@ -286,13 +286,13 @@ class SizeAscent:
             self.steps = t
             # at every step: the best of the iterates is often well above those that happen to be
             # examined
-            J, b = self.consider(self.a)
+            J, b = self.evaluate(self.a)
             self.average(t)
             if t % EXAMINED == 1:
                 poll()
-                status = self.examine(J)
+                status = self.check_gap(J)
                 history.append((self.best, self.mean_value))
-                if status or rests(history, solver.settings.tol, solver.scale):
+                if status or stalled(history, solver.settings.tol, solver.scale):
                     return status or "gap_not_closed"
             self.a = dual.project(
                 self.a
@@ -301,7 +301,7 @@ class SizeAscent:
             )
             if diverged(self.a):
                 return "diverged"
-        return self.examine(J) or FitStatus.MAX_ITER
+        return self.check_gap(J) or FitStatus.MAX_ITER
 
     def stochastic(self, poll):
         """Algorithm 2: a block of rows at a time; -Z'(w a) is kept up to date and rebuilt every
@@ -314,12 +314,12 @@ class SizeAscent:
             self.average(epoch)
             self.steps = epoch
             if epoch % EPOCHS == 1:
-                status = self.examine(self.consider(self.a)[0])
+                status = self.check_gap(self.evaluate(self.a)[0])
                 history.append((self.best, self.mean_value))
-                if status or rests(history, s.tol, solver.scale):
+                if status or stalled(history, s.tol, solver.scale):
                     return status or "gap_not_closed"
             blocks = solver.partitions[epoch % len(solver.partitions)]
-            pull = -(solver.Z @ (p.weights * self.a))
+            correlation = -(solver.Z @ (p.weights * self.a))
             self.a = self.a.copy()
             for turn, number in enumerate(
                 rng.integers(len(blocks), size=len(blocks))
@@ -327,7 +327,7 @@ class SizeAscent:
                 else rng.permutation(len(blocks))
             ):
                 rows, Z, w, spread = blocks[number]
-                J, b, _ = solver.top(pull, self.k)
+                J, b, _ = solver.top(correlation, self.k)
                 step = (
                     self.rate((epoch - 1) * len(blocks) + turn + 1, dual.least, spread)
                     * len(blocks)
@@ -342,9 +342,9 @@ class SizeAscent:
                     w,
                     old if dual.tied else None,
                 )
-                pull -= Z @ (w * (new - old))
+                correlation -= Z @ (w * (new - old))
                 self.a[rows] = new
                 if diverged(new):
                     return "diverged"
             self.a = dual.project(self.a) if dual.tied else self.a
-        return self.examine(J) or FitStatus.MAX_ITER
+        return self.check_gap(J) or FitStatus.MAX_ITER

@@ -1,5 +1,5 @@
-"""What accelerates a projected gradient where the support rests: steps along the last move, and
-Newton steps on the support.
+"""What accelerates a projected gradient where the support no longer changes: steps along the last
+move, and Newton steps on the support.
 
 Source: Alcantara & Lee, Accelerated Projected Gradient Algorithms for Sparsity Constrained
     Optimization Problems, section 3.1 (Algorithm 1) and appendix A (Algorithm 2).

@@ -39,7 +39,7 @@ class GradientRun:
         used = np.zeros(self.view.m, dtype=bool)
         for x in points:
             used |= x.w != 0.0
-        return int(np.count_nonzero(used & self.view.open))
+        return int(np.count_nonzero(used & self.view.selectable))
 
     def mapped(self, z, gradient, step):
         """T(z) of (M): positions J and the Iterate."""
@@ -133,7 +133,7 @@ class GradientRun:
         status = FitStatus.SEPARATED if FitStatus.SEPARATED in fit.flags else status
         return SizeOutcome(fit, self.maps, status, step)
 
-    def settle(self, x):
+    def refit_and_map(self, x):
         """Refit on the support of x and map once more with the longest step that F allows:
         (SizeOutcome, None) if that stays, else (SizeOutcome, where it went).
         """
@@ -183,7 +183,7 @@ class GradientRun:
             still = self.residual(z, gradient, new, step) < s.tol
             previous, x = x, new
             if still:
-                best, ahead = self.settle(x)
+                best, ahead = self.refit_and_map(x)
                 if ahead is None:
                     return best
                 previous, x, unchanged = None, ahead, 0
@@ -233,7 +233,7 @@ class GradientRun:
             self.watch("chosen", x.value)
             if still:
                 self.J, x = (J_near, near) if near.value <= x.value else (self.J, x)
-                best, ahead = self.settle(x)
+                best, ahead = self.refit_and_map(x)
                 if ahead is None:
                     return best
                 previous = far = x = ahead

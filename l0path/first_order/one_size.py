@@ -20,20 +20,20 @@ def outside(model, solver, outcomes):
     least = np.array([solver.reach(edge) for edge in edges]) if solver.traits.prunes else None
     found = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in outcomes]
     step = max(256, PRODUCTS_AT_ONCE // R.shape[1])
-    for left in range(0, p.X.p, step):
-        block = slice(left, min(left + step, p.X.p))
-        pulls = -(
+    for start in range(0, p.X.p, step):
+        block = slice(start, min(start + step, p.X.p))
+        correlations = -(
             p.X.correlate(R, block.start, block.stop)
             if least is None
             else p.X.correlate_above(R, least, block.start, block.stop)
         ).T
         out = p.usable[block] & (model.where[block] < 0)
         for i, outcome in enumerate(outcomes):
-            score = np.where(out, solver.scores(outcome, pulls[i], block), -1.0)
+            score = np.where(out, solver.scores(outcome, correlations[i], block), -1.0)
             over = np.flatnonzero(score > edges[i])
             score, J = (
                 np.concatenate([found[i][0], score[over]]),
-                np.concatenate([found[i][1], left + over]),
+                np.concatenate([found[i][1], start + over]),
             )
             best = np.lexsort((J, -score))[
                 : max(solver.traits.max_entering, outcome.fit.support.size)
@@ -61,7 +61,7 @@ def solve_size(
     for _ in range(0 if solver.traits.all_columns else ROUNDS):
         steps += outcome.iterations
         ((score, J),) = outside(model, solver, [outcome])
-        outcome = solver.judge(outcome, score)
+        outcome = solver.certified(outcome, score)
         if outcome.proven or not model.grow(J[: solver.traits.max_entering]):
             break
         outcome = solver.solve(k, outcome.fit, poll, watch)

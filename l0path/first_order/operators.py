@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..problem.losses import derivatives, mean_loss, smoothness
+from ..problem.losses import smoothness
+from ..problem.verbs import derivatives, mean_loss
 from .coordinate_descent import entry_gains
 
 
@@ -92,7 +93,7 @@ def top_eigenvalue(product, start, tol=1e-6, most=60):
     for _ in range(min(most, start.size)):
         v = product(basis[-1])
         diagonal.append(float(basis[-1] @ v))
-        for _twice in range(2):
+        for _turn in range(2):
             for u in basis:
                 v = v - (u @ v) * u
         old, found = (
@@ -117,8 +118,8 @@ class View:
         self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
         self.lower, self.upper = problem.lower[index], problem.upper[index]
         self.forced = np.isin(index, problem.forced)
-        self.open = problem.usable[index] & ~self.forced
-        self.closed = ~self.open & ~self.forced
+        self.selectable = problem.usable[index] & ~self.forced
+        self.closed = ~self.selectable & ~self.forced
         self.boxed = bool(
             np.isfinite(self.lower[~self.closed]).any()
             or np.isfinite(self.upper[~self.closed]).any()
@@ -131,7 +132,7 @@ class View:
         """Set spread and lipschitz. The start is the same whatever the order of columns: their
         products with y and a constant.
         """
-        start = np.abs(self.pulls_at_null()) + 1e-300
+        start = np.abs(self.null_correlations()) + 1e-300
         start = np.where(self.closed, 0.0, start + 0.1 * start.max(initial=0.0))
         self.spread = max(top_eigenvalue(self.square_product, start), 1e-300)
         bound = self.curvature_bound if np.isfinite(self.curvature_bound) else null_curvature
@@ -175,8 +176,8 @@ class View:
             0.0,
             *((self.lower, self.upper) if self.boxed else (None, None)),
         )
-        gain[~self.open] = -1.0
-        J = largest(gain, min(size, int(self.open.sum())), self.index)
+        gain[~self.selectable] = -1.0
+        J = largest(gain, min(size, int(self.selectable.sum())), self.index)
         if self.forced.any():
             J = np.sort(np.concatenate([J, np.flatnonzero(self.forced)]))
         u = np.copysign(np.maximum(np.abs(raw[J]) - step * self.lambda1, 0.0), raw[J])
@@ -206,7 +207,7 @@ class RowView(View):
         self.correlate, self.dot, self.position = products
         self._slopes, self._curvatures = np.empty(problem.X.n), np.empty(problem.X.n)
 
-    def pulls_at_null(self):
+    def null_correlations(self):
         y = self.problem.y
         return self.correlate(self.problem.weights * (y - self.problem.weights @ y))
 
@@ -285,7 +286,7 @@ class GramView(View):
     def position(self, support):
         return self.where[support]
 
-    def pulls_at_null(self):
+    def null_correlations(self):
         return self.q
 
     def square_product(self, v):

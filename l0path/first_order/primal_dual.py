@@ -33,7 +33,7 @@ from ..working_set.columns import PRODUCTS_AT_ONCE
 from ..working_set.starts import scale_of, seed_at, slopes_at
 from .coordinate_descent import entry_gains
 from .coordinate_solvers import make_descent
-from .dual import EXAMINED, NO_GAP, DualProblem, balance, diverged, needs_ridge, rests
+from .dual import EXAMINED, NO_GAP, DualProblem, balance, diverged, needs_ridge, stalled
 from .operators import working_columns
 
 
@@ -121,35 +121,35 @@ class PrimalDualSolver:
         self.lambda1, self.lambda2 = float(lambda1), float(lambda2)
         self.dual = DualProblem(model.problem, lambda1, lambda2)
         self.descent = descent or make_descent(model, lambda1, lambda2, scale=scale)
-        self.priced = self.descent.open | np.isin(
+        self.usable = self.descent.selectable | np.isin(
             np.arange(model.problem.X.p), model.problem.forced
         )
         self.a, self.width = self.dual.project(np.zeros(model.problem.X.n)), -1
 
     def refresh(self, excluded):
-        """Working columns that may still be used: their positions, rows and prices' factors."""
+        """Working columns that may still be used: their positions, rows and penalty factors."""
         model, p = self.model, self.problem
         if self.width != model.width:
             self.width = model.width
             self.spread = working_columns(model, self.lambda1, self.lambda2).measure().spread
-        self.at = np.flatnonzero(self.priced[model.W] & ~excluded[model.W])
+        self.at = np.flatnonzero(self.usable[model.W] & ~excluded[model.W])
         self.index = model.W[self.at]
         self.Z = model.Z[: model.width] if self.at.size == model.width else model.Z[self.at]
         self.locked = np.isin(self.index, p.forced)
         self.factor = self.descent.factor_all[self.index]
 
-    def priced_sum(self, pull, price, columns, locked):
+    def penalised_sum(self, correlation, cost, columns, locked):
         """sum_j (h_j - price_j)_+ of (D), the coefficients of (L) and h; forced columns (`locked`)
-        count whole. pull = -t.
+        count whole. correlation = -t.
         """
         p = self.problem
-        b, h = self.dual.link(pull, p.lower[columns], p.upper[columns], p.boxed)
-        keep = locked | (h >= price)
-        return float((h - np.where(locked, 0.0, price))[keep].sum()), np.where(keep, b, 0.0), h
+        b, h = self.dual.link(correlation, p.lower[columns], p.upper[columns], p.boxed)
+        keep = locked | (h >= cost)
+        return float((h - np.where(locked, 0.0, cost))[keep].sum()), np.where(keep, b, 0.0), h
 
-    def solve(self, lambda0, start=None, poll=lambda: None, everywhere=True):
+    def solve(self, lambda0, start=None, poll=lambda: None, all_columns=True):
         """`Certified` solution at a lambda0, from a Fit (the optimum on its support; default:
-        forced columns only). everywhere=False: on the working columns alone, without a bound.
+        forced columns only). all_columns=False: on the working columns alone, without a bound.
         """
         p, s = self.problem, self.settings
         fit = self.model.null(self.lambda1, self.lambda2) if start is None else start
@@ -164,16 +164,16 @@ class PrimalDualSolver:
         while reads < s.max_rounds:
             poll()
             self.refresh(excluded)
-            ascent = PricedAscent(self, lambda0, fit)
+            ascent = PenalisedAscent(self, lambda0, fit)
             ended = ascent.run(poll)
             fit, steps = ascent.fit, steps + ascent.steps
             if s.primal_step:
                 fit = self.descent.solve(lambda0, fit, poll)
             self.a = ascent.best_a
-            if not everywhere:
+            if not all_columns:
                 return Certified(
                     fit,
-                    self.descent.price(lambda0, fit),
+                    self.descent.objective(lambda0, fit),
                     math.nan,
                     steps,
                     ended,
@@ -185,7 +185,7 @@ class PrimalDualSolver:
             reads += 1
             if value > bound:
                 bound, alpha = value, self.a
-            top = self.descent.price(lambda0, fit)
+            top = self.descent.objective(lambda0, fit)
             if top - bound <= NO_GAP * self.scale and not fit.flags:
                 status = "proven"
                 break
@@ -197,80 +197,85 @@ class PrimalDualSolver:
                 status = ended if ended in (FitStatus.MAX_ITER, "diverged") else "gap_not_closed"
                 break
         return Certified(
-            fit, self.descent.price(lambda0, fit), bound, steps, status, alpha, excluded, reads
+            fit, self.descent.objective(lambda0, fit), bound, steps, status, alpha, excluded, reads
         )
 
     def read(self, lambda0, a, fit):
-        """D(a) over all p columns less a margin, h (p,) and pulls (p, 2): -t, and minus the slopes
-        at the fit. One read of X.
+        """D(a) over all p columns less a margin, h (p,) and correlations (p, 2): -t, and minus the
+        slopes at the fit. One read of X.
         """
         p = self.problem
         R = np.column_stack([p.weights * a, slopes_at(self.model, fit)])
-        pulls = np.empty((p.X.p, 2))
+        correlations = np.empty((p.X.p, 2))
         step = max(256, PRODUCTS_AT_ONCE // 2)
-        for left in range(0, p.X.p, step):
-            right = min(left + step, p.X.p)
-            pulls[left:right] = -p.X.correlate(R, left, right)
+        for start in range(0, p.X.p, step):
+            stop = min(start + step, p.X.p)
+            correlations[start:stop] = -p.X.correlate(R, start, stop)
         self.model.reads += 1
-        price = lambda0 * self.descent.factor_all
+        cost = lambda0 * self.descent.factor_all
         locked = np.isin(np.arange(p.X.p), p.forced)
-        _, _, h = self.priced_sum(pulls[:, 0], price, slice(None), locked)
-        over = np.where(locked, h, np.where(self.priced, np.maximum(h - price, 0.0), 0.0))
-        return self.dual.smooth_part(a) - float(over.sum()) - NO_GAP / 3.0 * self.scale, h, pulls
+        _, _, h = self.penalised_sum(correlations[:, 0], cost, slice(None), locked)
+        over = np.where(locked, h, np.where(self.usable, np.maximum(h - cost, 0.0), 0.0))
+        value = self.dual.smooth_part(a) - float(over.sum()) - NO_GAP / 3.0 * self.scale
+        return value, h, correlations
 
-    def exclude(self, lambda0, bound, top, h, pulls):
+    def exclude(self, lambda0, bound, top, h, correlations):
         """(p,) columns that are zero in every optimum, by a bound and the value `top` of a fit:
         rule (16) where no box is about, and D + (lambda0 f_j - h_j)_+ > top, which needs convexity
         only.
         """
         p, safe = self.problem, 1e-9 * self.scale
-        price = lambda0 * self.descent.factor_all
-        out = bound + np.maximum(price - h, 0.0) > top + safe
+        cost = lambda0 * self.descent.factor_all
+        out = bound + np.maximum(cost - h, 0.0) > top + safe
         if not p.boxed:
             radius = np.sqrt(2.0 * smoothness(p.loss) * p.square * max(top - bound + safe, 0.0))
-            out |= np.abs(pulls[:, 0]) + radius < (
-                2.0 * np.sqrt(price * self.lambda2) + self.lambda1
+            out |= np.abs(correlations[:, 0]) + radius < (
+                2.0 * np.sqrt(cost * self.lambda2) + self.lambda1
             ) * (1 - 1e-9)
         out[p.forced] = False
-        return out | ~self.priced
+        return out | ~self.usable
 
-    def include(self, lambda0, h, pulls, excluded):
+    def include(self, lambda0, h, correlations, excluded):
         """Algorithm 3: the ceil(include log p) columns of largest |t_j| among those outside that
         would lower D or P; True if any joined. paper_defaults: among all that rule (16) leaves.
         """
         p, model = self.problem, self.model
-        price = lambda0 * self.descent.factor_all
-        able = self.priced & ~excluded & (model.where < 0)
+        cost = lambda0 * self.descent.factor_all
+        able = self.usable & ~excluded & (model.where < 0)
         if not self.settings.paper_defaults:
             bend = 1.0 if p.quadratic else smoothness(p.loss)
             box = (p.lower, p.upper) if p.boxed else (None, None)
-            gain = entry_gains(pulls[:, 1], bend * p.square, self.lambda1, self.lambda2, *box)
-            able &= (h > price) | (
-                (1.0 if p.quadratic else p.loss.traits.entry_safety) * gain > price
+            gain = entry_gains(
+                correlations[:, 1], bend * p.square, self.lambda1, self.lambda2, *box
             )
-        rank = np.where(able, np.maximum(np.abs(pulls[:, 0]), np.abs(pulls[:, 1])), -1.0)
+            able &= (h > cost) | (
+                (1.0 if p.quadratic else p.loss.traits.entry_safety) * gain > cost
+            )
+        rank = np.where(able, np.abs(correlations).max(axis=1), -1.0)
         count = min(math.ceil(self.settings.include * math.log(max(p.X.p, 2))), int(able.sum()))
         return model.grow(np.argsort(-rank, kind="stable")[:count])
 
 
-class PricedAscent:
+class PenalisedAscent:
     """Algorithm 1 on the working columns."""
 
     def __init__(self, solver, lambda0, fit):
         self.solver, self.lambda0, self.fit, self.a = solver, float(lambda0), fit, solver.a
-        self.price = self.lambda0 * solver.factor
+        self.cost = self.lambda0 * solver.factor
         self.best, self.best_a, self.steps, self.tried = -np.inf, self.a, 0, set()
         self.mean, self.weight = np.zeros_like(self.a), 0.0
         self.offer(fit)
 
     def top(self):
         """P of the best fit."""
-        return self.solver.descent.price(self.lambda0, self.fit)
+        return self.solver.descent.objective(self.lambda0, self.fit)
 
-    def consider(self, a):
+    def evaluate(self, a):
         """Let a dual point compete: the coefficients b(a) on the working columns."""
         s = self.solver
-        total, b, _ = s.priced_sum(-(s.Z @ (s.problem.weights * a)), self.price, s.index, s.locked)
+        total, b, _ = s.penalised_sum(
+            -(s.Z @ (s.problem.weights * a)), self.cost, s.index, s.locked
+        )
         value = self.value = s.dual.smooth_part(a) - total
         if value > self.best:
             self.best, self.best_a = value, a
@@ -279,18 +284,18 @@ class PricedAscent:
     def offer(self, fit):
         """Let a fit compete, and its dual partner a_i = loss'(eta_i)."""
         s, p = self.solver, self.solver.problem
-        if fit is self.fit or s.descent.price(self.lambda0, fit) < self.top():
+        if fit is self.fit or s.descent.objective(self.lambda0, fit) < self.top():
             self.fit = fit
             eta = (
                 p.offset
                 + fit.b @ s.model.Z[s.model.where[fit.support]]
                 + (0.0 if p.quadratic else fit.b0)
             )
-            self.consider(s.dual.of_predictor(eta))
+            self.evaluate(s.dual.of_predictor(eta))
 
     def improve(self, b, poll):
-        """The primal from b(a): coordinate descent (13) until the support rests, then a refit;
-        without the primal step a refit alone. Once per support. Returns the fit.
+        """The primal from b(a): coordinate descent (13) until the support no longer changes, then a
+        refit; without the primal step a refit alone. Once per support. Returns the fit.
         """
         s = self.solver
         J = np.flatnonzero((b != 0.0) | s.locked)
@@ -302,7 +307,10 @@ class PricedAscent:
             if s.settings.primal_step:
                 self.offer(
                     s.descent.solve(
-                        self.lambda0, Fit(support, b[J], self.fit.b0, math.nan), poll, settled=False
+                        self.lambda0,
+                        Fit(support, b[J], self.fit.b0, math.nan),
+                        poll,
+                        converged=False,
                     )
                 )
             else:
@@ -320,18 +328,18 @@ class PricedAscent:
         return min(1.0 / L, 2.0 / (s.dual.least * t + 2.0 * L))
 
     def run(self, poll):
-        """Ascend until the gap is small, the bound rests or max_iter steps were taken: the
+        """Ascend until the gap is small, the bound stalls or max_iter steps were taken: the
         status.
         """
         s, settings, history = self.solver, self.solver.settings, []
         for t in range(1, settings.max_iter + 1):
-            b, self.steps = self.consider(self.a), t
+            b, self.steps = self.evaluate(self.a), t
             self.weight += t
             self.mean += t / self.weight * (self.a - self.mean)
             if t % EXAMINED == 1:
                 poll()
                 self.improve(b, poll)
-                b_mean = self.consider(
+                b_mean = self.evaluate(
                     balance(self.mean, s.problem.weights) if s.dual.tied else self.mean
                 )
                 mean_value = self.value
@@ -339,7 +347,7 @@ class PricedAscent:
                 history.append((self.best, mean_value))
                 if self.top() - self.best <= settings.tol * abs(self.top()):
                     return "gap_below_tol"
-                if rests(history, settings.tol, s.scale):
+                if stalled(history, settings.tol, s.scale):
                     return "gap_not_closed"
             J = np.flatnonzero(b)
             ahead = b[J] @ s.Z[J]

@@ -53,7 +53,7 @@ class ProjectedGradient:
         Maps without a change of support before it is solved on. None means 2, and 5 with
         paper_defaults.
     tol : float, default 1e-6
-        The residual (24) at which the maps have settled.
+        The residual (24) at which the maps have converged.
     max_iter : int, optional
         Maps per size. None means 1000, and 10 000 with paper_defaults.
     polish : bool, default False
@@ -100,8 +100,8 @@ class ProjectedGradient:
         """Refuse what the method cannot take."""
         if self.rule == "fixed" and not math.isfinite(smoothness(problem.loss)):
             raise ValueError(
-                "step='fixed' needs a loss of bounded curvature, which poisson has not; use "
-                "ProjectedGradient(step='backtracking')"
+                "step='fixed' needs a loss of bounded curvature, which the Poisson loss does not "
+                "have; use ProjectedGradient(step='backtracking')"
             )
 
     def solver(self, model: Any, lambda1: float, lambda2: float, scale: float) -> Any:
@@ -145,14 +145,14 @@ class GradientSolver:
         "solved", "map", "refit", and of every residual (24) by watch("residual", value).
         """
         self.refresh()
-        if k > int(self.view.open.sum()):
+        if k > int(self.view.selectable.sum()):
             raise ValueError(
-                f"k={k} exceeds the {int(self.view.open.sum())} columns that can be chosen"
+                f"k={k} exceeds the {int(self.view.selectable.sum())} columns that can be chosen"
             )
         run = GradientRun(self, k, poll, watch or (lambda name, value: None))
         x = self.view.of_fit(start)
-        if np.count_nonzero(x.w[self.view.open]) > k:
-            J, _ = self.view.choose(np.where(self.view.open, x.w, 0.0), 0.0, k)
+        if np.count_nonzero(x.w[self.view.selectable]) > k:
+            J, _ = self.view.choose(np.where(self.view.selectable, x.w, 0.0), 0.0, k)
             start = run.refit(J, x)
             x = self.view.of_fit(start)
         return (
@@ -167,11 +167,11 @@ class GradientSolver:
         """(n,) slopes at an outcome: what X is read with to verify it."""
         return slopes_at(self.model, outcome.fit)
 
-    def scores(self, outcome, pull, columns):
+    def scores(self, outcome, correlation, columns):
         """What columns (slice) outside the support gain in a map of the outcome's step at its fit;
-        pull (m,) = -Z' slopes.
+        correlation (m,) = -Z' slopes.
         """
-        p, raw = self.model.problem, outcome.step * pull
+        p, raw = self.model.problem, outcome.step * correlation
         u = np.clip(
             np.copysign(np.maximum(np.abs(raw) - outcome.step * self.lambda1, 0.0), raw),
             p.lower[columns],
@@ -187,7 +187,7 @@ class GradientSolver:
         b = fit.b[~np.isin(fit.support, self.model.problem.forced)]
         return float((0.5 * b * b).min(initial=np.inf))
 
-    def judge(self, outcome, outside):
+    def certified(self, outcome, outside):
         """Nothing to add to what the map over all columns says."""
         return outcome
 

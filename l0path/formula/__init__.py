@@ -7,6 +7,6 @@ formula is first used. Path files get text and numbers only.
 
 from .encoding import Encoded, Formula
 from .marginality import marginality_notes
-from .opening import at_the_door, notes, opened
+from .opening import notes, open_formula, opened
 
-__all__ = ["Encoded", "Formula", "at_the_door", "marginality_notes", "notes", "opened"]
+__all__ = ["Encoded", "Formula", "marginality_notes", "notes", "open_formula", "opened"]

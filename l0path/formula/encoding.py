@@ -21,6 +21,8 @@ from .frames import complete, present, readied, text_named, without_contrasts
 from .matrices import QUIET, check_levels, columns_of, model_matrix
 from .storage import from_stored, restored_spec, to_stored
 
+# functions of the left side that make a response of several columns
+LEFT_SIDES = {"Surv": lambda *columns: np.column_stack(columns)}
 SPARSE = 100  # levels of all factors together beyond which X is made as a sparse matrix
 ARITHMETIC = ("abs", "round", "min", "max")
 
@@ -175,7 +177,8 @@ class Formula:
         out = {}
         for name in dict.fromkeys([*plain, *inside]):
             if name in columns or (
-                name not in plain and (name in TRANSFORMS or name in vars(builtins))
+                name not in plain
+                and (name in TRANSFORMS or name in vars(builtins) or name in LEFT_SIDES)
             ):
                 continue
             if name == "cbind" and self.left.startswith("cbind("):
@@ -327,6 +330,8 @@ class Formula:
         if self.left in data.columns:
             return data[self.left]
         value = self._computed(self.left, readied(data, self.used(left=True)), "left")
+        if value.ndim == 2:
+            return pd.DataFrame(value, index=data.index)
         return pd.Series(value, index=data.index, name=self.left)
 
     def offset(self, data):
@@ -361,7 +366,7 @@ class Formula:
         if expression.strip("`") in rows.columns:
             return rows[expression.strip("`")].to_numpy()
         learned = self.state.setdefault(side, {}) if self.state else {}
-        known = {**TRANSFORMS, **self.session(left=side == "left"), **rows}
+        known = {**TRANSFORMS, **LEFT_SIDES, **self.session(left=side == "left"), **rows}
         try:
             with np.errstate(**QUIET):
                 value = stateful_eval(expression, known, {}, learned, None)

@@ -69,7 +69,7 @@ def _sides(text, columns):
     offsets = [expr for expr in map(_offset_in, formula.rhs) if expr is not None]
     if not offsets:
         return formula, formula.rhs, []
-    if wild(text):
+    if has_dot(text):
         taken = set().union(*map(names_in, offsets))
         formula = _parsed(text, [name for name in columns if name not in taken])
     from formulaic.formula import SimpleFormula
@@ -223,7 +223,7 @@ def column_of(expression, columns):
     return None
 
 
-def wild(text):
+def has_dot(text):
     """Whether a formula has the "." that stands for all other columns."""
     return re.search(r"(?<![\w.)\]`])\.(?!\w)", text) is not None
 

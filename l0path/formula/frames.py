@@ -53,10 +53,10 @@ def alike_but_for_blanks(data):
         bare = {}
         for level in levels:
             bare.setdefault(level.strip(), []).append(level)
-        twice = next((same for same in bare.values() if len(same) > 1), None)
-        if twice:
+        alike = next((same for same in bare.values() if len(same) > 1), None)
+        if alike:
             out.append(
-                f"column {name} has the levels {' and '.join(map(repr, twice[:3]))}, which differ "
+                f"column {name} has the levels {' and '.join(map(repr, alike[:3]))}, which differ "
                 f"by blanks only and are taken as different; data[{name!r}].str.strip() joins them"
             )
     return out

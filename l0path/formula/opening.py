@@ -12,13 +12,13 @@ from ..core.arguments import same_index, vector
 from ..designs.checks import check_table
 from ..designs.names import column_names
 from .encoding import Encoded, Formula
-from .expressions import tight, wild
+from .expressions import has_dot, tight
 from .frames import FOLDS, alike_but_for_blanks, complete, counted, missing, text_named
 
-BY_ROW = ("sample_weight", "offset", "groups_cv")
+BY_ROW = ("sample_weight", "offset", "groups_cv", "strata")
 
 
-def at_the_door(X, y, arguments):
+def open_formula(X, y, arguments):
     """(X, y, arguments) as `fit` was given them, with a formula opened, and with the column of a
     DataFrame that offset= names taken out of X.
     """
@@ -76,16 +76,16 @@ def opened(text, data, arguments):
                 "per row"
             )
     formula = Formula(
-        text, [name for name in data.columns if not (wild(text) and name in named.values())]
+        text, [name for name in data.columns if not (has_dot(text) and name in named.values())]
     )  # "." does not stand for weights and the like
     formula.own = formula._environment(_caller())
-    twice = [
+    repeated = [
         name
         for name, count in Counter(data.columns).items()
         if count > 1 and name in {*formula.used(), *formula.used(left=True), *named.values()}
     ]
-    if twice:
-        raise ValueError(f"data has the column {twice[0]!r} more than once; rename one")
+    if repeated:
+        raise ValueError(f"data has the column {repeated[0]!r} more than once; rename one")
     _fit_intercept(formula, arguments)
     used = list(dict.fromkeys([*formula.used(left=True), *formula.used(), *named.values()]))
     keep, by_row = complete(data, used, by_row)
@@ -117,6 +117,8 @@ def notes(formula):
 
 def _fit_intercept(formula, arguments):
     given = arguments.get("fit_intercept")
+    if arguments.get("loss") == "cox":
+        return  # the baseline hazard is in the place of an intercept
     if given is not None and bool(given) != formula.intercept:
         remedy = (
             'write "- 1" into the formula'

@@ -2,7 +2,7 @@
 
 import copy
 
-from .expressions import right_side, wild
+from .expressions import has_dot, right_side
 from .frames import packed, unpacked
 
 
@@ -10,7 +10,9 @@ def to_stored(formula):
     """What a path file holds, for JSON; `state` None where levels are not text, numbers or
     bools.
     """
-    columns = formula.columns if wild(formula.text) else [*formula.used(left=True), *formula.used()]
+    columns = (
+        formula.columns if has_dot(formula.text) else [*formula.used(left=True), *formula.used()]
+    )
     try:
         state = packed(formula.state)
     except TypeError:

@@ -16,7 +16,7 @@ from ..core.progress import Bar
 from ..core.status import End
 from ..core.warnings import recorded
 from ..cross_validation.processes import check_jobs, in_processes, processes
-from ..engine.posing import default_max_k, settled
+from ..engine.posing import default_max_k, resolved
 from ..engine.request import request
 from ..engine.responses import refuse_responses
 from ..engine.run import run as fit_request
@@ -26,9 +26,9 @@ from ..problem.responses import without_mean
 
 OURS = {
     "k": "the path needs every size; pass max_k= for its largest",
-    "grid": "sizes are compared, not prices",
-    "lambda0": "sizes are compared, not prices",
-    "n_lambda0": "sizes are compared, not prices",
+    "grid": "sizes are compared, not values of lambda0",
+    "lambda0": "sizes are compared, not values of lambda0",
+    "n_lambda0": "sizes are compared, not values of lambda0",
     "certify": "certify one path with l0path.fit(X, y, certify=True)",
     "on_solution": "use it in l0path.fit",
     "time_limit": "",
@@ -59,7 +59,7 @@ def resolve(X, y, arguments):
     clock = Clock(asked.plan.time_limit)
     control = Control(clock)
     with threads.limited(asked.n_jobs), deferred_interrupts(clock), control.stage():
-        asked, _ = settled(asked, clock)
+        asked, _ = resolved(asked, clock)
         clock.poll()
     if control.end == End.INTERRUPTED:
         raise KeyboardInterrupt
@@ -71,7 +71,7 @@ def resolve(X, y, arguments):
         free[data.forced] = False
         competing = int((free & moving(data)).sum())
     else:
-        competing = int(data.groups.choosable(moving(data) & ~data.excluded).sum())
+        competing = int(data.groups.selectable(moving(data) & ~data.excluded).sum())
     if competing < 1:
         raise ValueError("no column of X competes: all are constant, excluded or always included")
     return Resolved(asked, competing)

@@ -232,7 +232,8 @@ def _check(data, plan, k, rule, competing):
     loss = name_of(data.loss)
     if not data.loss.traits.link:
         raise ValueError(
-            f"split_inference needs a likelihood, which loss={loss!r} has not; use loss='logistic'"
+            f"split_inference needs a likelihood, which loss={loss!r} does not have; "
+            "use loss='logistic'"
         )
     if k is not None:
         whole(k, "k", 1, competing)
@@ -249,7 +250,9 @@ def _check(data, plan, k, rule, competing):
                 f"or choose by rule= instead (got {', '.join(many) or f'penalty={plan.penalty!r}'})"
             )
     elif not callable(rule) and not data.loss.traits.likelihood:
-        raise ValueError(f"rule={rule!r} needs a likelihood, which loss={loss!r} has not; pass k=")
+        raise ValueError(
+            f"rule={rule!r} needs a likelihood, which loss={loss!r} does not have; pass k="
+        )
 
 
 class ModelChoice(NamedTuple):

@@ -25,7 +25,7 @@ from ..exact.integrality_generation import IntegralityGeneration
 from ..exact.result import certified, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
-from ..paths.records import one_response
+from ..paths.records import one_response, sums_over_rows
 from ..problem.losses import NAMES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
@@ -174,6 +174,7 @@ def certify(
     **selector: Unpack[Selector],
 ) -> Certificate:
     one_response(self, "certify")
+    sums_over_rows(self, "certify")
     began = time.perf_counter()
     settings = BranchAndBound(gap=gap, node_limit=node_limit) if algorithm is None else algorithm
     _check(settings, n_best, time_limit)
@@ -198,7 +199,7 @@ def certify(
             )
             with control.stage():
                 search.run()
-            clock.pressed = clock.pressed or control.torn
+            clock.interrupted = clock.interrupted or control.inconsistent
     return _certificate(search, self, index, time.perf_counter() - began)
 
 

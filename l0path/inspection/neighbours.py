@@ -30,8 +30,8 @@ class ExchangePairs(NamedTuple):
 
 def fit_data(path, X=None, y=None):
     """The data of the fit, with the columns that it left out because they equal another one: they
-    may stand in for it. For a loaded path from X, y, with the forced, priced and excluded columns
-    of the fit.
+    may stand in for it. For a loaded path from X, y, with the fit's forced, penalised and excluded
+    columns.
     """
     if X is None and y is not None:
         raise ValueError("pass X= together with y=")
@@ -154,17 +154,27 @@ class Neighbours:
             self.model.read([fit.support])
             at = [self.model.row_of[j] for j in fit.support.tolist()]
             B = self.model.inverse(fit, self.solution.lambda2)
-        else:
-            slopes, v, ZV, B = self.model.weighted(fit, self.solution.lambda2)
-            R, curvature = np.column_stack([-slopes, ZV.T]), v.sum()
-        for left in range(0, X.p, step):
-            right = min(left + step, X.p)
-            if self.problem.quadratic:
-                rows = self.model.rows[at, left:right]
-                yield left, rows, self.model.q_all[left:right] - fit.b @ rows, square[left:right], B
+        elif not self.problem.loss.traits.coupled:
+            held = self.model.weighted(fit, self.solution.lambda2)
+            R, curvature = np.column_stack([-held.slopes, held.ZV.T]), held.v.sum()
+            B = held.B
+        for start in range(0, X.p, step):
+            stop = min(start + step, X.p)
+            if self.problem.loss.traits.coupled:
+                Z = np.ascontiguousarray(X.columns(np.arange(start, stop)).T)
+                yield start, *self.model.exact(fit, self.solution.lambda2, Z)
+            elif self.problem.quadratic:
+                rows = self.model.rows[at, start:stop]
+                yield (
+                    start,
+                    rows,
+                    self.model.q_all[start:stop] - fit.b @ rows,
+                    square[start:stop],
+                    B,
+                )
             else:
-                C = X.correlate(R, left, right)
-                yield left, C[:, 1:].T, C[:, 0], curvature * square[left:right], B
+                C = X.correlate(R, start, stop)
+                yield start, C[:, 1:].T, C[:, 0], curvature * square[start:stop], B
 
     def table(self):
         """(first column, change (k, m)) for ranges of columns that cover all p: the objective's
@@ -173,8 +183,8 @@ class Neighbours:
         fit, lambda1, lambda2 = self.fit, self.solution.lambda1, self.solution.lambda2
         usable, factor = self.problem.usable.copy(), self.problem.factor
         usable[fit.support] = False
-        for left, rows, c, a, B in self._quadratic():
-            J = slice(left, left + c.size)
+        for start, rows, c, a, B in self._quadratic():
+            J = slice(start, start + c.size)
             U, A, pivot = B @ rows, a + 2.0 * lambda2, np.diagonal(B)[:, None]
             b = fit.b[:, None]
             den = A - np.einsum("ij,ij->j", rows, U) + U**2 / pivot
@@ -191,15 +201,15 @@ class Neighbours:
                 change = change + self.lambda0 * (
                     np.where(usable[J], factor[J], 0.0) - factor[fit.support][:, None]
                 )
-            yield left, np.where(ok, np.nan_to_num(change, nan=1e300), np.inf)
+            yield start, np.where(ok, np.nan_to_num(change, nan=1e300), np.inf)
 
     def ranked(self, count):
         """The `count` most favourable exchanges of all: ExchangePairs."""
         return self._pairs(
             [
                 entry
-                for left, change in self.table()
-                for entry in [_least(change.ravel(), count, change.shape[1], left)]
+                for start, change in self.table()
+                for entry in [_least(change.ravel(), count, change.shape[1], start)]
             ],
             count,
         )
@@ -207,9 +217,9 @@ class Neighbours:
     def ranked_each(self, count):
         """For each member the `count` most favourable exchanges of it: list of ExchangePairs."""
         found = [[] for _ in range(self.fit.support.size)]
-        for left, change in self.table():
+        for start, change in self.table():
             for i, row in enumerate(change):
-                value, _, column = _least(row, count, row.size, left)
+                value, _, column = _least(row, count, row.size, start)
                 found[i].append((value, np.full(value.size, i), column))
         return [self._pairs(parts, count) for parts in found]
 
@@ -223,10 +233,10 @@ class Neighbours:
         )
 
 
-def _least(flat, count, width, left):
+def _least(flat, count, width, start):
     """(values, rows, columns) of the `count` smallest finite entries of a flattened table whose
-    first column is `left`.
+    first column is `start`.
     """
     at = np.argpartition(flat, count - 1)[:count] if count < flat.size else np.arange(flat.size)
     at = at[np.isfinite(flat[at])]
-    return flat[at], at // width, at % width + left
+    return flat[at], at // width, at % width + start

@@ -22,7 +22,7 @@ from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
-from ..paths.records import one_response
+from ..paths.records import one_response, sums_over_rows
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
 from .refit_results import describe
@@ -59,12 +59,13 @@ def refit(
     **selector: Any,
 ) -> Any:
     one_response(self, "refit")
+    sums_over_rows(self, "refit")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     loss = self.meta.loss
     if not self.meta.traits.link:
         raise ValueError(
-            f"refit needs a likelihood, which loss={loss!r} has not; fit with loss='logistic' for "
-            "standard errors"
+            f"refit needs a likelihood, which loss={loss!r} does not have; fit with "
+            "loss='logistic' for standard errors"
         )
     s = self.solutions[i]
     if not s.support.size and not self.meta.intercept:
@@ -95,7 +96,7 @@ def new_rows(path, X, y, sample_weight, offset):
     same = (
         bool(path.meta.checksum)
         and design.n == path.n
-        and checksum(SimpleNamespace(design=design, y=target)) == path.meta.checksum
+        and checksum(SimpleNamespace(design=design, response=(target,))) == path.meta.checksum
     )
     return RefitRows(design, target, weights, shift, index, same)
 

@@ -13,6 +13,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..cross_validation import scoring
 from ..paths import Path
 from ..paths.predicting import missing_offset
+from ..paths.records import sums_over_rows
 from .refits import new_rows
 
 
@@ -27,6 +28,7 @@ def score(
     offset: ArrayLike | None = None,
     **selector: Unpack[Selector],
 ) -> pd.Series:
+    sums_over_rows(self, "score")
     s = self.solutions[self.index(rule, **selector)]
     rows = new_rows(self, X, y, sample_weight, offset)
     if self.meta.has_offset and rows.offset is None:

@@ -344,7 +344,8 @@ class Choosing:
             If the loss has no likelihood (hinge and Huber losses). Choose there by `l0path.cv_fit`.
 
         Notes
-        ----- The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table say
+        -----
+        The formulas are at the top of `l0path.paths.criteria`. The `attrs` of the table say
         what went in: n (n_eff), p (columns that compete: p_total less the forced ones), ebic_gamma,
         sigma2 (squared loss), and `formulas`, the criteria as texts in these, in df, m = df (+ 1
         under the squared loss) and chosen, the nonzero coefficients that were not forced.

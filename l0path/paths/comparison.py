@@ -216,8 +216,8 @@ def chosen(path, models, within, index):
     else:
         labels = pd.Index([_label(path, *pair) for pair in zip(models, at, strict=True)])
     if not labels.is_unique:
-        twice = labels[labels.duplicated()][0]
-        raise ValueError(f"models={models!r} names {twice} more than once; leave one out")
+        repeated = labels[labels.duplicated()][0]
+        raise ValueError(f"models={models!r} names {repeated} more than once; leave one out")
     return at, labels
 
 

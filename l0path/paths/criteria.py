@@ -99,12 +99,22 @@ def _chosen(meta, s):
 
 def observations(meta):
     """The n of the criteria: numbers of y that count."""
-    return meta.n_eff if meta.responses is None else meta.n_eff * len(meta.responses)
+    several = meta.responses is not None and meta.traits.gaussian
+    return meta.n_eff * len(meta.responses) if several else meta.n_eff
 
 
 def intercepts(meta):
     """How many intercepts a model has."""
-    return meta.intercept * (1 if meta.responses is None else len(meta.responses))
+    return meta.intercept * predictors(meta)
+
+
+def predictors(meta):
+    """How many free numbers a column, or the intercept, has: one, one for each response, or one
+    less than there are classes.
+    """
+    if meta.responses is None:
+        return 1
+    return len(meta.responses) - (meta.classes is not None)
 
 
 def _criteria(path, q, chosen, ebic_gamma):
@@ -112,19 +122,25 @@ def _criteria(path, q, chosen, ebic_gamma):
     meta, n, squared = path.meta, observations(path.meta), path.meta.traits.gaussian
     loss = np.array([s.loss for s in path.solutions]) * (meta.n_eff / n)
     df = np.array([np.count_nonzero(s.beta) for s in path.solutions]) + float(intercepts(meta))
+    if meta.classes is not None and meta.responses is not None:  # coefficients sum to zero
+        free = [np.count_nonzero(present(s.beta)) * predictors(meta) for s in path.solutions]
+        df = np.array(free) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        loglik = log_likelihood(path.loss_record(), loss, meta.log_constant, n)
+        kind = None if meta.traits.coupled else path.loss_record()
+        loglik = log_likelihood(kind, loss, meta.log_constant, n)
         loglik = loglik + 0.5 * meta.n_eff * weighed
         m = df + squared
-        room = n - m - 1.0
+        residual_df = n - m - 1.0
         aic, bic = 2.0 * df - 2.0 * loglik, math.log(n) * df - 2.0 * loglik
         return {
             "loglik": loglik,
             "df": df.astype(np.int64),
             "aic": aic,
             "aicc": np.where(
-                room > 0, aic + 2.0 * m * (m + 1.0) / np.where(room > 0, room, 1.0), np.inf
+                residual_df > 0,
+                aic + 2.0 * m * (m + 1.0) / np.where(residual_df > 0, residual_df, 1.0),
+                np.inf,
             ),
             "bic": bic,
             "ebic": bic + 2.0 * ebic_gamma * log_binomial(q, chosen),
@@ -207,8 +223,8 @@ def usable(path, i, separated=False):
     """
     s, meta = path.solutions[i], path.meta
     perfect = meta.traits.gaussian and s.loss <= PERFECT * meta.null_loss
-    room = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
-    return not perfect and room and (separated or not s.separated)
+    unsaturated = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
+    return not perfect and unsaturated and (separated or not s.separated)
 
 
 def log_binomial(q, s):
@@ -261,19 +277,19 @@ def _full_variance(data):
     J = np.flatnonzero(problem.usable)
     gram = np.empty((J.size, J.size))
     step = max(1, (1 << 23) // max(problem.X.n, 1))
-    for left in range(0, J.size, step):
-        block = J[left : left + step]
-        gram[:, left : left + step] = problem.X.correlate(
+    for start in range(0, J.size, step):
+        block = J[start : start + step]
+        gram[:, start : start + step] = problem.X.correlate(
             problem.weights[:, None] * problem.X.columns(block)
         )[J]
     values, vectors = linalg.eigh(gram)
     keep = values > 1e-10 * max(values[-1], 0.0) if J.size else np.zeros(0, dtype=bool)
     y = problem.y.reshape(problem.X.n, -1)
     along = (vectors.T @ problem.X.correlate(problem.weights[:, None] * y)[J])[keep]
-    rest = np.sum(problem.weights @ y**2) - np.sum(along**2 / values[keep, None])
-    room = problem.n_eff - keep.sum() - data.intercept
-    room *= 1 if data.responses is None else len(data.responses)
-    return float(problem.n_eff * max(rest, 0.0) / room) if room > 0 else math.nan
+    residual = np.sum(problem.weights @ y**2) - np.sum(along**2 / values[keep, None])
+    residual_df = problem.n_eff - keep.sum() - data.intercept
+    residual_df *= 1 if data.responses is None else len(data.responses)
+    return float(problem.n_eff * max(residual, 0.0) / residual_df) if residual_df > 0 else math.nan
 
 
 def _has_likelihood(meta):

@@ -117,7 +117,8 @@ class Inspecting:
             missed.
 
         Notes
-        ----- proven is True for the squared loss without lambda1 and bounds, where the table of
+        -----
+        proven is True for the squared loss without lambda1 and bounds, where the table of
         exchanges is exact, and where every exchange was refitted (20 000 or fewer, on few rows).
         Else the local quadratic model (for groups: their scores) ranks all exchanges, n + 100 are
         refitted, and proven is False.
@@ -427,7 +428,8 @@ class Inspecting:
             The scores, with one column "validation" and n_folds = 1.
 
         Notes
-        ----- For metrics that are means over rows (deviance, mse, mae, brier, misclassification)
+        -----
+        For metrics that are means over rows (deviance, mse, mae, brier, misclassification)
         cv_sd is the weighted standard deviation over the rows and cv_se = cv_sd / sqrt(m), with m
         the sum of whole-number weights, else the number of rows of positive weight. For other
         metrics both are NaN, and "1se" raises an error.

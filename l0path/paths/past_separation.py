@@ -13,9 +13,9 @@ import numpy as np
 from ..core.status import FitStatus
 from ..exchange.local_search import flat
 from ..problem.losses import mean_of_rows
-from ..problem.recession import separating
+from ..problem.recession import leading, separating
 from ..problem.solution import LEFT_OUT
-from ..problem.traits import EMPTIES
+from ..problem.traits import EMPTIES, MONOTONE
 
 MOST_SEARCHES = 10  # searches beyond separated sizes in one slice; each may name further columns
 SEPARATION_REMEDY = (
@@ -53,6 +53,9 @@ def apart(fit):
 def separated_by(problem, fit):
     """(whether the separation is complete, columns that separate) of a separated fit."""
     Z = np.ascontiguousarray(problem.X.columns(fit.support).T)
+    if problem.loss.traits.recession == MONOTONE:
+        at = leading(problem, Z, problem.lower[fit.support], problem.upper[fit.support])
+        return False, fit.support[at]
     counts = problem.loss.traits.recession == EMPTIES
     if not counts:
         eta = fit.b0 + fit.b @ Z
@@ -81,6 +84,9 @@ def consequence(problem, names, fit):
         by = ", ".join(names[j] for j in separated_by(problem, fit)[1])
         return f"send the rates of some rows to zero{f' by {by}' if by else ''}", SEPARATION_REMEDY
     complete, columns = separated_by(problem, fit)
+    if problem.loss.traits.recession == MONOTONE:
+        by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""
+        return f"make the likelihood monotone{by}", SEPARATION_REMEDY
     if complete:
         return "separate the classes completely", SEPARATION_REMEDY
     by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""

@@ -226,6 +226,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         *,
         standardized: bool = False,
         full: bool = False,
+        baseline: object = None,
         **selector: Unpack[Selector],
     ) -> pd.Series | pd.DataFrame:
         """The intercept and the coefficients of one solution, or of all, in units of y and X.
@@ -239,6 +240,10 @@ class Path(Choosing, Predicting, Inspecting, Showing):
             Whether to return b_j = s_j beta_j, and the intercept at the column means.
         full : bool, default False
             Whether all p columns are listed, instead of the chosen ones.
+        baseline : object, optional
+            A class of the multinomial loss whose coefficients are taken off those of all classes,
+            so that they are log odds against it. None leaves them with the sum zero over the
+            classes.
         **selector : int or float
             k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
 
@@ -271,6 +276,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         Hits           0.00   3.30
         CRBI           0.79   0.69
         """
+        base = self._baseline(baseline)
         if rule is None and not selector:
             ever = (
                 np.arange(self.p)
@@ -278,7 +284,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
                 else np.unique(np.concatenate([s.support for s in self.solutions])).astype(int)
             )
             names = pd.Index([INTERCEPT, *(self.meta.names[j] for j in ever)], name="feature")
-            columns = [self._coef(s, ever, standardized) for s in self.solutions]
+            columns = [base(self._coef(s, ever, standardized)) for s in self.solutions]
             values = np.column_stack(columns) if columns else np.empty((len(names), 0))
             labels = self._labels()
             if self.meta.responses is not None:
@@ -288,10 +294,22 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         s = self.solutions[i]
         which = np.arange(self.p) if full else s.support
         index = pd.Index([INTERCEPT, *(self.meta.names[j] for j in which)], name="feature")
-        values = self._coef(s, which, standardized)
+        values = base(self._coef(s, which, standardized))
         if self.meta.responses is not None:
             return pd.DataFrame(values, index=index, columns=self.meta.response_index)
         return pd.Series(values, index=index, name=self.meta.about or i)
+
+    def _baseline(self, label):
+        """What takes the column of a class off the coefficients of all classes."""
+        if label is None:
+            return lambda values: values
+        if self.meta.responses is None or self.classes is None or label not in self.classes:
+            raise ValueError(
+                f"baseline={label!r} is not a class of a multinomial fit"
+                + (f"; its classes are {', '.join(self.meta.responses)}" if self.responses else "")
+            )
+        at = list(self.classes).index(label)
+        return lambda values: values - values[:, [at]]
 
     def _labels(self):
         """Labels of the solutions as columns of a table: sizes, (slice, k), or rows."""
@@ -316,6 +334,8 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         NamedTuple
             The loss with its parameters, such as the `delta` of the Huber loss.
         """
+        if self.meta.traits.coupled:
+            return self.data().loss
         argument = self.meta.traits.parameter
         return make_loss(
             self.meta.loss, **({argument: self.meta.loss_parameter} if argument else {})

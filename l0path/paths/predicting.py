@@ -67,8 +67,10 @@ class Predicting:
             A size, a criterion or a function of the path, as in `Path.index`. Without any selector
             all solutions predict.
         type : str, optional
-            "response" for the mean, "link" for the linear predictor, or "class" for labels. None
-            means "response" where the loss has a mean, and "link" for the hinge losses.
+            "response" for the mean, "link" for the linear predictor, "class" for labels, or for
+            loss="cox" "risk" for exp(linear predictor), the hazard relative to that of a row of
+            zeros. None means "response" where the loss has a mean, and "link" for the hinge losses
+            and loss="cox".
         offset : array-like of shape (m,) or str, optional
             The offset, or the name of a column of the DataFrame X. It is needed if the fit had one,
             unless that was a column, which is looked up in X, or a term of a formula, which is
@@ -115,7 +117,7 @@ class Predicting:
         if shift is not None:
             eta = eta + shift[:, None]
         out = self._transform(eta, type)
-        if self.meta.responses is not None and index is not None:
+        if out.ndim == 3 and index is not None:
             return self._by_response(out, index, bare)
         if bare:
             return pd.DataFrame(out, index=index) if index is not None else out
@@ -123,6 +125,64 @@ class Predicting:
             pd.Series(out[:, 0], index=index, name=self.meta.response)
             if index is not None
             else out[:, 0]
+        )
+
+    def confusion(
+        self,
+        X: Matrix,
+        y: ArrayLike,
+        rule: Rule | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        **selector: Unpack[Selector],
+    ) -> pd.DataFrame:
+        """The table of true and predicted classes of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), DataFrame, sparse matrix or design
+            The rows, as in `Path.predict`.
+        y : array-like of shape (m,)
+            Their classes.
+        rule : int, str, or callable, optional
+            A size, a criterion or a function of the path, as in `Path.index`.
+        sample_weight, offset : array-like of shape (m,), optional
+            The weights and the offset of the rows.
+        **selector : int or float
+            k, lambda0, index, slice, lambda1, lambda2, as in `Path.index`.
+
+        Returns
+        -------
+        DataFrame
+            Sums of weights (1 for each row without), a row for each true class and a column for
+            each predicted one.
+
+        Examples
+        --------
+        >>> import l0path
+        >>> data = l0path.datasets.load_wdbc()
+        >>> path = l0path.fit(data.X, data.y, loss="logistic", lambda2=1e-3, max_k=3)
+        >>> path.confusion(data.X, data.y, k=3).shape
+        (2, 2)
+        """
+        index = self.index(rule, **selector)
+        predicted = self.predict(X, index=index, type="class", offset=offset)
+        weights = np.ones(len(predicted)) if sample_weight is None else sample_weight
+        weights = vector(weights, len(predicted), "sample_weight")
+        table = pd.DataFrame({"true": np.asarray(y), "predicted": np.asarray(predicted)})
+        unknown = ~table["true"].isin(self.classes)
+        if unknown.any():
+            raise ValueError(
+                f"y holds the label {table['true'][unknown].iloc[0]!r}, which is not a class of "
+                "the fit"
+            )
+        out = table.assign(weight=weights).pivot_table(
+            index="true", columns="predicted", values="weight", aggfunc="sum", fill_value=0.0
+        )
+        labels = list(self.classes)
+        return out.reindex(index=labels, columns=labels, fill_value=0.0).rename_axis(
+            index="true", columns="predicted"
         )
 
     def _by_response(self, out, index, bare):
@@ -144,6 +204,9 @@ class Predicting:
             type = "response" if link else "link"
         if type == "link":
             return eta
+        if type == "risk" and self.meta.traits.response == "survival":
+            with np.errstate(over="ignore"):
+                return np.exp(eta)
         if type == "response":
             if not link:
                 raise ValueError(
@@ -156,6 +219,8 @@ class Predicting:
                 raise ValueError(
                     f"type='class' needs a classification loss; this path has loss={loss!r}"
                 )
+            if self.meta.responses is not None:
+                return np.asarray(self.classes)[eta.argmax(axis=-1)]
             unknown = np.isnan(eta).reshape(len(eta), -1).any(axis=1)
             if unknown.any():
                 raise ValueError(

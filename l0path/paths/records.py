@@ -59,7 +59,7 @@ class Meta:
     @property
     def traits(self):
         """The `LossTraits` of the loss."""
-        return traits_named(canonical_name(self.loss, exact=True))
+        return traits_named(canonical_name(self.loss, exact=True, coupled=True))
 
     def deviance_ratio(self, loss):
         """1 - (loss - floor) / (null_loss - floor) of a mean loss: the share of the null deviance
@@ -78,7 +78,7 @@ class Meta:
         """What the linear predictor of a classification speaks for: "P(y = 'b')" where the loss has
         probabilities, "positive class 'b'" else; "" for real responses.
         """
-        if self.classes is None:
+        if self.classes is None or self.responses is not None:
             return ""
         label = shown(self.classes[1])
         if self.traits.link:
@@ -103,9 +103,17 @@ def by_response(labels, responses):
     return pd.MultiIndex.from_tuples(rows, names=[*labels.names, responses.name])
 
 
+def sums_over_rows(path, what):
+    """Refuse what is not served for losses that couple rows."""
+    if path.meta.traits.coupled:
+        raise ValueError(f"{what} is not served for loss={path.meta.loss!r} yet")
+
+
 def one_response(path, what, remedy=""):
     """Refuse what is for one response where a path has several."""
     names = path.meta.responses
+    if names is not None and path.meta.classes is not None:
+        raise ValueError(f"{what} is not served for loss={path.meta.loss!r}" + (remedy or ""))
     if names is not None:
         raise ValueError(
             f"{what} is not served for {len(names)} responses"

@@ -245,9 +245,9 @@ def _finite(edges):
     finite = edges[np.isfinite(edges) & (edges > 0)]
     if not finite.size:
         return np.where(edges > 1, 1.0, np.where(edges > 0, edges, 0.1))
-    room = max((finite.max() / finite.min()) ** 0.06, 1.2)
+    margin = max((finite.max() / finite.min()) ** 0.06, 1.2)
     return np.where(
-        edges == np.inf, finite.max() * room, np.where(edges <= 0, finite.min() / room, edges)
+        edges == np.inf, finite.max() * margin, np.where(edges <= 0, finite.min() / margin, edges)
     )
 
 

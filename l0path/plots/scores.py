@@ -134,12 +134,12 @@ def _limits(ax, drawn, log):
             )
         low = max(low, least / 3.0)
         ax.set_yscale("log")
-        room = max(high / low, 1.01) ** 0.05
+        margin = max(high / low, 1.01) ** 0.05
         style.log_labels(ax.yaxis, low, high)
-        ax.set_ylim(low / room, high * room)
+        ax.set_ylim(low / margin, high * margin)
         return
-    room = 0.05 * (high - low) or 0.5
-    ax.set_ylim(low - room, high + room)
+    margin = 0.05 * (high - low) or 0.5
+    ax.set_ylim(low - margin, high + margin)
 
 
 def _choices(ax, table, chosen, x):

@@ -31,9 +31,9 @@ from .losses import (
     SmoothedHinge,
     Squared,
     SquaredHinge,
-    derivatives,
     smoothness,
 )
+from .verbs import derivatives
 
 NEWTON_STEPS = 60
 CLASS_MARGIN = (

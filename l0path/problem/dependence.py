@@ -35,16 +35,16 @@ def dependent(problem, between=(0.0, NEARLY_DEPENDENT)):
     A /= np.sqrt((A**2).sum(axis=0))
     for i in range(J.size):
         basis = Q[:, : len(kept)]
-        rest = A[:, i] - basis @ (basis.T @ A[:, i])
-        rest -= basis @ (basis.T @ rest)
-        length = float(np.sqrt(rest @ rest))
+        residual = A[:, i] - basis @ (basis.T @ A[:, i])
+        residual -= basis @ (basis.T @ residual)
+        length = float(np.sqrt(residual @ residual))
         if length <= between[1] or len(kept) == Q.shape[1]:
             b = np.linalg.lstsq(A[:, kept], A[:, i], rcond=None)[0]
             part = np.abs(b) > LEAST_SHARE * np.abs(b).max(initial=0.0)
             if between[0] * (1.0 + np.abs(b).sum()) < length or not between[0]:
                 out.append((int(J[i]), [int(J[kept[t]]) for t in np.flatnonzero(part)]))
         else:
-            Q[:, len(kept)] = rest / length
+            Q[:, len(kept)] = residual / length
             kept.append(i)
     return out
 
@@ -75,5 +75,5 @@ def from_rows(model, fit, lambda2):
     A[problem.X.n :] = np.sqrt(2.0 * lambda2) * np.eye(at.size)
     y = np.append(root * problem.y, np.zeros(at.size))
     b = unit * np.linalg.lstsq(A * unit, y, rcond=None)[0]
-    rest = y - A @ b
-    return fit._replace(b=b, value=0.5 * float(rest @ rest))
+    residual = y - A @ b
+    return fit._replace(b=b, value=0.5 * float(residual @ residual))

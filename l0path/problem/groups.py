@@ -23,7 +23,7 @@ LABEL_TYPES = (str, bool, int, float, np.generic)
 
 class Groups(NamedTuple):
     """G groups: labels [G]; group g has the columns columns[start[g]:start[g + 1]], ascending;
-    factor (G,) prices it, 0: always in, inf: never. Every column is in one group or more.
+    factor (G,) multiplies lambda0: 0 always in, inf: never. Every column is in one group or more.
     """
 
     labels: list
@@ -43,7 +43,7 @@ class Groups(NamedTuple):
         """Groups that have one of these columns, ascending."""
         return np.unique(self.owners()[np.isin(self.columns, columns)])
 
-    def choosable(self, usable):
+    def selectable(self, usable):
         """(G,) groups that may be chosen: neither forced nor excluded, with a column that is
         `usable` (p,).
         """
@@ -179,8 +179,8 @@ def _columns(value, names, what, places):
     if not out:
         raise ValueError(f"{what} is empty; leave the group out, or give it columns")
     if len(set(out)) < len(out):
-        twice = next(j for j in out if out.count(j) > 1)
-        raise ValueError(f"{what} has column {names[twice]} twice; list each column once")
+        repeated = next(j for j in out if out.count(j) > 1)
+        raise ValueError(f"{what} has column {names[repeated]} twice; list each column once")
     return np.array(sorted(out), dtype=np.int64)
 
 
@@ -215,7 +215,7 @@ def _assemble(pairs, names):
     )
 
 
-def priced(groups, factor, always_include, exclude, by_columns):
+def with_factors(groups, factor, always_include, exclude, by_columns):
     """(Groups with their factors, factor (p,), forced (indices), excluded (indices)) from factors
     of groups and what `always_include` and `exclude` name.
 

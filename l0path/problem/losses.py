@@ -20,9 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import generic, njit
-from .elementary import exp_minus, log1p_unit
+from ..core.dispatch import njit
+from ..core.elementary import exp_minus, log1p_unit
+from .coupled.cox import Cox
 from .traits import EMPTIES, SEPARATES, LossTraits
+from .verbs import curvature, fenchel_gap, mean_loss, slope, value
 
 
 class Squared(NamedTuple):
@@ -96,33 +98,6 @@ class Hinge(NamedTuple):
 
 
 ETA_CAP = 30.0  # |eta| of a separated or diverging fit stops here: exp(30) = 1e13
-
-
-@generic
-def value(loss, y, eta):
-    """Loss of one row."""
-    raise TypeError("this loss has no value")
-
-
-@generic
-def slope(loss, y, eta):
-    """First derivative in eta."""
-    raise TypeError("this loss has no slope")
-
-
-@generic
-def curvature(loss, y, eta):
-    """Second derivative in eta (one of its values where it jumps)."""
-    raise TypeError("this loss has no curvature")
-
-
-@generic
-def fenchel_gap(loss, y, eta, at, dual):
-    """At least l*(dual) + l(eta) - dual eta, where l* is the conjugate of the loss of one row in
-    eta and `at` its slope at eta; inf where l* is infinite, and for losses without one, of which
-    no exchange is then refuted by a bound.
-    """
-    return math.inf
 
 
 @value.register(Squared)
@@ -286,33 +261,6 @@ def _(loss, y, eta, at, dual):
     return mean * entropy_rise((dual - at) / mean)
 
 
-@njit
-def mean_loss(loss, y, eta, weights):
-    """Sum of weights_i loss(y_i, eta_i); the weights sum to one."""
-    total = 0.0
-    for i in range(y.size):
-        total += weights[i] * value(loss, y[i], eta[i])
-    return total
-
-
-@njit
-def dual_bound(loss, y, weights, slopes, curvatures, start, end, scale):
-    """What no loss on these columns falls below, less the loss at `start`, by weak duality.
-
-    The dual point is slopes + scale curvatures (end - start), the slopes that the quadratic model
-    foretells at its optimum `end`: there it is feasible, whatever the loss does. -inf where it
-    leaves the domain of the conjugate. All arrays (n,); slopes and curvatures have the weights in
-    them. The shrinkage at `end` comes on top.
-    """
-    total = 0.0
-    for i in range(y.size):
-        d = end[i] - start[i]
-        dual = slopes[i] + scale * curvatures[i] * d
-        w = weights[i]
-        total += dual * d - w * fenchel_gap(loss, y[i], start[i], slopes[i] / w, dual / w)
-    return total if abs(total) < np.inf else -np.inf
-
-
 def mean_of_rows(loss, y, eta, weights):
     """`mean_loss` over the rows of positive weight: 0 exp(eta) is no number where exp overflows.
 
@@ -328,21 +276,22 @@ def mean_of_rows(loss, y, eta, weights):
     """
     seen = weights > 0.0
     if not seen.all():
+        loss = restricted(loss, y, seen)
         y, eta, weights = y[seen], eta[seen], weights[seen]
     return float(mean_loss(loss, y, eta, weights))
 
 
-@njit
-def derivatives(loss, y, eta, weights, slopes, curvatures):
-    """Fill slopes_i = w_i loss'(eta_i) and curvatures_i = w_i loss''(eta_i); returns the mean
-    loss.
+def restricted(loss, y, rows):
+    """The loss of some rows (mask or indices): a loss that is a sum over rows is the same."""
+    return loss.restricted(y, rows) if loss.traits.coupled else loss
+
+
+class Multinomial(NamedTuple):
+    """-log P(class), P proportional to exp(eta_r) for the classes r: y and eta have a column for
+    each class, so its value is in `several`.
     """
-    total = 0.0
-    for i in range(y.size):
-        total += weights[i] * value(loss, y[i], eta[i])
-        slopes[i] = weights[i] * slope(loss, y[i], eta[i])
-        curvatures[i] = weights[i] * curvature(loss, y[i], eta[i])
-    return total
+
+    traits = LossTraits("multinomial", "classes", 0.5, jumps=False, link="softmax", likelihood=True)
 
 
 NAMES = {
@@ -357,9 +306,10 @@ ALIASES = {
     "SquaredHinge": "squared_hinge",
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
-CLASSIFICATION = {
-    name for name, kind in (NAMES | EXACT).items() if kind.traits.response == "classes"
-}
+SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
+COUPLED = {"cox": Cox}  # losses that are no sum over rows
+RECORDS = NAMES | EXACT | SEVERAL | COUPLED
+CLASSIFICATION = {name for name, kind in RECORDS.items() if kind.traits.response == "classes"}
 
 
 def smoothness(loss):
@@ -376,13 +326,18 @@ def name_of(loss):
 
 def traits_named(name):
     """The LossTraits of a public name."""
-    return (NAMES | EXACT)[name].traits
+    return RECORDS[name].traits
 
 
-def canonical_name(name, exact=False):
+def canonical_name(name, exact=False, coupled=False):
     """The loss's own name for a name or alias; ValueError for what is not a loss of `fit`. exact:
-    for algorithm="exact", which takes the hinge too.
+    for algorithm="exact", which takes the hinge too; coupled: where losses that are no sum over
+    rows are served.
     """
+    if isinstance(name, str) and name in COUPLED:
+        if coupled:
+            return name
+        raise ValueError(f"loss={name!r} is not served here yet; l0path.fit takes it")
     if isinstance(name, str) and name in EXACT:
         if exact:
             return name
@@ -391,8 +346,8 @@ def canonical_name(name, exact=False):
             "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
         )
     full = ALIASES.get(name, name)
-    if full not in NAMES:
-        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES)}")
+    if full not in NAMES and full not in SEVERAL:
+        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES | SEVERAL)}")
     return full
 
 
@@ -407,7 +362,7 @@ def make_loss(name, gamma=0.25, delta=1.0):
     """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of
     the Huber loss, in units of y.
     """
-    kind = (NAMES | EXACT)[name]
+    kind = RECORDS[name]
     argument = kind.traits.parameter
     if not argument:
         return kind()

@@ -11,8 +11,8 @@ from ..core.dispatch import generic
 
 
 class Separable(NamedTuple):
-    """lambda0 prices a column, lambda1 its size, lambda2 its square; gains within `tie` of the
-    price leave a coordinate as it is.
+    """lambda0 (b != 0) + lambda1 |b| + lambda2 b^2; gains within `tie` of the cost lambda0 leave a
+    coordinate as it is.
     """
 
     lambda0: float
@@ -39,7 +39,7 @@ def separable(lambda0, lambda1=0.0, lambda2=0.0, tie=0.0):
 
 
 @generic
-def entry(penalty, pull, curvature, bounds):
+def entry(penalty, correlation, curvature, bounds):
     """(b, gain): the best nonzero value of a coordinate, and by how much it beats zero, lambda0
     aside.
     """
@@ -47,33 +47,33 @@ def entry(penalty, pull, curvature, bounds):
 
 
 @generic
-def threshold(penalty, pull, curvature, factor, bounds, current):
-    """argmin over the bounds of  curvature b^2 / 2 - pull b + phi(b);  a tie keeps the state of
-    `current`, zero or not.
+def threshold(penalty, correlation, curvature, factor, bounds, current):
+    """argmin over the bounds of  curvature b^2 / 2 - correlation b + phi(b);  a tie keeps the state
+    of `current`, zero or not.
     """
     raise TypeError(f"no threshold for {type(penalty).__name__}")
 
 
 @entry.register(Separable)
-def _(penalty, pull, curvature, bounds):
-    """b = clip(soft(pull, lambda1) / s), s = curvature + 2 lambda2;  gain = pull b - s b^2 / 2 -
-    lambda1 |b|  (clipping is exact: the cost is convex in b).
+def _(penalty, correlation, curvature, bounds):
+    """b = clip(soft(correlation, lambda1) / s), s = curvature + 2 lambda2;  gain = correlation b -
+    s b^2 / 2 - lambda1 |b|  (clipping is exact: the cost is convex in b).
     """
     s = max(curvature + 2.0 * penalty.lambda2, 1e-300)
-    b = math.copysign(max(abs(pull) - penalty.lambda1, 0.0), pull) / s
+    b = math.copysign(max(abs(correlation) - penalty.lambda1, 0.0), correlation) / s
     b = min(max(b, bounds.lower), bounds.upper)
-    return b, pull * b - 0.5 * s * b * b - penalty.lambda1 * abs(b)
+    return b, correlation * b - 0.5 * s * b * b - penalty.lambda1 * abs(b)
 
 
 @threshold.register(Separable)
-def _(penalty, pull, curvature, factor, bounds, current):
-    """Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), equation (10), with a box and a price lambda0
+def _(penalty, correlation, curvature, factor, bounds, current):
+    """Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), equation (10), with a box and a cost lambda0
     f; a box without 0 leaves no choice.
     """
-    b, gain = entry(penalty, pull, curvature, bounds)
+    b, gain = entry(penalty, correlation, curvature, bounds)
     if bounds.lower > 0.0 or bounds.upper < 0.0:
         return b
-    price = penalty.lambda0 * factor
+    cost = penalty.lambda0 * factor
     if current != 0.0:
-        return b if gain >= price - penalty.tie else 0.0
-    return b if gain > price + penalty.tie else 0.0
+        return b if gain >= cost - penalty.tie else 0.0
+    return b if gain > cost + penalty.tie else 0.0

@@ -14,9 +14,10 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
-from .losses import Squared
+from .losses import Squared, restricted
 from .responses import EPS, rounding, saturated
-from .several import turned
+from .several import contrasts, turned
+from .verbs import least_value, unseen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,14 @@ class Data:
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
+
+    @property
+    def response(self):
+        """What the response is made of: y, and the times of survival."""
+        loss = self.loss
+        if loss.traits.response != "survival":
+            return (self.y,)
+        return self.y, loss.start, loss.stop, loss.stratum
 
     @property
     def spare(self):
@@ -106,6 +115,11 @@ class Problem:
     turn: np.ndarray | None = None
 
     @property
+    def centred(self):
+        """Whether columns are about their means: with an intercept, or where none would matter."""
+        return self.intercept or not self.loss.traits.intercept
+
+    @property
     def quadratic(self):
         """Whether the loss is squared, so that Gram matrices say everything."""
         return isinstance(self.loss, Squared)
@@ -135,6 +149,11 @@ class Problem:
         return bool(
             np.isfinite(self.lower[self.usable]).any() or np.isfinite(self.upper[self.usable]).any()
         )
+
+    @property
+    def refit_rows(self):
+        """What a refit costs, in rows of one response: by it the number of refits is set."""
+        return self.n_eff * (1 if self.turn is None else len(self.turn) ** 2)
 
     @property
     def selectable(self):
@@ -174,11 +193,20 @@ def effective_rows(weights):
     return float(weights.sum()) if whole else float(np.count_nonzero(weights))
 
 
-def pose(data, keep=None, known=None):
+def counted_rows(data, keep=None):
+    """The n of criteria: `effective_rows`, of the events where some rows have none."""
+    counted = data.weights if keep is None else data.weights * keep
+    if data.loss.traits.response == "survival":
+        counted = counted * data.y
+    return effective_rows(counted)
+
+
+def pose(data, keep=None, all_rows=None):
     """Problem of all rows, or of a training set `keep` (n,) bool: moments, scales and bounds are
     taken there, X is not copied.
 
-    known: AllRows of the same data, from whose sums those of a training set follow by subtraction
+    all_rows: AllRows of the same data, from whose sums those of a training set follow by
+    subtraction
         where that is safe.
     """
     full = row_weights(data, keep)
@@ -187,74 +215,85 @@ def pose(data, keep=None, known=None):
     weights = full if rows is None else full[rows]
     y, offset = data.y, np.zeros(data.y.shape) if data.offset is None else data.offset
     y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
-    shift, size, turn = 0.0, float(np.abs(y).max()), None
-    if isinstance(data.loss, Squared):
-        y, shift, turn = _centred(data, y - offset, weights)
-        offset = np.zeros(weights.size)
+    size = float(np.abs(y).max())
+    y, offset, shift, turn = _centred(data, y, offset, weights)
     y = np.ascontiguousarray(y, dtype=np.float64)
+    centred = data.intercept or not data.loss.traits.intercept
     with np.errstate(over="ignore", invalid="ignore"):
-        held = None if known is None or keep is None else known.less(keep, full)
+        held = None if all_rows is None or keep is None else all_rows.less(keep, full)
         if held is None and traits_of(data.design).prefetch:
-            _foresee(data, rows, weights, y, keep is None)
+            _prefetch(data, rows, weights, y, keep is None)
         mean, second = (
-            data.design.moments(full, data.intercept) if held is None else (held.mean, held.second)
+            data.design.moments(full, centred) if held is None else (held.mean, held.second)
         )
-    wild = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
-    if wild.size:
+    nonfinite = np.flatnonzero(~(np.isfinite(mean) & np.isfinite(second)))
+    if nonfinite.size:
         check_finite(data.design, data.names)
         raise ValueError(
-            f"X has entries too large to be squared in {wild.size} columns, the first "
-            f"{data.names[wild[0]]}; rescale them"
+            f"X has entries too large to be squared in {nonfinite.size} columns, the first "
+            f"{data.names[nonfinite[0]]}; rescale them"
         )
-    usable = _usable(data, second)
     # without an intercept columns keep their origin, and the scale is their root mean square
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
-    floor = float(np.sum(weights @ saturated(data.loss, y)))
-    noise = rounding(data.loss, y, weights, size)
-    counted = data.weights if keep is None else data.weights * keep
+    loss = data.loss if rows is None else restricted(data.loss, data.y, rows)
+    noise = rounding(loss, y, weights, size)
     X = (
         Standardized(data.design, mean, scale, rows)
         if held is None
         else TrainingSet(held, scale, rows, weights, y)
     )
+    square = second / scale**2
+    usable = _usable(data, second, unseen(loss, y, weights, X, square))
     return Problem(
         X=X,
         y=y,
         weights=weights,
         offset=np.ascontiguousarray(offset, dtype=np.float64),
-        loss=data.loss,
+        loss=loss,
         intercept=data.intercept,
         factor=data.factor,
         lower=data.lower * scale,
         upper=data.upper * scale,
-        square=second / scale**2,
+        square=square,
         usable=usable,
         forced=data.forced[usable[data.forced]],
-        n_eff=effective_rows(counted),
+        n_eff=counted_rows(data, keep),
         shift=shift,
         groups=data.groups,
-        floor=floor,
+        floor=_least(loss, y, weights),
         noise=noise if turn is None else noise * float(data.response_weights.sum()),
         turn=turn,
     )
 
 
-def _centred(data, y, weights):
-    """(y less its mean if there is an intercept, the mean, `Problem.turn` of several responses)."""
+def _centred(data, y, offset, weights):
+    """(y, offset, shift, turn) of a problem: a squared loss takes the offset off y, and its mean if
+    there is an intercept.
+    """
+    if not isinstance(data.loss, Squared):
+        return y, offset, 0.0, None if data.responses is None else contrasts(y.shape[1])
+    y, offset = y - offset, np.zeros(weights.size)
     shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
     if data.responses is None:
-        return y - float(shift), float(shift), None
+        return y - float(shift), offset, float(shift), None
     y, turn = turned(y - shift, weights, data.response_weights)
-    return y, shift, turn
+    return y, offset, shift, turn
 
 
-def _usable(data, second):
-    """Columns (p,) that vary and are not excluded. A forced column that does not vary has
-    coefficient 0: it is refused where that is outside its bounds.
+def _least(loss, y, weights):
+    """The least value the mean loss can take."""
+    if loss.traits.coupled:
+        return least_value(loss, y, weights)
+    return float(np.sum(weights @ saturated(loss, y)))
+
+
+def _usable(data, second, unseen):
+    """Columns (p,) that vary, that the loss sees and that are not excluded. A forced column that
+    does not vary has coefficient 0: it is refused where that is outside its bounds.
     """
-    usable = (second > 0) & ~data.excluded & ~data.spare
+    usable = (second > 0) & ~unseen & ~data.excluded & ~data.spare
     if data.intercept and isinstance(data.names, Derived):
         usable[data.names.repeated(second)] = False
     dropped = data.forced[~usable[data.forced]]
@@ -269,7 +308,7 @@ def _usable(data, second):
     return usable
 
 
-def _foresee(data, rows, weights, y, first):
+def _prefetch(data, rows, weights, y, first):
     """Tell a design whose reads are dear what will be asked for after its moments: products with y,
     and in a first fit the looks of `duplicates`.
     """
@@ -283,7 +322,7 @@ def _foresee(data, rows, weights, y, first):
         data.design.foresee(np.hstack(ahead))
 
 
-def known_of(model, jobs=1):
+def all_rows_of(model, jobs=1):
     """AllRows of a model on the working columns that was fitted to all rows; jobs: processes that
     share the memory allowed.
     """
@@ -292,7 +331,7 @@ def known_of(model, jobs=1):
     more = {"y": p.y, "products": model.q_all} if single else {}
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
-    return AllRows(p.X, p.weights, p.square, p.intercept, jobs=jobs, **more)
+    return AllRows(p.X, p.weights, p.square, p.centred, jobs=jobs, **more)
 
 
 def weighted_median(x, weights):
@@ -309,13 +348,14 @@ def weighted_median(x, weights):
 
 
 def checksum(data):
-    """A cheap digest of the data: y, and up to 64 evenly spaced columns of X."""
+    """A cheap digest of the data: the response, and up to 64 evenly spaced columns of X."""
     digest = hashlib.blake2b(digest_size=16)
     design = data.design
     J = np.unique(np.linspace(0, design.p - 1, min(design.p, 64)).astype(np.int64))
     digest.update(repr((design.n, design.p)).encode())
     step = max(1, (1 << 20) // max(design.n, 1))
-    for left in range(0, J.size, step):
-        digest.update(np.ascontiguousarray(design.columns(J[left : left + step]).T).tobytes())
-    digest.update(np.ascontiguousarray(data.y).tobytes())
+    for start in range(0, J.size, step):
+        digest.update(np.ascontiguousarray(design.columns(J[start : start + step]).T).tobytes())
+    for part in data.response:
+        digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()

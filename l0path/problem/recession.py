@@ -49,3 +49,62 @@ def separating(Z, y, intercept, lower, upper, held=None):
         return np.empty(0, dtype=np.int64)
     d = np.abs(found.x[:k] - found.x[k : 2 * k])
     return np.flatnonzero(d > NO_STEP * d.max(initial=0.0))
+
+
+def leading(problem, Z, lower, upper):
+    """Which columns make a partial likelihood monotone (Bryson & Johnson, Technometrics 23, 1981).
+
+    Along a direction d of the coefficients, eta = Z'd, it rises for ever where every event has the
+    largest eta of its risk set, and some risk set has a smaller one. Of such directions, scaled so
+    that these differences sum to n, the one of least sum |d_j| is taken. Differences that a
+    direction violates are added to a linear program until there are none.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the loss "cox".
+    Z : ndarray of shape (k, n)
+        Columns, one a row.
+    lower, upper : ndarray of shape (k,)
+        Bounds; a finite one allows no step to its side.
+
+    Returns
+    -------
+    ndarray of int
+        Positions of the columns in Z, ascending; empty where there is no such direction.
+    """
+    k, n = Z.shape
+    if not k:
+        return np.empty(0, dtype=np.int64)
+    Z = Z / np.sqrt(np.maximum(np.mean(Z * Z, axis=1, keepdims=True), 1e-300))
+    sets = list(problem.loss.risk_sets())
+    total = sum(
+        (Z[:, tied].sum(axis=1) * at.size - Z[:, at].sum(axis=1) * tied.size) / at.size
+        for tied, at in sets
+    )
+    steps = [(0.0, None if np.isinf(bound) else 0.0) for bound in (*upper, *lower)]
+    rows = np.empty((0, k))
+    while True:
+        A = np.hstack([rows, -rows])
+        found = scipy.optimize.linprog(
+            np.ones(2 * k),
+            A_ub=-A if A.size else None,
+            b_ub=np.zeros(len(A)) if A.size else None,
+            A_eq=np.append(total, -total)[None],
+            b_eq=[float(n)],
+            bounds=steps,
+        )
+        if found.x is None:
+            return np.empty(0, dtype=np.int64)
+        d = found.x[:k] - found.x[k:]
+        eta = d @ Z
+        slack = 1e-7 * max(np.abs(eta).max(), 1.0)
+        new = [
+            Z[:, i] - Z[:, at[eta[at].argmax()]]
+            for tied, at in sets
+            for i in tied[eta[tied] < eta[at].max() - slack]
+        ]
+        if not new:
+            size = np.abs(d)
+            return np.flatnonzero(size > NO_STEP * size.max(initial=0.0))
+        rows = np.vstack([rows, new])

@@ -11,6 +11,7 @@ from functools import singledispatch
 import numpy as np
 
 from .losses import Huber, Logistic, Poisson, Squared
+from .several import probabilities
 from .traits import EMPTIES
 
 EPS = float(np.finfo(float).eps)
@@ -102,6 +103,8 @@ def mean_at(link, eta):
     with np.errstate(over="ignore"):
         if link == "logit":
             return 1.0 / (1.0 + np.exp(-eta))
+        if link == "softmax":
+            return probabilities(eta)
         return np.exp(eta) if link == "log" else eta
 
 

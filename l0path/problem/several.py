@@ -12,7 +12,7 @@ changes nothing, and responses that are combinations of others become fewer.
 import numpy as np
 
 from ..core.arguments import finite
-from .losses import mean_of_rows
+from .losses import Multinomial, mean_of_rows
 
 # values of y beyond, or all below the inverse, are refused: their squares are summed
 LARGEST_RESPONSE = 1e100
@@ -52,6 +52,9 @@ def summed_loss(loss, y, eta, weights, response_weights=None):
     """
     if y.ndim == 1:
         return mean_of_rows(loss, y, eta, weights)
+    if isinstance(loss, Multinomial):
+        seen = weights > 0.0
+        return float(weights[seen] @ log_losses(y[seen], eta[seen]))
     parts = [
         mean_of_rows(loss, np.ascontiguousarray(one), np.ascontiguousarray(other), weights)
         for one, other in zip(y.T, eta.T, strict=True)
@@ -71,3 +74,36 @@ def offsets_of_responses(value, shape):
     if np.abs(out).max(initial=0.0) > LARGEST_RESPONSE:
         raise ValueError("offset has values whose squares leave the range of numbers; rescale it")
     return np.ascontiguousarray(np.broadcast_to(out, shape))
+
+
+def contrasts(r):
+    """Orthonormal rows (r - 1, r) that are orthogonal to (1, ..., 1): coefficients b (k, r - 1) of
+    these contrasts are b @ contrasts(r) for r classes, which sum to zero over the classes.
+    """
+    T = np.zeros((r - 1, r))
+    for a in range(1, r):
+        T[a - 1, :a], T[a - 1, a] = 1.0, -a
+        T[a - 1] /= np.sqrt(a * (a + 1.0))
+    return T
+
+
+def probabilities(eta):
+    """Softmax of predictors over the last axis."""
+    out = np.exp(eta - eta.max(axis=-1, keepdims=True))
+    return out / out.sum(axis=-1, keepdims=True)
+
+
+def log_losses(Y, eta):
+    """-log P(class) of each row, for indicators Y and predictors eta (n, r)."""
+    top = eta.max(axis=1)
+    return top + np.log(np.exp(eta - top[:, None]).sum(axis=1)) - (Y * eta).sum(axis=1)
+
+
+def indicators(codes, r):
+    """(n, r) of 0 and 1 for class numbers (n,)."""
+    return (np.asarray(codes)[:, None] == np.arange(r)).astype(np.float64)
+
+
+def class_codes(y):
+    """Class numbers (n,) of a response: 0 and 1 for -1 and 1, or columns of indicators."""
+    return (y > 0).astype(np.int64) if y.ndim == 1 else y.argmax(axis=1)

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 # how a loss may fall for ever along a direction of the coefficients: never; where it separates the
-# classes; where it sends the means of rows with y = 0 to zero
-NO_RECESSION, SEPARATES, EMPTIES = 0, 1, 2
+# classes; where it sends the means of rows with y = 0 to zero; where those that die first lead
+NO_RECESSION, SEPARATES, EMPTIES, MONOTONE = 0, 1, 2, 3
 
 
 class LossTraits(NamedTuple):
@@ -14,8 +14,8 @@ class LossTraits(NamedTuple):
     ----------
     name : str
         Its public name.
-    response : {"real", "counts", "classes"}
-        What y holds. Classes are -1 and 1 inside.
+    response : {"real", "counts", "classes", "survival"}
+        What y holds. Classes are -1 and 1 inside, and the events of survival 0 or 1.
     smoothness : float
         Largest curvature in eta (L of the papers); inf where there is no bound, or where it depends
         on a parameter (see `smoothness`).
@@ -31,13 +31,18 @@ class LossTraits(NamedTuple):
     link : {"identity", "logit", "log", ""}
         The predictor as a function of the mean of y; empty where the loss has no mean.
     recession : int
-        NO_RECESSION, SEPARATES or EMPTIES: how it may fall for ever.
+        NO_RECESSION, SEPARATES, EMPTIES or MONOTONE: how it may fall for ever.
     bounded : bool
         Whether its curvature is bounded, which methods of fixed steps need.
     likelihood : bool
         Whether it is a negative log-likelihood, up to constants and a scale.
     parameter : str
         The argument of `fit` that its number comes from; empty where it has none.
+    coupled : bool
+        Whether it is no sum over rows (see `verbs`).
+    intercept : bool
+        Whether an intercept can be fitted. Where it would not matter, columns are centred as with
+        one.
     """
 
     name: str
@@ -51,6 +56,8 @@ class LossTraits(NamedTuple):
     bounded: bool = True
     likelihood: bool = False
     parameter: str = ""
+    coupled: bool = False
+    intercept: bool = True
 
     @property
     def gaussian(self):

@@ -10,10 +10,10 @@ from .bounds import (
     dual_problem,
     evaluate,
     gains,
-    known_points,
     penalised_bounds,
     points_at,
     points_of_fits,
+    points_of_slopes,
 )
 from .solver import Improved, improve
 from .splitting import least_squares, split
@@ -30,11 +30,11 @@ __all__ = [
     "gains",
     "improve",
     "interval",
-    "known_points",
     "least_squares",
     "penalised_bounds",
     "points_at",
     "points_of_fits",
+    "points_of_slopes",
     "split",
     "tangents",
 ]

@@ -61,7 +61,7 @@ class Dual:
         return out
 
     @cached_property
-    def open(self):
+    def unbounded(self):
         """(p,) bool: columns without a ridge that some side of the box does not bound: their h_j
         can be infinite.
         """
@@ -69,10 +69,10 @@ class Dual:
 
     @property
     def bounded(self):
-        """Whether bounds can say anything for k > 0: no column is open, or lambda1 > 0 holds the
-        open ones.
+        """Whether bounds can say anything for k > 0: no column is unbounded, or lambda1 > 0
+        bounds the slopes of those that are.
         """
-        return self.lambda1 > 0 or not self.open.any()
+        return self.lambda1 > 0 or not self.unbounded.any()
 
     @cached_property
     def homogeneous(self):
@@ -90,7 +90,7 @@ class Dual:
         )
 
     @cached_property
-    def rough(self):
+    def rounding_scale(self):
         """(p,): what the rounding of tau_j is proportional to, the norm of the column before it is
         centred.
         """
@@ -105,8 +105,9 @@ class Dual:
 
 class Points(NamedTuple):
     """m dual points: a (n, m) feasible, tau (p, m) = Z'a (less split * u), constant (m,) = C, norm
-    (m,) = sqrt(sum a^2 / w), and for rounding size (m,): what was summed in C, slip (m,): what was
-    summed in tau_j is at most slip times `Dual.rough`; the norm where X was read for tau.
+    (m,) = sqrt(sum a^2 / w), and for rounding size (m,): what was summed in C, rounding_factor
+    (m,): what was summed in tau_j is at most rounding_factor times `Dual.rounding_scale`; the norm
+    where X was read for tau.
     """
 
     a: np.ndarray
@@ -114,7 +115,7 @@ class Points(NamedTuple):
     constant: np.ndarray
     norm: np.ndarray
     size: np.ndarray
-    slip: np.ndarray
+    rounding_factor: np.ndarray
 
     def take(self, columns):
         """Some of the points."""
@@ -169,9 +170,9 @@ def link(dual, tau, columns=slice(None)):
     """
     shape = (-1,) + (1,) * (np.ndim(tau) - 1)
     q, low, high = (v[columns].reshape(shape) for v in (dual.ridge, dual.lower, dual.upper))
-    pull = np.abs(tau) - dual.lambda1
+    reduced = np.abs(tau) - dual.lambda1
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        b = np.where(pull > 0, -np.sign(tau) * pull / (2.0 * q), 0.0)
+        b = np.where(reduced > 0, -np.sign(tau) * reduced / (2.0 * q), 0.0)
         b = np.clip(b, low, high)
         h = -tau * b - dual.lambda1 * np.abs(b) - q * b * b
     return b, np.where(np.isinf(b), np.inf, h)
@@ -181,7 +182,7 @@ def gains(dual, points, m):
     """h (p,) of point m, rounded up: what column j can take off the bound."""
     out = np.empty(dual.ridge.size)
     costs = Costs(dual.lambda1, dual.ridge, dual.lower, dual.upper)
-    rounding = dual.gamma * points.slip[m] * dual.rough
+    rounding = dual.gamma * points.rounding_factor[m] * dual.rounding_scale
     _gains(np.ascontiguousarray(points.tau[:, m]), costs, rounding, dual.gamma, out)
     return out
 
@@ -202,9 +203,9 @@ def _gains(tau, costs, rounding, gamma, out):
     """
     lambda1, ridge, lower, upper = costs
     for j in range(tau.size):
-        pull, b = abs(tau[j]) - lambda1, 0.0
-        if pull > 0.0:
-            b = pull / (2.0 * ridge[j])
+        reduced, b = abs(tau[j]) - lambda1, 0.0
+        if reduced > 0.0:
+            b = reduced / (2.0 * ridge[j])
             b = -b if tau[j] > 0.0 else b
         b = min(max(b, lower[j]), upper[j])
         if math.isinf(b):
@@ -220,20 +221,21 @@ def evaluate(dual, a, at=None):
 
     at: with a split the point of tangency (columns J, u (len(J), m)), a_i = w_i (z_i'u - y_i)
         exactly; its linear minorant of loss - sum d b^2 / 2 needs C + sum d u^2 / 2 and tau - d u.
-    With lambda1 > 0 and open columns, points are shrunk until |tau_j| <= lambda1 there: the bound
-    of the Lasso, which knows nothing of lambda0.
+    With lambda1 > 0 and unbounded columns, points are shrunk until |tau_j| <= lambda1 there: the
+    bound of the Lasso, which knows nothing of lambda0.
     """
     problem = dual.problem
     a = feasible(problem.loss, problem.y, problem.weights, problem.intercept, a)
     return _finished(dual, a, problem.X.correlate(a), at)
 
 
-def known_points(dual, a, tau, at=None, slip=None):
+def points_of_slopes(dual, a, tau, at=None, rounding_factor=None):
     """`evaluate` without a read of X, for slopes a (n, m) whose tau (p, m) = Z'a is at hand, from a
     check of all columns or from rows of the Gram matrix; tau may be overwritten.
 
-    slip (m,): see `Points`; None: tau was summed over the rows of X. What making a feasible changes
-    in tau_j, at most sqrt(sum_i (change of a_i)^2 / w_i) sqrt(square_j), is counted as rounding.
+    rounding_factor (m,): see `Points`; None: tau was summed over the rows of X. What making a
+    feasible changes in tau_j, at most sqrt(sum_i (change of a_i)^2 / w_i) sqrt(square_j), is
+    counted as rounding.
     """
     problem = dual.problem
     moved = feasible(problem.loss, problem.y, problem.weights, problem.intercept, a)
@@ -244,20 +246,25 @@ def known_points(dual, a, tau, at=None, slip=None):
         moved,
         tau,
         at,
-        (norm if slip is None else np.maximum(norm, slip)) + shift / dual.gamma,
+        (norm if rounding_factor is None else np.maximum(norm, rounding_factor))
+        + shift / dual.gamma,
     )
 
 
-def _finished(dual, a, tau, at, slip=None):
+def _finished(dual, a, tau, at, rounding_factor=None):
     """`Points` of feasible a and their correlations: shrunk where lambda1 asks for it, with a split
     moved to the tangent.
     """
-    if dual.split is None and dual.lambda1 > 0 and dual.open.any():
+    if dual.split is None and dual.lambda1 > 0 and dual.unbounded.any():
         unbounded = (
             np.isinf(np.where(tau > 0, dual.lower[:, None], dual.upper[:, None]))
-            & dual.open[:, None]
+            & dual.unbounded[:, None]
         )
-        size = np.abs(tau) + (0.0 if slip is None else dual.gamma * dual.rough[:, None] * slip)
+        size = np.abs(tau) + (
+            0.0
+            if rounding_factor is None
+            else dual.gamma * dual.rounding_scale[:, None] * rounding_factor
+        )
         ratio = np.minimum(
             1.0,
             dual.lambda1
@@ -266,7 +273,7 @@ def _finished(dual, a, tau, at, slip=None):
         )
         a, tau = a * ratio, tau * ratio
     points = with_constants(dual, a, tau)
-    points = points if slip is None else points._replace(slip=slip)
+    points = points if rounding_factor is None else points._replace(rounding_factor=rounding_factor)
     if dual.split is None:
         return points
     if at is None:

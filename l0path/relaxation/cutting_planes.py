@@ -163,7 +163,7 @@ class GeneratingSolver(DualSizes):
         outcome = SizeOutcome(
             run.fit, found.made, found.status, bound=found.bound, alpha=alpha, relaxed=found.value
         )
-        return self.judge(outcome, np.empty(0)) if self.traits.all_columns else outcome
+        return self.certified(outcome, np.empty(0)) if self.traits.all_columns else outcome
 
     def generated(self, k, start, run, poll, watch):
         """`GeneratedBlocks` for size k, that of the last call where no column has joined since;
@@ -217,12 +217,12 @@ class GeneratingSolver(DualSizes):
             self.refits[key] = self.model.refit(support, self.lambda1, self.lambda2)
         return self.refits[key]
 
-    def judge(self, outcome, outside):
+    def certified(self, outcome, outside):
         """The outcome with D over all p columns, for the relaxation and, where it says something,
         for size k: columns outside W push the least out of the sums.
         """
         k = self.size(outcome.fit)
-        score, _, taken = self.pool.look(self.right_side(outcome))
+        score, _, taken = self.pool.scores(self.right_side(outcome))
         score = np.sort(np.concatenate([score[score >= 0.0], outside]))[::-1]
         base = self.dual.smooth_part(outcome.alpha) - taken - self.margin()
         lower = base - float(score[: self.settings.size(k)].sum())
@@ -283,12 +283,14 @@ class GroupGeneratingSolver(GeneratingSolver):
         )
         found, joining = [], []
         for outcome, outside in zip(outcomes, score.T, strict=True):
-            k, own = self.size(outcome.fit), self.pool.look(self.right_side(outcome))[0]
+            k, own = self.size(outcome.fit), self.pool.scores(self.right_side(outcome))[0]
             edge = (
                 -np.partition(-own, k - 1)[k - 1] if 0 < k <= int(self.groups.inside.sum()) else 0.0
             )
             best = np.argsort(-outside, kind="stable")[: max(most, k)]
-            found.append(self.judge(outcome, outside[best][outside[best] >= 0.0]) if k else outcome)
+            found.append(
+                self.certified(outcome, outside[best][outside[best] >= 0.0]) if k else outcome
+            )
             joining.append(best[:most][outside[best[:most]] > max(edge, 0.0) * (1 + 1e-9)])
         return found, joining
 

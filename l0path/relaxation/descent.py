@@ -158,11 +158,11 @@ class Descent:
         V, E = self.B + share * (self.B - self.last), self.E + share * (self.E - self.last_E)
         loss, slopes, shift = self.model.slopes(E, V, self.shift)
         if not np.isfinite(loss).all():  # an extrapolation beyond all numbers
-            wild = ~np.isfinite(loss)
+            nonfinite = ~np.isfinite(loss)
             V, E, after = (
-                np.where(wild, self.B, V),
-                np.where(wild, self.E, E),
-                np.where(wild, 1.0, after),
+                np.where(nonfinite, self.B, V),
+                np.where(nonfinite, self.E, E),
+                np.where(nonfinite, 1.0, after),
             )
             loss, slopes, shift = self.model.slopes(E, V, self.shift)
         self.shift = shift

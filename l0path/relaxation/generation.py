@@ -34,45 +34,47 @@ BACK = 3  # blocks over which F or D must move
 
 class Pool:
     """The units that blocks are made of: unit `ids` with scores from dual points, and the columns
-    of each. Single columns: those at work, or with `everywhere` all p, each look one read of X.
+    of each. Single columns: those at work, or with `all_columns` all p, each look one read of X.
     """
 
-    def __init__(self, model, dual, everywhere):
-        self.model, self.dual, self.problem, self.everywhere = (
+    def __init__(self, model, dual, all_columns):
+        self.model, self.dual, self.problem, self.all_columns = (
             model,
             dual,
             model.problem,
-            everywhere,
+            all_columns,
         )
-        self.open = self.problem.usable.copy()
-        self.open[self.problem.forced] = False
-        self.free = int(self.open.sum())  # units that may be chosen
+        self.columns_selectable = self.problem.usable.copy()
+        self.columns_selectable[self.problem.forced] = False
+        self.free = int(self.columns_selectable.sum())  # units that may be chosen
 
     def gains(self, slopes, index):
         """h of columns `index` (None: all p) for slopes (n,) by rows, weights included."""
         if index is None:
             self.model.reads += 1
-            pull = self.problem.X.correlate(slopes)
+            correlation = self.problem.X.correlate(slopes)
         else:
-            pull = (
+            correlation = (
                 self.model.Z[self.model.where[index]] @ slopes
                 if index.size != self.model.width
                 else self.model.Z[: index.size] @ slopes
             )
-        return self.gain(pull)
+        return self.gain(correlation)
 
-    def gain(self, pull):
+    def gain(self, correlation):
         """h for Z_j'(w a)."""
-        return np.maximum(np.abs(pull) - self.dual.lambda1, 0.0) ** 2 / (4.0 * self.dual.lambda2)
+        return np.maximum(np.abs(correlation) - self.dual.lambda1, 0.0) ** 2 / (
+            4.0 * self.dual.lambda2
+        )
 
-    def look(self, slopes):
+    def scores(self, slopes):
         """(score (m,), ids (m,), h of the forced columns summed); scores of units that may not be
         chosen are -1.
         """
-        index = np.arange(self.problem.X.p) if self.everywhere else self.model.W
-        h = self.gains(slopes, None if self.everywhere else index)
-        forced = self.problem.forced if self.everywhere else self.model.where[self.problem.forced]
-        return np.where(self.open[index], h, -1.0), index, float(h[forced].sum())
+        index = np.arange(self.problem.X.p) if self.all_columns else self.model.W
+        h = self.gains(slopes, None if self.all_columns else index)
+        forced = self.problem.forced if self.all_columns else self.model.where[self.problem.forced]
+        return np.where(self.columns_selectable[index], h, -1.0), index, float(h[forced].sum())
 
     def entries(self, units):
         """(columns, unit), (E,) each, of some units."""
@@ -80,29 +82,29 @@ class Pool:
 
 
 class GroupPool(Pool):
-    """Groups as units: those that are `inside` (G,), which grows, or with `everywhere` all of them.
-    Columns that are in every model belong to no group here; those of several groups, nested ones
-    too, are repeated.
+    """Groups as units: those that are `inside` (G,), which grows, or with `all_columns` all of
+    them. Columns that are in every model belong to no group here; those of several groups, nested
+    ones too, are repeated.
     """
 
-    def __init__(self, model, dual, groups, inside, everywhere):
-        super().__init__(model, dual, everywhere)
+    def __init__(self, model, dual, groups, inside, all_columns):
+        super().__init__(model, dual, all_columns)
         self.inside = inside
-        kept = self.open[groups.columns]
+        kept = self.columns_selectable[groups.columns]
         self.columns, self.owner = groups.columns[kept], groups.owners()[kept]
         self.start = np.searchsorted(self.owner, np.arange(len(groups.labels) + 1))
-        self.choosable = groups.choosable(self.problem.usable)
-        self.free = int(self.choosable.sum())
+        self.selectable = groups.selectable(self.problem.usable)
+        self.free = int(self.selectable.sum())
         self.held = -1, self.columns, self.owner  # how many groups are inside, and their entries
 
     def summed(self, h, columns, owner):
         """(G,) sums of h (p,) by groups, -1 for those that may not be chosen."""
-        sums = np.bincount(owner, h[columns], minlength=self.choosable.size)
-        return np.where(self.choosable, sums, -1.0)
+        sums = np.bincount(owner, h[columns], minlength=self.selectable.size)
+        return np.where(self.selectable, sums, -1.0)
 
-    def look(self, slopes):
+    def scores(self, slopes):
         h, forced = np.zeros(self.problem.X.p), self.problem.forced
-        if self.everywhere:
+        if self.all_columns:
             h[:] = self.gains(slopes, None)
             score = self.summed(h, self.columns, self.owner)
         else:
@@ -119,15 +121,15 @@ class GroupPool(Pool):
         read of X for all of them.
         """
         out, step = (
-            np.empty((self.choosable.size, R.shape[1])),
+            np.empty((self.selectable.size, R.shape[1])),
             max(1, PRODUCTS_AT_ONCE // max(self.problem.X.p, 1)),
         )
-        for left in range(0, R.shape[1], step):
-            pulls = self.problem.X.correlate(R[:, left : left + step])
+        for start in range(0, R.shape[1], step):
+            correlations = self.problem.X.correlate(R[:, start : start + step])
             self.model.reads += 1
-            for i, pull in enumerate(pulls.T, left):
+            for i, correlation in enumerate(correlations.T, start):
                 out[:, i] = np.where(
-                    self.inside, -1.0, self.summed(self.gain(pull), self.columns, self.owner)
+                    self.inside, -1.0, self.summed(self.gain(correlation), self.columns, self.owner)
                 )
         return out
 
@@ -187,7 +189,7 @@ def ranked_units(blocks, score, ids, size):
     )
 
 
-def rests(history, least, published):
+def stalled(history, least, published):
     """Whether pairs (F, D) moved by `least` or less: see `generate`."""
     if published:
         return len(history) > 1 and history[-2][0] - history[-1][0] <= least
@@ -234,7 +236,7 @@ def generate(
         blocks, b = sub.split_up()
         free = free._replace(v=b)
         slopes = sub.slopes()
-        score, ids, taken = pool.look(slopes)
+        score, ids, taken = pool.scores(slopes)
         units = best_units(score, ids, budget)
         total = float(score[np.isin(ids, units)].sum())
         lower = sub.x.smooth - float(sub.x.w @ sub.gradient(sub.x)) - total - taken
@@ -247,8 +249,8 @@ def generate(
         if value - best <= tol * unit:
             status = "gap_below_tol"
             break
-        if rests(history, tol * (history[0][0] if published else unit), published):
-            status = "rests"
+        if stalled(history, tol * (history[0][0] if published else unit), published):
+            status = "stalled"
             break
         if made == most:
             break

@@ -67,7 +67,8 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
     """Give the solutions of a path lower bounds, in place in the list; returns notes. poll(): asked
     before every read of X, True ends it, and what is not bounded then stays as it is.
 
-    model: that of the fits, whose `known_slopes` save a read of X. names: of the columns, for the
+    model: that of the fits, whose `verified_slopes` save a read of X. names: of the columns, for
+    the
         notes; None for their numbers.
     The bounds of a size are those of the best model of at most k unforced columns, those of a
     lambda0 of (P) itself. Separated solutions have no optimum and get none.
@@ -92,7 +93,7 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
             unbounded.add(number)
             continue
         step = max(1, HELD_ENTRIES // (problem.X.n + problem.X.p))
-        for part in (rows[left : left + step] for left in range(0, len(rows), step)):
+        for part in (rows[start : start + step] for start in range(0, len(rows), step)):
             if poll():
                 break
             for i, bound in zip(
@@ -118,10 +119,10 @@ def bound_by_slopes(problem, solutions, a, model=None):
         return solutions
     step = max(1, HELD_ENTRIES // (problem.X.n + problem.X.p))
     bounds = np.full(len(few), -math.inf)
-    for left in range(0, max(a.shape[1], len(few)), step):
-        fits = [standardized(problem, s) for s in few[left : left + step]]
-        sources = [relaxation.evaluate(dual, a[:, left : left + step])] + (
-            [] if model is None or not fits else [_known(dual, few, fits, model)[0]]
+    for start in range(0, max(a.shape[1], len(few)), step):
+        fits = [standardized(problem, s) for s in few[start : start + step]]
+        sources = [relaxation.evaluate(dual, a[:, start : start + step])] + (
+            [] if model is None or not fits else [_from_verification(dual, few, fits, model)[0]]
         )
         for points in sources:
             for what, values in targets(few).items():
@@ -136,16 +137,18 @@ def bound_by_slopes(problem, solutions, a, model=None):
     return out
 
 
-def _known(dual, solutions, fits, model):
+def _from_verification(dual, solutions, fits, model):
     """`Points` of the slopes of solutions of one slice that the model knows, fits their
     standardised coefficients; and the numbers of these.
     """
-    known, a, tau, slip = model.known_slopes(fits, solutions[0].lambda1, solutions[0].lambda2)
+    known, a, tau, rounding_factor = model.verified_slopes(
+        fits, solutions[0].lambda1, solutions[0].lambda2
+    )
     J = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(fits[i][0] for i in known)]))
     U = np.zeros((J.size, len(known)))
     for m, i in enumerate(known):
         U[np.searchsorted(J, fits[i][0]), m] = fits[i][1]
-    return relaxation.known_points(dual, a, tau, (J, U), slip), known
+    return relaxation.points_of_slopes(dual, a, tau, (J, U), rounding_factor), known
 
 
 def first_points(dual, solutions, fits, model=None):
@@ -154,7 +157,7 @@ def first_points(dual, solutions, fits, model=None):
     """
     if model is None:
         return starting_points(dual, fits, solutions[0].lambda2)
-    points, known = _known(dual, solutions, fits, model)
+    points, known = _from_verification(dual, solutions, fits, model)
     missing = [
         fit for i, fit in enumerate(fits) if i not in set(known) and (fit[0].size or not known)
     ]

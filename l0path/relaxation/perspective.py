@@ -1,5 +1,5 @@
 """The convex envelope of the L0 penalty with a ridge or a box (perspective, or reverse Huber
-penalty), and its proximal map, for a given price lambda0 or a given size k.
+penalty), and its proximal map, for a given multiplier lambda0 or a given size k.
 
     envelope(b, z) = sum_j lambda0 f_j z_j + lambda1 |b_j| + q_j b_j^2 / z_j,
                      |b_j| <= M_j z_j,   0 <= z_j <= 1;    with sizes sum z <= k, no lambda0
@@ -37,7 +37,7 @@ def terms(dual, J):
 
 
 def envelope(terms, b, z, lambda0=None):
-    """(m,): the penalty at b, z (w, m); without the price where lambda0 (m,) is None."""
+    """(m,): the penalty at b, z (w, m); without the multiplier where lambda0 (m,) is None."""
     square = np.divide(b * b, z, out=np.zeros_like(b), where=z > 0)
     out = terms.lambda1 * np.abs(b).sum(axis=0) + (terms.ridge * square).sum(axis=0)
     c = terms.counted
@@ -48,8 +48,8 @@ def prox(terms, v, curvature, sizes=None, lambda0=None, start=None):
     """argmin over (b, z) of curvature (b - v)^2 / 2 + envelope, for v (w, m), curvature (m,), and
     sizes (m,) or lambda0 (m,): (b, z (w, m), x (m,)).
 
-    x = 1 / sqrt(price): for sizes the price at which sum z = k, infinite where k columns are enough
-    for a price of zero; `start`: x of an earlier call.
+    x = 1 / sqrt(multiplier): for sizes the multiplier at which sum z = k, infinite where k columns
+    are enough for a multiplier of zero; `start`: x of an earlier call.
     """
     b, z = np.zeros_like(v), np.ones_like(v)
     c, out = terms.counted, ~terms.counted
@@ -63,30 +63,33 @@ def prox(terms, v, curvature, sizes=None, lambda0=None, start=None):
         b[out] = np.clip(t, terms.lower[out], terms.upper[out])
     v, q = v[c], terms.ridge[c]
     M = np.where(v > 0, terms.upper[c], -terms.lower[c])
-    pull = np.where(M > 0, np.maximum(curvature * np.abs(v) - terms.lambda1, 0.0), 0.0)
+    reduced = np.where(M > 0, np.maximum(curvature * np.abs(v) - terms.lambda1, 0.0), 0.0)
     M = np.where(M > 0, np.minimum(M, 1e50), 1.0)
     if sizes is None:
-        price, x = lambda0 * terms.factor[c], np.full(curvature.size, np.nan)
+        multiplier, x = lambda0 * terms.factor[c], np.full(curvature.size, np.nan)
     else:
-        x = _size_price(pull, curvature, q, M, sizes, start)
+        x = _size_multiplier(reduced, curvature, q, M, sizes, start)
         with np.errstate(divide="ignore"):
-            price = np.broadcast_to(1.0 / (x * x), pull.shape)
+            multiplier = np.broadcast_to(1.0 / (x * x), reduced.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rho = np.minimum(np.sqrt(price / q), M)
-        linear = (pull - (price + q * rho * rho) / rho) / curvature
-    inner = (price > 0) & (linear < rho)
-    size = np.where(inner, np.maximum(linear, 0.0), np.minimum(pull / (curvature + 2.0 * q), M))
+        rho = np.minimum(np.sqrt(multiplier / q), M)
+        linear = (reduced - (multiplier + q * rho * rho) / rho) / curvature
+    inner = (multiplier > 0) & (linear < rho)
+    size = np.where(inner, np.maximum(linear, 0.0), np.minimum(reduced / (curvature + 2.0 * q), M))
     b[c] = np.sign(v) * size
     z[c] = np.where(inner, size / np.where(inner, rho, 1.0), size > 0)
     return b, z, x
 
 
-def _size_price(pull, curvature, q, M, sizes, start):
-    """x (m,) with sum_j z_j(x) = k, z_j increasing in x = 1 / sqrt(price); infinite where a price
-    of 0 keeps within k, 0 for k = 0. Newton within a bracket, at most 60 steps.
+def _size_multiplier(reduced, curvature, q, M, sizes, start):
+    """x (m,) with sum_j z_j(x) = k, z_j increasing in x = 1 / sqrt(multiplier); infinite where a
+    multiplier of 0 keeps within k, 0 for k = 0. Newton within a bracket, at most 60 steps.
     """
-    m = pull.shape[1]
-    enough = np.where(q > 0, pull > 0, np.minimum(pull / (curvature * M), 1.0)).sum(axis=0) <= sizes
+    m = reduced.shape[1]
+    enough = (
+        np.where(q > 0, reduced > 0, np.minimum(reduced / (curvature * M), 1.0)).sum(axis=0)
+        <= sizes
+    )
     left, right, root = np.zeros(m), np.full(m, np.inf), np.sqrt(q)
     x = np.where(
         enough,
@@ -98,7 +101,7 @@ def _size_price(pull, curvature, q, M, sizes, start):
         live = np.flatnonzero(np.isfinite(x) & (x > 0) & (left < right * (1 - 1e-14)))
         if not live.size:
             break
-        t, P, L, cap = x[live], pull[:, live], curvature[live], M[:, live]
+        t, P, L, cap = x[live], reduced[:, live], curvature[live], M[:, live]
         with np.errstate(divide="ignore"):
             free = cap * root * t >= 1.0
         z = np.where(

@@ -78,31 +78,31 @@ def fix_penalised(dual, points, lambda0, upper):
     for m, (value, limit) in enumerate(zip(lambda0, upper, strict=True)):
         h = gains(dual, points, m)
         start, h = base(dual, points, m, h), np.maximum(h[J], 0.0)
-        price = value * dual.problem.factor[J]
-        excess = np.maximum(h - price, 0.0)
+        cost = value * dual.problem.factor[J]
+        excess = np.maximum(h - cost, 0.0)
         bound = start - excess.sum()
         if not np.isfinite(bound):
             continue
         without = bound + excess
-        entering, leaving = _sharpened(dual, points, m, J, price)
-        out[J, m] = without + np.maximum(price - h, entering) > _limit(dual.problem, limit)
+        entering, leaving = _sharpened(dual, points, m, J, cost)
+        out[J, m] = without + np.maximum(cost - h, entering) > _limit(dual.problem, limit)
         into[J, m] = without + leaving > _limit(dual.problem, limit)
     return out, into
 
 
-def _sharpened(dual, points, m, J, price):
+def _sharpened(dual, points, m, J, cost):
     """What a minimum with b_j != 0, and with b_j = 0, costs beyond D_{-j} at least; -inf and 0
     where the sharpened rule does not apply.
 
     Let c = curvature bound times weighted square of column j (less a split), q its ridge, u =
     |tau_j| - lambda1. At a minimum with slopes tau* = Z'a* (less split * b) the objective exceeds
     the minorant by (tau_j - tau*_j)^2 / (2 c), because the conjugates are strongly convex; there
-    tau*_j = -(lambda1 sign + 2 q b_j) and |b_j| >= s = sqrt(2 price / (c + 2 q)) where b_j != 0,
+    tau*_j = -(lambda1 sign + 2 q b_j) and |b_j| >= s = sqrt(2 cost / (c + 2 q)) where b_j != 0,
     and |tau*_j| <= lambda1 + (c + 2 q) s where b_j = 0, by optimality along column j. So it costs
     beyond D_{-j} at least
 
-        b_j != 0:   price + min over b >= s of  q b^2 - u b + (u - 2 q b)^2 / (2 c),
-                    which is price - u^2 / (4 q) for u >= 2 q s and has b = s otherwise
+        b_j != 0:   cost + min over b >= s of  q b^2 - u b + (u - 2 q b)^2 / (2 c),
+                    which is cost - u^2 / (4 q) for u >= 2 q s and has b = s otherwise
         b_j  = 0:   max(u - (c + 2 q) s, 0)^2 / (2 c)
     """
     none = np.full(J.size, -np.inf), np.zeros(J.size)
@@ -111,12 +111,12 @@ def _sharpened(dual, points, m, J, price):
         return none
     tau, q = np.abs(points.tau[J, m]), dual.ridge[J]
     c = curvature * dual.problem.square[J] - (0.0 if dual.split is None else dual.split[J])
-    slack = dual.gamma * (dual.rough[J] * points.slip[m] + tau + dual.lambda1)
-    u, s = tau + slack - dual.lambda1, np.sqrt(2.0 * price / (c + 2.0 * q))
+    slack = dual.gamma * (dual.rounding_scale[J] * points.rounding_factor[m] + tau + dual.lambda1)
+    u, s = tau + slack - dual.lambda1, np.sqrt(2.0 * cost / (c + 2.0 * q))
     with np.errstate(divide="ignore", invalid="ignore"):
         inner = np.where(q > 0, -u * u / (4.0 * q), np.where(u > 0, -np.inf, 0.0))
     edge = (2.0 * q * s - u) ** 2 / (2.0 * c) + q * s * s - u * s
-    entering = price + np.where(u >= 2.0 * q * s, inner, edge)
+    entering = cost + np.where(u >= 2.0 * q * s, inner, edge)
     leaving = np.maximum(u - 2.0 * slack - (c + 2.0 * q) * s, 0.0) ** 2 / (2.0 * c)
     applies = np.isinf(dual.lower[J]) & np.isinf(dual.upper[J]) & (c > 0)
     return np.where(applies, entering, none[0]), np.where(applies, leaving, 0.0)

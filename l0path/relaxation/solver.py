@@ -6,9 +6,9 @@ columns, and its tangents evaluated over all columns.
 Its optimum is the largest lower bound that `bounds` can give. All targets, sizes k or values of
 lambda0, are solved side by side on one set of working columns by accelerated proximal gradient with
 restarts; the dual points are the loss's slopes at the iterates. One batched read of X then turns
-them into bounds over all columns and names the columns whose h_j exceeds the price: these enter.
-The restricted relaxation's value caps what any further read can give, which is how a target knows
-that it is done.
+them into bounds over all columns and names the columns whose h_j exceeds the multiplier: these
+enter. The restricted relaxation's value caps what any further read can give, which is how a target
+knows that it is done.
 
 This is the outer loop of the feature generating machine (Tan, Tsang & Wang, JMLR 15, 2014,
 Algorithm 1) with a larger model: all z on the working columns instead of mixtures of the generated
@@ -99,10 +99,10 @@ def improve(
     start: `Points` to begin with (`points_of_fits`), None for those of the null model (one read).
         goal (t,): objectives known; a target is left alone once its bound is within tol |goal|
     of its goal, or within a tenth of that of the relaxation. coefficients: for each target
-    (support, b) of a fit, where its descent begins. A dual with open columns (see `Dual`) gets the
-    bounds of `start` alone. poll(): asked before every read, True ends the search; what was found
-    is returned. patience: so many reads in a row that gain less than tol |bound| for every target
-    end it too.
+    (support, b) of a fit, where its descent begins. A dual with unbounded columns (see `Dual`) gets
+    the bounds of `start` alone. poll(): asked before every read, True ends the search; what was
+    found is returned. patience: so many reads in a row that gain less than tol |bound| for every
+    target end it too.
     """
     targets = _Targets(
         None if sizes is None else np.asarray(sizes, dtype=np.int64),
@@ -114,7 +114,7 @@ def improve(
     if start is None:
         start, reads = points_of_fits(dual, [([], [])]), 1
     pool = _Pool(dual, targets, start)
-    if not dual.open.any():
+    if not dual.unbounded.any():
         run = RestrictedRelaxation(dual, targets, pool, coefficients, goal, tol)
         idle, patience = 0, steps if patience is None else patience
         while reads < steps and idle < patience and not (poll is not None and poll()):
@@ -181,10 +181,10 @@ def _blend(dual, targets, old, new):
 
     with one_blas_thread():
         run_each(search, share.size)
-    a, tau, constant, _, size, slip = (
+    a, tau, constant, _, size, rounding_factor = (
         (1.0 - share) * x + share * y for x, y in zip(old, new, strict=True)
     )
-    points = with_constants(dual, a, tau)._replace(slip=slip)
+    points = with_constants(dual, a, tau)._replace(rounding_factor=rounding_factor)
     return points if dual.split is None else points._replace(constant=constant, size=size)
 
 
@@ -216,7 +216,7 @@ class RestrictedRelaxation:
         for m, (J, b) in enumerate(fits):
             self.B[np.searchsorted(self.W, J), m] = b
 
-    def _violators(self, m, points, at, price):
+    def _violators(self, m, points, at, multiplier):
         """The columns, at most 50 + 5 k and 500, that take most off the bound of target m at a
         point and are not working yet.
         """
@@ -226,13 +226,13 @@ class RestrictedRelaxation:
             h = h - self.targets.lambda0[m] * np.where(
                 self.dual.counted, self.dual.problem.factor, 0.0
             )
-            price = 0.0 if self.W.size else -np.inf
+            multiplier = 0.0 if self.W.size else -np.inf
             count = 50 + 5 * int((h > 0).sum())
         else:
             count = 50 + 5 * int(self.targets.sizes[m])
         h[~self.dual.counted] = -np.inf
         h[self.W] = -np.inf
-        J = np.flatnonzero(h > price)
+        J = np.flatnonzero(h > multiplier)
         count = min(count, 500)
         return J if J.size <= count else J[np.argpartition(-h[J], count)[:count]]
 
@@ -258,7 +258,7 @@ class RestrictedRelaxation:
             else np.where(np.isnan(self.curvature), guess, np.maximum(self.curvature, 0.1 * guess))
         )
 
-    def _open(self):
+    def _active(self):
         """Targets whose bound may still gain enough to be worth a read."""
         known = np.minimum(self.relaxed, self.goal)
         worth = self.tol * np.abs(np.where(np.isfinite(known), known, 1.0))
@@ -267,10 +267,10 @@ class RestrictedRelaxation:
         )
 
     def step(self):
-        """Let violators in, solve the restricted relaxation for the open targets, read X once;
-        False when no target is open.
+        """Let violators in, solve the restricted relaxation for the active targets, read X once;
+        False when no target is active.
         """
-        T = self._open()
+        T = self._active()
         if not T.size:
             return False
         with one_blas_thread():
@@ -286,13 +286,13 @@ class RestrictedRelaxation:
         self.pool.add(points)
         self.descended = True
         self.entering = np.concatenate(
-            [self._violators(m, points, i, self._price(m)) for i, m in enumerate(T)]
+            [self._violators(m, points, i, self._multiplier(m)) for i, m in enumerate(T)]
         )
         return True
 
-    def _price(self, m):
-        """What a column must take off to be worth entering for target m: the price at which its z
-        sum to k.
+    def _multiplier(self, m):
+        """What a column must take off to be worth entering for target m: the multiplier at which
+        its z sum to k.
         """
         x = self.x[m]
         return np.inf if x == 0 else 1.0 / (x * x) if np.isfinite(x) else 0.0

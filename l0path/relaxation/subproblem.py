@@ -33,7 +33,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ..problem.conjugates import tangents
-from ..problem.losses import derivatives
+from ..problem.verbs import derivatives
 from .blocks import project, shares, support_norm
 
 GAP_STEPS = 5  # steps between looks at the gap of (S)
@@ -47,12 +47,12 @@ GROWTH = 2.0  # by which tau grows where a step fails, and falls once at the sta
 
 
 class SolveLimits(NamedTuple):
-    """stall: share of the gap of (S) that GAP_STEPS steps must lower F by; tall: columns a row from
+    """stall: share of the gap of (S) that GAP_STEPS steps must lower F by; wide: columns a row from
     which systems are solved on the rows.
     """
 
     stall: float = 1e-3
-    tall: float = 1.5
+    wide: float = 1.5
 
 
 class BlockPoint(NamedTuple):
@@ -109,8 +109,8 @@ class Subproblem:
         )
         self.split = self.owner.size  # entries of blocks come first
         self.quadratic, at = self.problem.quadratic, model.where[self.used]
-        self.tall = self.used.size > limits.tall * self.problem.X.n
-        self.G = model.G[np.ix_(at, at)] if self.quadratic and not self.tall else None
+        self.wide = self.used.size > limits.wide * self.problem.X.n
+        self.G = model.G[np.ix_(at, at)] if self.quadratic and not self.wide else None
         self.Z = (
             None
             if self.G is not None
@@ -345,7 +345,7 @@ class Subproblem:
         """
         root, p = np.sqrt(d), self.problem
         if self.quadratic:
-            if self.tall:  # (A A' + 2 r I)^-1 A y = A (A'A + 2 r I)^-1 y
+            if self.wide:  # (A A' + 2 r I)^-1 A y = A (A'A + 2 r I)^-1 y
                 A = root[:, None] * self.Z
                 u = solution(ridged(A.T @ A, self.ridge), np.sqrt(p.weights) * p.y)
                 u = None if u is None else A @ u
@@ -362,7 +362,7 @@ class Subproblem:
             A -= np.outer(A @ across, across)
         u = np.divide(point.w, root)
         step = -(root * (self.Z @ point.slopes) + 2.0 * self.ridge * u)
-        if self.tall:  # (A A' + 2 r I)^-1 = (I - A (A'A + 2 r I)^-1 A') / (2 r)
+        if self.wide:  # (A A' + 2 r I)^-1 = (I - A (A'A + 2 r I)^-1 A') / (2 r)
             inner = solution(ridged(A.T @ A, self.ridge), step @ A)
             step = None if inner is None else (step - A @ inner) / (2.0 * self.ridge)
         else:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..designs import Derived
 from ..paths.model import Model
-from ..paths.records import one_response
+from ..paths.records import one_response, sums_over_rows
 
 FUNCTIONS = {"log": "LN", "exp": "EXP", "sqrt": "SQRT", "abs": "ABS"}  # NumPy's name: SQL's
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
@@ -220,6 +220,7 @@ def _expression(node, formula, language, used):
 def sklearn_model(model: Model) -> Any:
     """A fitted linear model of scikit-learn; see `Model.to_sklearn`."""
     one_response(model.path, "to_sklearn")
+    sums_over_rows(model.path, "to_sklearn")
     from sklearn import linear_model, svm
 
     path, solution = model.path, model.path.solutions[model.index]

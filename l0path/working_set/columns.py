@@ -17,7 +17,7 @@ CLAIMED = 1e12  # that beyond which nothing is claimed of models
 NEAR_COLUMNS = 200  # columns that are looked through for near combinations
 # lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
 # for their combination, below the second it is one
-FAINT_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
+SMALL_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
 PRODUCTS_AT_ONCE = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
@@ -36,11 +36,11 @@ class Unclear(Exception):
     """Columns are so nearly dependent that a model of them cannot be judged."""
 
 
-def independent(length):
+def independent_count(length):
     """How many columns are independent, by the lengths that they keep; Unclear where some are
     nearly dependent.
     """
-    if ((length > NO_LENGTH) & (length < FAINT_LENGTH)).any():
+    if ((length > NO_LENGTH) & (length < SMALL_LENGTH)).any():
         raise Unclear
     return np.count_nonzero(length > NO_LENGTH)
 
@@ -67,7 +67,7 @@ class WorkingColumns:
         """
 
     @property
-    def room(self):
+    def columns_in_memory(self):
         """How many columns of 8 n bytes fit into the memory allowed for a design on disk: W does
         not begin with more (it may grow beyond).
         """
@@ -95,7 +95,7 @@ class WorkingColumns:
     def _extend(self, old, new):
         pass
 
-    def faint(self, lambda2):
+    def negligible_ridge(self, lambda2):
         """Whether a ridge is too small to set near combinations apart in a Gram matrix."""
         return 2.0 * lambda2 <= APART**2 * float(self.problem.square.max(initial=0.0))
 
@@ -103,7 +103,7 @@ class WorkingColumns:
         """Whether near combinations are in a support that no ridge sets apart."""
         if self.near is None or np.isin(support, self.near).sum() < 2:
             return False
-        return self.faint(lambda2)
+        return self.negligible_ridge(lambda2)
 
     def dependent(self, support):
         """Whether a support of working columns has combinations of the others, forced columns among
@@ -120,7 +120,7 @@ class WorkingColumns:
         A /= np.sqrt(np.maximum(self.problem.square[J], 1e-300))[:, None]
         return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
 
-    def look_for_near(self):
+    def find_near(self):
         """Note the working columns that are combinations of others up to less than APART of their
         length, but not beyond CONDITION or rounding; whether there are any.
 

@@ -41,18 +41,18 @@ class WeightedGram:
             self.G, self.mean = G, mean
         G, mean = self.G, self.mean
 
-        def task(left, right):
-            ZV = Z[left:right] * self.v
+        def task(start, stop):
+            ZV = Z[start:stop] * self.v
             if self.centred:
-                mean[left:right] = ZV.sum(axis=1) / self.total
-            G[left:right, :right] = ZV @ Z[:right].T
+                mean[start:stop] = ZV.sum(axis=1) / self.total
+            G[start:stop, :stop] = ZV @ Z[:stop].T
 
         threads.run(task, [*range(old, width, COLUMNS_WEIGHTED), width])
-        for left in range(old, width, COLUMNS_WEIGHTED):
-            right = min(left + COLUMNS_WEIGHTED, width)
+        for start in range(old, width, COLUMNS_WEIGHTED):
+            stop = min(start + COLUMNS_WEIGHTED, width)
             if self.centred:
-                G[left:right, :right] -= (self.total * mean[left:right])[:, None] * mean[:right]
-            G[:right, left:right] = G[left:right, :right].T
+                G[start:stop, :stop] -= (self.total * mean[start:stop])[:, None] * mean[:stop]
+            G[:stop, start:stop] = G[start:stop, :stop].T
         self.width, self.diagonal = width, np.ascontiguousarray(np.diagonal(G)[:width])
 
 

@@ -1,8 +1,6 @@
 """The squared loss on the working columns: their Gram matrix says everything, and no row is touched
-after it is made. Several responses have one Gram matrix.
+after it is made.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,14 +10,13 @@ from ..designs.cluster.shard_gram import ShardGram, on_cluster
 from ..problem.problem import Fit
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import Derivatives
-from .groups import INVERSES, inverse
 from .least_squares import least_squares
 from .linear_algebra import invert
 from .quadratic import solve_quadratic
 
 GRAM_STRIP = 64  # rows of G made at a time
-SLICE = 2048  # columns of a task of `known_slopes`
-FAINT_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
+SLICE = 2048  # columns of a task of `verified_slopes`
+TINY_RIDGE = 1e-10  # of the mean square of columns: a ridge in tables that only rank
 
 
 class GramModel(WorkingColumns):
@@ -95,7 +92,7 @@ class GramModel(WorkingColumns):
         at = self.where[support]
         if (lambda1 or self.boxed) and self.hidden(support, lambda2):
             return self._within(support, lambda1, lambda2, start)
-        if self.near is not None and self.faint(lambda2) and not (lambda1 or self.boxed):
+        if self.near is not None and self.negligible_ridge(lambda2) and not (lambda1 or self.boxed):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
@@ -134,8 +131,8 @@ class GramModel(WorkingColumns):
             A, y = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)]), np.append(y, np.zeros(k))
         unit = np.sqrt(np.maximum(p.square[support], 1e-300))
         b, _, rank, _ = np.linalg.lstsq(A / unit, y, rcond=1.0 / CONDITION)
-        rest = y - A @ (b / unit)
-        return Fit(support, b / unit, p.shift, 0.5 * float(rest @ rest)), int(rank)
+        residual = y - A @ (b / unit)
+        return Fit(support, b / unit, p.shift, 0.5 * float(residual @ residual)), int(rank)
 
     def _gram(self):
         return self.G[: self.width, : self.width]
@@ -154,8 +151,8 @@ class GramModel(WorkingColumns):
         A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
         l1, b = np.full(k, lambda1), np.zeros(k) if start is None else start
         b, optimal = least_squares(A, y, l1, *self.bounds_of(support), b)
-        rest, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
-        value = 0.5 * float(rest @ rest) + lambda1 * float(np.abs(b).sum())
+        residual, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
+        value = 0.5 * float(residual @ residual) + lambda1 * float(np.abs(b).sum())
         return Fit(support, b, p.shift, value, flags)
 
     def derivatives(self, fit):
@@ -169,7 +166,7 @@ class GramModel(WorkingColumns):
         B, H = np.empty((at.size, at.size)), self.G[at[:, None], at]
         H[np.diag_indices_from(H)] += 2.0 * lambda2
         if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
-            H[np.diag_indices_from(H)] += FAINT_RIDGE * np.trace(H) / at.size
+            H[np.diag_indices_from(H)] += TINY_RIDGE * np.trace(H) / at.size
             invert(H, at.size, B)
         return B
 
@@ -235,12 +232,12 @@ class GramModel(WorkingColumns):
             members = more
         yield slice(first, len(fits))
 
-    def known_slopes(self, fits, lambda1, lambda2):
+    def verified_slopes(self, fits, lambda1, lambda2):
         """What checks of all columns left behind about the slopes a_i = w_i (z_i'b - y_i) of fits,
         pairs (support, b): the numbers of the fits whose Gram rows are all at hand (m of them), a
-        (n, m), tau (p, m) = Z'a = Gram rows times b less Z'(w y), and slip (m,), what rounding of
-        tau is proportional to (see `relaxation.known_points`). No read of X. For any lambda1 and
-        lambda2.
+        (n, m), tau (p, m) = Z'a = Gram rows times b less Z'(w y), and rounding_factor (m,), what
+        rounding of tau is proportional to (see `relaxation.points_of_slopes`). No read of X. For
+        any lambda1 and lambda2.
         """
         p = self.problem
         known = [
@@ -248,11 +245,11 @@ class GramModel(WorkingColumns):
             for i, (support, _) in enumerate(fits)
             if all(j in self.row_of for j in support.tolist())
         ]
-        norm, rough = (
+        norm, rounding_scale = (
             np.sqrt(p.weights @ (p.y * p.y)),
             np.sqrt(p.square) + np.abs(p.X.center) / p.X.scale,
         )
-        a, tau, slip = (
+        a, tau, rounding_factor = (
             np.empty((p.X.n, len(known)), order="F"),
             np.empty((p.X.p, len(known)), order="F"),
             np.empty(len(known)),
@@ -262,95 +259,11 @@ class GramModel(WorkingColumns):
             support, b = fits[i]
             a[:, m] = p.weights * (b @ self.Z[self.where[support]] - p.y)
             C[m, [self.row_of[j] for j in support.tolist()]] = b
-            slip[m] = 2.0 * (norm + np.abs(b) @ rough[support])
+            rounding_factor[m] = 2.0 * (norm + np.abs(b) @ rounding_scale[support])
 
         def part(start, stop):
             tau[start:stop] = (C @ self.rows[: C.shape[1], start:stop] - self.q_all[start:stop]).T
 
         with threads.one_blas_thread():
             threads.run(part, [*range(0, p.X.p, SLICE), p.X.p])
-        return known, a, tau, slip
-
-
-class ResponseQuadratic(NamedTuple):
-    """F near a fit, with m columns: rows (k, m) = G_{S, columns}, gradient c (m, q) for q
-    responses, diagonal a (m,), and the inverse B (k, k) of G_SS + 2 lambda2 I on `kept`, positions
-    in the support of independent columns.
-    """
-
-    rows: np.ndarray
-    c: np.ndarray
-    a: np.ndarray
-    B: np.ndarray
-    kept: np.ndarray
-
-
-class ResponseModel(GramModel):
-    """`GramModel` of q responses: q_all (p, q), y (n, q), coefficients b (k, q)."""
-
-    def __init__(self, problem):
-        super().__init__(problem)
-        self.q, self.inverses = self.q_all[:0], {}
-
-    def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
-        """Best coefficients on a support of working columns; start and target are not looked at,
-        for there is a closed form.
-        """
-        self.refits += 1
-        if self.near is not None and self.faint(lambda2):
-            fit, rank = self.on_rows(support, lambda2)
-            independent = rank == support.size - self._forced_spare(lambda2)
-            return fit if independent else fit._replace(value=np.inf)
-        at = self.where[support]
-        G, q, (B, kept) = self.G[at[:, None], at], self.q[at], self.kept_inverse(support, lambda2)
-        b = np.zeros(q.shape)
-        b[kept] = B @ q[kept]
-        b[kept] += B @ (q - G @ b - 2.0 * lambda2 * b)[kept]
-        value = self.half_square - (q * b).sum() + 0.5 * (b * (G @ b)).sum()
-        value += lambda2 * (b * b).sum()
-        return Fit(support, b, self.problem.shift, float(value))
-
-    def kept_inverse(self, support, lambda2):
-        """(B, positions of independent columns) of a support."""
-        key = support.tobytes(), lambda2
-        if key not in self.inverses:
-            at = self.where[support]
-            if len(self.inverses) >= INVERSES:
-                self.inverses.pop(next(iter(self.inverses)))
-            H = self.G[at[:, None], at]
-            H[np.diag_indices_from(H)] += 2.0 * lambda2
-            self.inverses[key] = inverse(H)
-        return self.inverses[key]
-
-    def on_rows(self, support, lambda2):
-        """(Fit, rank) by an orthogonal factorisation, as `GramModel.on_rows`."""
-        p, root, k = self.problem, np.sqrt(self.problem.weights), support.size
-        A, y = (self.Z[self.where[support]] * root).T, root[:, None] * p.y
-        if lambda2:
-            A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
-            y = np.vstack([y, np.zeros((k, y.shape[1]))])
-        unit = np.sqrt(np.maximum(p.square[support], 1e-300))
-        b, _, rank, _ = np.linalg.lstsq(A / unit, y, rcond=1.0 / CONDITION)
-        b /= unit[:, None]
-        return Fit(support, b, p.shift, 0.5 * float(((y - A @ b) ** 2).sum())), int(rank)
-
-    def derivatives(self, fit):
-        """The Derivatives of a fit, (n, q) but for the curvatures."""
-        p = self.problem
-        eta = self.Z[self.where[fit.support]].T @ fit.b
-        return Derivatives(eta, p.weights[:, None] * (eta - p.y), p.weights)
-
-    def quadratic(self, fit, lambda2, first=0):
-        """The ResponseQuadratic on the working columns, from position `first` on."""
-        rows = self.G[self.where[fit.support], first : self.width]
-        a = np.ascontiguousarray(np.diagonal(self.G)[first : self.width])
-        return self._at(fit, lambda2, rows, self.q[first:], a)
-
-    def of_all(self, fit, lambda2, columns):
-        """The ResponseQuadratic on a slice of all p columns, from the Gram rows of the support."""
-        rows = self.rows[[self.row_of[j] for j in fit.support.tolist()], columns]
-        return self._at(fit, lambda2, rows, self.q_all[columns], self.problem.square[columns])
-
-    def _at(self, fit, lambda2, rows, q, a):
-        B, kept = self.kept_inverse(fit.support, lambda2)
-        return ResponseQuadratic(rows, q - rows.T @ fit.b, a, B, kept)
+        return known, a, tau, rounding_factor

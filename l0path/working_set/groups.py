@@ -123,7 +123,7 @@ class GroupModel:
     too.
     """
 
-    tall_from = 1.5  # columns a row from which inverses are made by systems on the rows
+    columns_per_row = 1.5  # columns a row from which inverses are made by systems on the rows
 
     def __init__(self, model, lambda1, lambda2):
         self.model, self.problem, self.lambda1, self.lambda2 = (
@@ -218,9 +218,9 @@ class GroupModel:
         if self.closed:
             model.refits += 1
             at = model.where[support]
-            if self.tall(at.size):
+            if self.more_columns_than_rows(at.size):
                 return GroupFit(support, *self._on_rows(at), groups)
-            if model.near is not None and model.faint(self.lambda2):
+            if model.near is not None and model.negligible_ridge(self.lambda2):
                 return GroupFit(*model.on_rows(support, self.lambda2)[0], groups)
             G = model.G[at[:, None], at]
             B, kept = self._inverse(at, G)
@@ -241,12 +241,13 @@ class GroupModel:
         fit = model.refit(support, self.lambda1, self.lambda2, shared, target)
         return None if fit is None else GroupFit(*fit, groups)
 
-    def tall(self, count):
+    def more_columns_than_rows(self, count):
         """Whether so many columns are more than the rows by far, and the ridge is there to tell
         them apart.
         """
-        return count > self.tall_from * self.problem.X.n and self.lambda2 > RIDGE_SHARE * float(
-            self.problem.square.max()
+        return (
+            count > self.columns_per_row * self.problem.X.n
+            and self.lambda2 > RIDGE_SHARE * float(self.problem.square.max())
         )
 
     def _on_rows(self, at):
@@ -262,14 +263,14 @@ class GroupModel:
             root * y,
             check_finite=False,
         )
-        rest = root * y - b @ A
-        return b, self.problem.shift, float(0.5 * rest @ rest + self.lambda2 * b @ b), ()
+        residual = root * y - b @ A
+        return b, self.problem.shift, float(0.5 * residual @ residual + self.lambda2 * b @ b), ()
 
     def _inverse(self, at, G=None):
         """B on independent ones of the working columns `at`, and which these are; G: their Gram
         matrix, where it is at hand.
         """
-        if self.tall(at.size):
+        if self.more_columns_than_rows(at.size):
             B, kept = of_rows(self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2)
         else:
             G = self.model.G[at[:, None], at] if G is None else G
@@ -281,9 +282,7 @@ class GroupModel:
 
     def quadratic(self, fit):
         """The quadratic at a fit: exact for the squared loss, else to second order."""
-        ids = fit.groups
-        if self.forced.size:
-            ids = ids[~np.isin(ids, self.forced, assume_unique=True)]
+        ids = fit.groups[~np.isin(fit.groups, self.forced)] if self.forced.size else fit.groups
         own = [self.of(g) for g in ids]
         if self.overlap:  # what only one member has; the rest goes with none of them
             often = (
@@ -318,7 +317,7 @@ class GroupModel:
             ZV = Z * v
             B, kept = (
                 of_rows(Z * np.sqrt(v), 2.0 * self.lambda2)
-                if self.tall(at.size)
+                if self.more_columns_than_rows(at.size)
                 else inverse(ZV @ Z.T + 2.0 * self.lambda2 * np.eye(at.size))
             )
             more = (ZV[kept], slopes, v)
@@ -367,17 +366,17 @@ class GroupModel:
             if self.start[g + 1] - self.start[bounds[-1]] > most and g > bounds[-1]:
                 bounds.append(g)
 
-        def part(left, right):
-            J = self.columns[self.start[left] : self.start[right]]
+        def part(start, stop):
+            J = self.columns[self.start[start] : self.start[stop]]
             if whole:
-                blocks_in_place(whole, weights, centred, self.columns, blocks, left, right)
+                blocks_in_place(whole, weights, centred, self.columns, blocks, start, stop)
             elif J.size:
-                own = slice(left, right + 1)
+                own = slice(start, stop + 1)
                 some = GroupBlocks(
-                    self.start[own] - self.start[left], blocks.at[own], blocks.values
+                    self.start[own] - self.start[start], blocks.at[own], blocks.values
                 )
                 Z = np.ascontiguousarray(X.columns(J).T)
-                blocks_of(Z, weights, centred, some, 0, right - left)
+                blocks_of(Z, weights, centred, some, 0, stop - start)
 
         threads.run(part, [*bounds, self.free.size])
 

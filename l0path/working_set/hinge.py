@@ -26,12 +26,15 @@ from scipy.sparse import csr_array, diags_array, hstack
 
 from ..core.status import FitStatus
 from ..problem.conjugates import feasible
-from ..problem.losses import Hinge, SmoothedHinge, derivatives
+from ..problem.losses import Hinge, SmoothedHinge
 from ..problem.problem import Fit
+from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
-from .gram import GramModel, ResponseModel
+from .gram import GramModel
 from .rows import RowModel, refit_in_turn
+from .several.multinomial import MultinomialModel
+from .several.responses import ResponseModel
 
 WIDTHS = 0.1 ** np.arange(1.0, 11.0)  # of the smoothed hinges, one after the other
 # relative gap at which a restricted optimum is one; the search goes on until TIGHT_GAP is met or
@@ -70,7 +73,7 @@ class HingeModel(WorkingColumns):
 def make_model(problem):
     """What refits supports of a problem."""
     if problem.turn is not None:
-        return ResponseModel(problem)
+        return ResponseModel(problem) if problem.quadratic else MultinomialModel(problem)
     return (
         GramModel(problem)
         if problem.quadratic
@@ -109,9 +112,9 @@ class _Restricted:
         p = self.problem
         a = feasible(p.loss, p.y, p.weights, p.intercept, a[:, None])[:, 0]
         tau = self.Z @ a
-        pull = np.abs(tau) - self.lambda1
+        reduced = np.abs(tau) - self.lambda1
         with np.errstate(divide="ignore", invalid="ignore"):
-            b = np.where(pull > 0, -np.sign(tau) * pull / (2.0 * self.lambda2), 0.0)
+            b = np.where(reduced > 0, -np.sign(tau) * reduced / (2.0 * self.lambda2), 0.0)
         b = np.clip(b, self.lower, self.upper)
         with np.errstate(invalid="ignore"):
             h = np.where(

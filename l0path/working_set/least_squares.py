@@ -4,8 +4,9 @@ linear combinations of each other: a Gram matrix has the square of their conditi
 
 import numpy as np
 
-from ..problem.losses import derivatives, mean_loss, smoothness
+from ..problem.losses import smoothness
 from ..problem.problem import EPS
+from ..problem.verbs import derivatives, mean_loss
 from .columns import CONDITION
 
 LEAST_PROMISE = 1e-13  # of what the objective is summed from: a step that promises less is the last
@@ -125,9 +126,9 @@ class _Face:
         weak = s <= s.max(initial=0.0) / CONDITION
         U, s, V = U[:, ~weak], s[~weak], V[~weak]
         beside = np.eye(self.y.size) - U @ U.T
-        rest, along = beside @ (beside @ (self.R @ self.x - self.y)), U.T @ self.R
+        residual, along = beside @ (beside @ (self.R @ self.x - self.y)), U.T @ self.R
         columns = beside @ (self.R - U @ along)
-        g = columns.T @ rest - ((V @ (self.l1 * self.sign)[self.free]) / s) @ along
+        g = columns.T @ residual - ((V @ (self.l1 * self.sign)[self.free]) / s) @ along
         error = np.abs(self.R) @ np.abs(self.x) + np.abs(self.y)
         noise = np.linalg.norm(columns.T @ (beside * error), axis=1)
         at_zero = (self.x == 0) & (self.l1 > 0)

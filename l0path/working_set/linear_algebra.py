@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core.dispatch import njit
+from ..problem.verbs import coupling_of_rows, rank_of
 
 # a column keeps less than this share of its squared length outside the support: it counts as a
 # combination of it. Without lambda1 and box it cannot improve a model with that support; with them
@@ -186,6 +187,26 @@ def _fill_gram(Z, S, v, H, h0, work):
             H[a, c], H[a, c1], H[a, c2], H[a, c3] = t0, t1, t2, t3
         for c in range(a):
             H[c, a] = H[a, c]
+
+
+@njit
+def less_coupling(rows, S, eta, H):
+    """Take off H (k, k) what a coupled loss does at eta (n,): P P' of the columns S; rows: a
+    `newton.LossRows`.
+    """
+    k, n = S.size, eta.size
+    Z, P = np.empty((k, n)), np.empty((k, rank_of(rows.loss)))
+    for a in range(k):
+        copy(rows.Z[S[a]], Z[a])
+    coupling_of_rows(rows.loss, rows.y, eta, rows.weights, Z, P)
+    for a in range(k):
+        for c in range(a + 1):
+            t = 0.0
+            for l in range(P.shape[1]):
+                t += P[a, l] * P[c, l]
+            H[a, c] -= t
+            if c < a:
+                H[c, a] -= t
 
 
 @njit

@@ -13,12 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import ETA_CAP, derivatives, dual_bound, mean_loss, slope
+from ..problem.losses import ETA_CAP
 from ..problem.traits import SEPARATES
+from ..problem.verbs import Tangent, derivatives, dual_bound, mean_loss, rank_of, slope_along
 from .linear_algebra import (
     cholesky,
     copy,
     filled,
+    less_coupling,
     predictor,
     products,
     rounding,
@@ -78,7 +80,7 @@ class Stopping(NamedTuple):
 class NewtonModel(NamedTuple):
     """The quadratic model of F at x = (b, b0), m = k + 1 numbers, or m = k without an intercept: H
     (m, m), and of shape (m,) grad, l1, bounds lower and upper, squares (squared lengths of the
-    columns, in whose units damping is counted), rhs (room), and the minimiser `new`.
+    columns, in whose units damping is counted), rhs (work space), and the minimiser `new`.
     """
 
     x: np.ndarray
@@ -94,14 +96,14 @@ class NewtonModel(NamedTuple):
 
 class RowWork(NamedTuple):
     """Of every row, (n,): weighted slopes and curvatures of the loss at x, the predictor eta at x
-    and that where a step ends, and room.
+    and that where a step ends, and scratch.
     """
 
     slopes: np.ndarray
     curvatures: np.ndarray
     eta: np.ndarray
     end: np.ndarray
-    room: np.ndarray
+    scratch: np.ndarray
 
 
 class StepStart(NamedTuple):
@@ -136,10 +138,7 @@ def line_minimum(rows, shrunk, start, end, b, x):
     loss, y, weights = rows.loss, rows.y, rows.weights
     low, high, t, low_slope, high_slope = 0.0, 1.0, 0.5, 0.0, 0.0
     for step in range(25):
-        slope_t = 0.0
-        for i in range(y.size):
-            d = end[i] - start[i]
-            slope_t += weights[i] * slope(loss, y[i], start[i] + t * d) * d
+        slope_t = slope_along(loss, y, weights, start, end, t)
         for a in range(b.size):
             d = x[a] - b[a]
             now = b[a] + t * d
@@ -172,10 +171,12 @@ def gradient(rows, S, slopes, lambda2, x, grad):
 
 
 @njit
-def hessian(rows, S, lambda2, model, work):
-    """Hessian of the loss + ridge; returns its trace."""
+def hessian(rows, S, lambda2, model, work, eta):
+    """Hessian of the loss + ridge at eta (n,); returns its trace."""
     k, H = S.size, model.H
-    total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.room)
+    total = weighted_gram(rows.Z, S, work.curvatures, H, model.rhs, work.scratch)
+    if rank_of(rows.loss) > 0:
+        less_coupling(rows, S, eta, H)
     trace = 0.0
     for a in range(k):
         H[a, a] += 2.0 * lambda2
@@ -255,7 +256,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         derivatives(rows.loss, rows.y, eta, rows.weights, work.slopes, work.curvatures)
         gradient(rows, S, work.slopes, shrunk.lambda2, x, model.grad)
         if not near:
-            trace = max(hessian(rows, S, shrunk.lambda2, model, work), 1e-300)
+            trace = max(hessian(rows, S, shrunk.lambda2, model, work, eta), 1e-300)
         unit = max(trace / reference, 1.0)
         size, level = _sizes(work.slopes, eta, shrunk.lambda1, abs(F) + 1e-300)
         worst, scale = _largest_violation(model), max(scale, size)
@@ -277,7 +278,7 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
         quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= 10.0)
         # so close that the Hessian stays as it is
         stale, near = near, quiet and promised <= 1e-6 * level
-        # where the model foretold the step well, it is trusted again
+        # where the model predicted the step well, it is trusted again
         damping = 0.0 if gain > 0.75 * promised or damping <= 1e-9 * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(rows.y, eta, rows.offset)
@@ -288,9 +289,9 @@ def refit(rows, S, shrunk, box, b, b0, stopping, eta):
                 copy(x, held)
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
         # quadratically, and with a Hessian from one step before nearly so
-        settled = quiet and promised <= (1e-15 if stale else 1e-11) * level
+        converged = quiet and promised <= (1e-15 if stale else 1e-11) * level
         little = worst <= 1e-11 * scale or (promised <= 1e-14 * level and damping == 0.0)
-        if settled or (gain <= rounding(n) * level and little):
+        if converged or (gain <= rounding(n) * level and little):
             status = CONVERGED
             break
     if capped > 0 and status != SEPARATED and far > FAR_OUT and _diverged(model, held):
@@ -358,9 +359,8 @@ def _descend(rows, S, shrunk, model, work, here, b0, target):
         if F - 2.0 * promised > target and damping == 0.0 and not here.stale and left <= solved:
             bound = F + shrinkage(new[:k], shrunk.lambda1, shrunk.lambda2)
             bound -= shrinkage(x[:k], shrunk.lambda1, shrunk.lambda2)
-            bound += dual_bound(
-                rows.loss, rows.y, rows.weights, work.slopes, work.curvatures, work.eta, eta, 1.0
-            )
+            tangent = Tangent(work.eta, work.slopes, work.curvatures)
+            bound += dual_bound(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
                 return REJECTED, F, promised, damping
         accepted = value <= F - 1e-4 * promised or (promised <= blind and value <= F + noise)
@@ -438,9 +438,9 @@ def _diverged(model, held):
 def _cut_back(rows, S, b0, model, work, held):
     """Bring x, and the predictor with it, back towards `held` to |eta - offset| <= 30."""
     k, x, share, offset, eta = S.size, model.x, 1.0, rows.offset, work.end
-    predictor(rows.Z, S, held[:k], held[k] if rows.intercept else b0, offset, work.room)
+    predictor(rows.Z, S, held[:k], held[k] if rows.intercept else b0, offset, work.scratch)
     for i in range(eta.size):
-        to, here = eta[i] - offset[i], work.room[i] - offset[i]
+        to, here = eta[i] - offset[i], work.scratch[i] - offset[i]
         if abs(to) > ETA_CAP:
             share = min(share, max((math.copysign(ETA_CAP, to) - here) / (to - here), 0.0))
     for a in range(x.size):

@@ -45,14 +45,15 @@ def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
                 break
         worst = 0.0
         for j in range(k):
-            worst = max(worst, violation(_pull(program, x, j), x[j], l1[j], lower[j], upper[j]))
+            t = _correlation(program, x, j)
+            worst = max(worst, violation(t, x[j], l1[j], lower[j], upper[j]))
         if worst <= 1e-13 * scale:
             break
     return worst / scale
 
 
 @njit
-def _pull(program, x, j):
+def _correlation(program, x, j):
     """Coordinate j of q - H x."""
     t = program.q[j]
     for l in range(x.size):
@@ -65,7 +66,7 @@ def _sweep(program, x):
     """A sweep of exact coordinate steps, in place."""
     H, l1 = program.H, program.l1
     for j in range(x.size):
-        t = _pull(program, x, j) + H[j, j] * x[j]
+        t = _correlation(program, x, j) + H[j, j] * x[j]
         t = t - l1[j] if t > l1[j] else t + l1[j] if t < -l1[j] else 0.0
         x[j] = min(max(t / max(H[j, j], 1e-300), program.lower[j]), program.upper[j])
 
@@ -86,7 +87,8 @@ def _to_first_crossing(program, x, first, L, z, free):
             m += 1
     for a in range(m):
         i = free[a]
-        z[a] = _pull(program, x, i) - (l1[i] if x[i] > 0.0 else -l1[i] if x[i] < 0.0 else 0.0)
+        shrinkage = l1[i] if x[i] > 0.0 else -l1[i] if x[i] < 0.0 else 0.0
+        z[a] = _correlation(program, x, i) - shrinkage
         for c in range(a + 1):
             L[a, c] = H[i, free[c]]
     cholesky(L, m)

@@ -3,6 +3,7 @@ and the quadratic that ranks exchanges.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -10,10 +11,12 @@ from scipy.linalg import solve_triangular
 
 from ..core.dispatch import njit
 from ..core.status import FitStatus
-from ..problem.losses import Squared, derivatives, smoothness
+from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
+from ..problem.recession import leading
 from ..problem.responses import null_start
-from ..problem.traits import EMPTIES, NO_RECESSION, SEPARATES
+from ..problem.traits import EMPTIES, MONOTONE, NO_RECESSION, SEPARATES
+from ..problem.verbs import coupled_columns, derivatives
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
 from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams
@@ -24,6 +27,19 @@ from .linear_algebra import invert, predictor, weighted_squares
 SLOPE_BYTES = (
     1 << 28
 )  # bytes of slopes and their products with all columns that are kept for bounds
+
+
+class Weighted(NamedTuple):
+    """The curvature at a fit: eta, slopes, v (n,), the columns of the support times v, centred with
+    an intercept, ZV (k, n), the inverse B (k, k) of their Hessian, and `RowModel.coupled` of them.
+    """
+
+    eta: np.ndarray
+    slopes: np.ndarray
+    v: np.ndarray
+    ZV: np.ndarray
+    B: np.ndarray
+    coupled: np.ndarray
 
 
 class RowModel(WorkingColumns):
@@ -44,7 +60,9 @@ class RowModel(WorkingColumns):
         # where no row is curved at present
         floor = traits.curvature_floor
         self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
-        self.smooth = not traits.jumps  # the curvature of a fit close by will do
+        self.smooth = not traits.jumps
+        # whether the curvature of a fit close by will do
+        self.shares = self.smooth and not traits.coupled
         self.grams, self.locals, self._held, self._flat = (
             WeightedGrams(problem.intercept),
             {},
@@ -52,7 +70,7 @@ class RowModel(WorkingColumns):
             None,
         )
         # a dictionary once slopes and their products with all columns are to be kept: see
-        # `known_slopes`
+        # `verified_slopes`
         self.seen = None
 
     @property
@@ -62,7 +80,8 @@ class RowModel(WorkingColumns):
 
     def flat(self):
         """The squared loss of the pseudo-response -loss'(null) on the same working columns: its
-        exact path is a scout, its Gram rows screen all p columns for every fit.
+        path is a surrogate that gives warm starts, its Gram rows screen all p columns for every
+        fit.
         """
         if self._flat is None:
             p = self.problem
@@ -240,30 +259,38 @@ class RowModel(WorkingColumns):
         return Derivatives(eta, slopes, v)
 
     def weighted(self, fit, lambda2):
-        """Slopes, curvatures, weighted and (with an intercept) centred columns of the support (k,
-        n), and B.
-        """
+        """A `Weighted` of the support."""
         p = self.problem
-        _, slopes, v = self.derivatives(fit)
+        eta, slopes, v = self.derivatives(fit)
         Z = self.Z[self.where[fit.support]]
         total = v.sum()
         if p.intercept and total > 0:
             Z = Z - (Z @ v / total)[:, None]
-        ZV = Z * v
-        H = ZV @ Z.T
+        ZV, coupled = Z * v, self.coupled(eta, Z)
+        H = ZV @ Z.T - coupled @ coupled.T
         H[np.diag_indices_from(H)] += (
             2.0 * lambda2 + 1e-10 * np.trace(H) / max(fit.support.size, 1) + 1e-300
         )
         B = np.empty_like(H)
         invert(H, fit.support.size, B)
-        return slopes, v, ZV, B
+        return Weighted(eta, slopes, v, ZV, B, coupled)
 
     def exact(self, fit, lambda2, Z):
         """The quadratic on columns Z (m, n), exact to second order."""
-        slopes, v, ZV, B = self.weighted(fit, lambda2)
-        a = np.empty(Z.shape[0])
-        weighted_squares(Z, v, self.problem.intercept, a)
-        return Quadratic(ZV @ Z.T, -(Z @ slopes), a, B)
+        at = self.weighted(fit, lambda2)
+        a, coupled = np.empty(Z.shape[0]), self.coupled(at.eta, Z)
+        weighted_squares(Z, at.v, self.problem.intercept, a)
+        a -= np.einsum("ij,ij->i", coupled, coupled)
+        return Quadratic(at.ZV @ Z.T - at.coupled @ coupled.T, -(Z @ at.slopes), a, at.B)
+
+    def coupled(self, eta, Z):
+        """What a coupled loss takes off the curvatures of columns Z (m, n), one a row, at a
+        predictor: the product of two such (m, r), r = 0 for a sum over rows.
+        """
+        p = self.problem
+        if not p.loss.traits.coupled:
+            return np.empty((Z.shape[0], 0))
+        return coupled_columns(p.loss, p.y, eta, p.weights, Z)
 
     def _kept_exact(self, fit, lambda2, first):
         """`exact` on the working columns from position `first` on; kept, because verifications
@@ -298,13 +325,13 @@ class RowModel(WorkingColumns):
 
     def inverse(self, fit, lambda2):
         """B of a fit."""
-        return self.local(fit, lambda2).B if self.smooth else self.weighted(fit, lambda2)[3]
+        return self.local(fit, lambda2).B if self.shares else self.weighted(fit, lambda2).B
 
     def quadratic(self, fit, lambda2, first=0):
         """On the working columns from position `first` on: exact gradient; curvatures of a fit
         close by, where they do not jump.
         """
-        if not self.smooth:
+        if not self.shares:
             return self._kept_exact(fit, lambda2, first)
         local = self.local(fit, lambda2)
         return Quadratic(
@@ -329,9 +356,10 @@ class RowModel(WorkingColumns):
         """As `WorkingColumns.remember_slopes`."""
         self.seen = {}
 
-    def known_slopes(self, fits, lambda1, lambda2):
-        """`GramModel.known_slopes` for what checks with `seen` switched on left behind: the slopes
-        of fits of the same support and shrinkage, summed over the rows of X (slip None).
+    def verified_slopes(self, fits, lambda1, lambda2):
+        """`GramModel.verified_slopes` for what checks with `seen` switched on left behind: the
+        slopes of fits of the same support and shrinkage, summed over the rows of X (rounding_factor
+        None).
         """
         held = {} if self.seen is None else self.seen
         keys = [(lambda1, lambda2, support.tobytes()) for support, _ in fits]
@@ -372,7 +400,10 @@ def recedes(recession, problem, Z, lower, upper):
     SEPARATES   y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
     every row is (Albert & Anderson, Biometrika 71, 1984)
     EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
+    MONOTONE    see `recession.leading`
     """
+    if recession == MONOTONE:
+        return leading(problem, Z, lower, upper).size > 0
     counts = recession == EMPTIES
     Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T

@@ -8,6 +8,14 @@ def slopes_at(model, fit):
     return model.derivatives(fit).slopes
 
 
+def rounded(scores):
+    """Scores to 26 bits (the upper part of Veltkamp's splitting), so that rounding of products does
+    not choose among columns that are equally good.
+    """
+    t = 134217729.0 * scores
+    return t - (t - scores)
+
+
 def seed_at(model, fit, count):
     """Put the `count` columns of largest slope at a fit (the null one at first), relative to their
     size, into W; ties go to the smaller column. One read of X.
@@ -15,6 +23,7 @@ def seed_at(model, fit, count):
     p = model.problem
     g = np.abs(p.X.correlate(slopes_at(model, fit))) / np.sqrt(np.maximum(p.square, 1e-300))
     model.reads += 1
+    g = rounded(g)
     g[~p.usable] = -1.0
     g[fit.support] = -1.0
     best = np.argsort(-g, kind="stable")[:count]
@@ -42,11 +51,11 @@ def seed(model, null, max_k, lambda1, extra=()):
     problem = model.problem
     g = null_gradient(model, null)
     g = np.abs(g) if g.ndim == 1 else np.linalg.norm(g, axis=1)
-    g = g / np.sqrt(np.maximum(problem.square, 1e-300))
+    g = rounded(g / np.sqrt(np.maximum(problem.square, 1e-300)))
     g[~problem.usable] = -1.0
     count = min(
         int(problem.usable.sum()),
-        max(min(100, model.room), 2 * max_k if problem.quadratic else 4 * max_k),
+        max(min(100, model.columns_in_memory), 2 * max_k if problem.quadratic else 4 * max_k),
     )
     top = (
         np.argpartition(-g, count - 1)[:count]

@@ -34,7 +34,7 @@ class Twins:
     def smallest(self, fit):
         """The fit with columns of smallest index in place of those that say the same."""
         if self.width != self.model.width:
-            self._look()
+            self._find()
         if not self.of or not any(j in self.of for j in fit.support.tolist()):
             return fit
         b, taken = dict(zip(fit.support.tolist(), fit.b, strict=True)), {}
@@ -48,7 +48,7 @@ class Twins:
             return fit
         return fit._replace(support=support, b=np.array([taken[i] for i in support.tolist()]))
 
-    def _look(self):
+    def _find(self):
         """Find the columns of a kind among the working columns, by products with one vector."""
         model, p = self.model, self.model.problem
         self.width, self.of = model.width, {}

@@ -164,8 +164,57 @@ def shown(results):
     return f"{median(map(seconds_of, results)):.2f} | {status} | {gap:.4f} | {nodes}"
 
 
+def simulated_row(args, rival, X, y, ridge, k):
+    """One line of `simulated_table`."""
+    n = X.shape[0]
+    began = time.perf_counter()
+    path = l0path.fit(X, y, lambda2=ridge, max_k=k + 2)
+    fitted = time.perf_counter() - began
+    lambda0 = middle(path, k)
+    penalised = l0path.fit(X, y, lambda2=ridge, lambda0=[lambda0], max_k=3 * k)
+    model = penalised.model(index=0)
+    largest = float(penalised.coef(index=0, standardized=True).drop("(Intercept)").abs().max())
+    boxed = l0path.fit(
+        X,
+        y,
+        lambda2=ridge,
+        lambda0=[lambda0],
+        max_k=3 * k,
+        lower=-BOX * largest,
+        upper=BOX * largest,
+    )
+    task = {
+        "l0": n * lambda0,
+        "l2": n * ridge,
+        "m": BOX * largest,
+        "gap": args.gap,
+        "limit": args.limit,
+        "support": [int(j) for j in model.support],
+    }
+    ours = {
+        "size": (path, {"k": k}),
+        "lambda0": (penalised, {"index": 0}),
+        "in box": (boxed, {"index": 0}),
+    }
+    calls = {
+        form: lambda one=one, which=which: one.certify(gap=args.gap, time_limit=args.ours, **which)
+        for form, (one, which) in ours.items()
+    }
+    out = repeated({**calls, "l0bnb": lambda task=task: rival.solve(**task)}, args)
+    mine, theirs = out["in box"], out["l0bnb"]
+    ratio = (
+        median(map(seconds_of, mine)) / median(map(seconds_of, theirs)) if theirs[-1] else math.nan
+    )
+    same = theirs[-1]["cost"] / n / mine[-1].incumbent - 1 if theirs[-1] else math.nan
+    print(
+        f"| {X.shape[1]} | {ridge:g} | {fitted:.2f} | {model.k} | "
+        f"{' | '.join(map(shown, out.values()))} | {ratio:.2g} | {same:.1e} |",
+        flush=True,
+    )
+
+
 def simulated_table(args, rival):
-    """Ours by size and by price against l0bnb by price."""
+    """Ours by size and by lambda0 against l0bnb by lambda0."""
     n, sizes, ridges, k = (
         (100, (200,), (0.1,), 5)
         if args.smoke
@@ -182,66 +231,19 @@ def simulated_table(args, rival):
         "warm start"
     )
     print(
-        "# size: at most k columns; price: a lambda0 for k columns; in box: the price within the "
+        "# size: at most k columns; lambda0: one for k columns; in box: that lambda0 within the "
         "box of l0bnb, the problem that l0bnb solves"
     )
     print("# ratio: seconds in box / l0bnb; same: l0bnb's objective less ours, relative")
     forms = " | ".join(
-        f"{form} s | status | gap | nodes" for form in ("size", "price", "in box", "l0bnb")
+        f"{form} s | status | gap | nodes" for form in ("size", "lambda0", "in box", "l0bnb")
     )
     print(f"| p | lambda2 | path s | k | {forms} | ratio | same |\n|" + "---|" * 22)
     for p in sizes:
         X, y = simulated(p, n, k)
         rival.give(X, y)
         for ridge in ridges:
-            began = time.perf_counter()
-            path = l0path.fit(X, y, lambda2=ridge, max_k=k + 2)
-            fitted = time.perf_counter() - began
-            price = middle(path, k)
-            priced = l0path.fit(X, y, lambda2=ridge, lambda0=[price], max_k=3 * k)
-            model = priced.model(index=0)
-            largest = float(priced.coef(index=0, standardized=True).drop("(Intercept)").abs().max())
-            boxed = l0path.fit(
-                X,
-                y,
-                lambda2=ridge,
-                lambda0=[price],
-                max_k=3 * k,
-                lower=-BOX * largest,
-                upper=BOX * largest,
-            )
-            task = {
-                "l0": n * price,
-                "l2": n * ridge,
-                "m": BOX * largest,
-                "gap": args.gap,
-                "limit": args.limit,
-                "support": [int(j) for j in model.support],
-            }
-            ours = {
-                "size": (path, {"k": k}),
-                "price": (priced, {"index": 0}),
-                "in box": (boxed, {"index": 0}),
-            }
-            calls = {
-                form: lambda one=one, which=which: one.certify(
-                    gap=args.gap, time_limit=args.ours, **which
-                )
-                for form, (one, which) in ours.items()
-            }
-            out = repeated({**calls, "l0bnb": lambda task=task: rival.solve(**task)}, args)
-            mine, theirs = out["in box"], out["l0bnb"]
-            ratio = (
-                median(map(seconds_of, mine)) / median(map(seconds_of, theirs))
-                if theirs[-1]
-                else math.nan
-            )
-            same = theirs[-1]["cost"] / n / mine[-1].incumbent - 1 if theirs[-1] else math.nan
-            print(
-                f"| {p} | {ridge:g} | {fitted:.2f} | {model.k} | "
-                f"{' | '.join(map(shown, out.values()))} | {ratio:.2g} | {same:.1e} |",
-                flush=True,
-            )
+            simulated_row(args, rival, X, y, ridge, k)
 
 
 def sizes_table(name, path, sizes, limit):

@@ -124,7 +124,7 @@ def polished(path, support):
     while True:
         fit = neighbourhood.swap(fit, thorough=True)
         wanted = (
-            Wanted(1e300, -path.store.tolerance(fit.value), 10)
+            Wanted(1e300, -path.pool.tolerance(fit.value), 10)
             if path.exact
             else Wanted(1e300, 1e300, pairs_tried(path.settings, model.problem.n_eff, k))
         )
@@ -146,7 +146,7 @@ def supports_of(problem, path, ridge, K):
     supports = {s.k: s.support for s in path.solutions if s.k}
     part, starting = Slice(0.0, ridge, K), Session(Clock(), supports=tuple(supports.values()))
     engine = ColumnExchanges(model, part, LocalSearch(), starting)
-    seed(model, engine.store.fits[0], K, 0.0)
+    seed(model, engine.pool.fits[0], K, 0.0)
     alone = {k: polished(engine, support) for k, support in supports.items()}
     swept, joined = (
         ColumnExchanges(make_model(problem), part, LocalSearch(), session)
@@ -155,10 +155,10 @@ def supports_of(problem, path, ridge, K):
     SizePath(swept).run()
     SizePath(joined).run()
     again = ColumnExchanges(joined.model, part, LocalSearch(), starting)
-    for fit in joined.store.fits.values():
-        again.store.offer(fit)
+    for fit in joined.pool.fits.values():
+        again.pool.update(fit)
     SizePath(again).run()
-    return alone, values_of(swept.store.fits), values_of(again.store.fits)
+    return alone, values_of(swept.pool.fits), values_of(again.pool.fits)
 
 
 def share(a):

@@ -93,6 +93,24 @@ def cases(args):
     }
 
 
+def print_peer(peer, timing, r, target, a):
+    """The line of another contestant: r is our time over its, `a` the agreement of objectives."""
+    verdict = "" if target is None else f"{target:.2f} {'met' if r <= target else 'missed'}"
+    print(
+        f"{'':32s} {peer:13s} {timing.median:9.3f} {timing.peak:8.0f} {r:7.2f} {verdict:>11s} "
+        f"{len(timing.seconds):4d}",
+        end="   ",
+        flush=True,
+    )
+    print(
+        f"log ratio {a.mean_log:+.5f} over {a.cells} sizes, {a.not_worse:.0%} not worse, "
+        f"{a.better:.0%} better"
+        if a
+        else "",
+        flush=True,
+    )
+
+
 def row(name, case, peers, args):
     """Run one case and print a line per contestant."""
     X, y = case.make()
@@ -131,18 +149,6 @@ def row(name, case, peers, args):
     for peer, timing in timings.items():
         if peer == "l0path":
             continue
-        r, target = ratio(mine, timing), TARGETS.get((name, peer))
-        verdict = (
-            ""
-            if target is None or args.smoke
-            else f"{target:.2f} {'met' if r <= target else 'missed'}"
-        )
-        print(
-            f"{'':32s} {peer:13s} {timing.median:9.3f} {timing.peak:8.0f} {r:7.2f} {verdict:>11s} "
-            f"{len(timing.seconds):4d}",
-            end="   ",
-            flush=True,
-        )
         a = (
             agreement(
                 values,
@@ -151,13 +157,8 @@ def row(name, case, peers, args):
             if peer in compared
             else None
         )
-        print(
-            f"log ratio {a.mean_log:+.5f} over {a.cells} sizes, {a.not_worse:.0%} not worse, "
-            f"{a.better:.0%} better"
-            if a
-            else "",
-            flush=True,
-        )
+        target = None if args.smoke else TARGETS.get((name, peer))
+        print_peer(peer, timing, ratio(mine, timing), target, a)
 
 
 def main():

@@ -11,7 +11,7 @@ import pytest
 from numba import typeof
 from numba.core.codegen import get_host_cpu_features
 from numba.core.registry import cpu_target
-from test_kernel_cache import PROGRAM, ROOT, copy_of_the_package, edit, entries, run
+from test_kernel_cache import PROGRAM, ROOT, copy_of_the_package, edit, entries, run, slow
 
 from l0path.compiled import cache, shipped
 from l0path.cross_validation import scoring
@@ -154,7 +154,10 @@ def test_a_damaged_file_is_compiled_and_left_as_it_is(companion, tmp_path):
     assert state(companion) == before and len(entries(tmp_path / "own")) == 1
 
 
-@pytest.mark.parametrize("case", ["numba", "source", "processor", "another module"])
+@pytest.mark.parametrize(
+    "case",
+    ["source", *(pytest.param(c, marks=slow) for c in ("numba", "processor", "another module"))],
+)
 def test_what_does_not_fit_is_compiled(companion, tmp_path, case):
     folder, changes, answer = companion / shipped.COMPANION, {}, [0.5, 2.0]
     if case == "numba":

@@ -21,7 +21,7 @@ from l0path.designs import Standardized, TrainingSet, training_set
 from l0path.engine.request import request
 from l0path.engine.run import run as fit_request
 from l0path.errors import SeparationWarning
-from l0path.problem.problem import known_of, pose
+from l0path.problem.problem import all_rows_of, pose
 
 model_selection = lazy("sklearn.model_selection")
 
@@ -68,7 +68,7 @@ OPTIONS = [
 def known(A, **options):
     """(Data, AllRows) of a fit on all rows."""
     found = fit_request(request(A, Z if "loss" in options else Y, max_k=3, **options))
-    return found.request.data, known_of(found.working_set)
+    return found.request.data, all_rows_of(found.working_set)
 
 
 def folds(left, n=N):
@@ -115,7 +115,7 @@ def test_a_response_whose_spread_leaves_with_the_held_out_rows_is_read_directly(
     y = Y.copy()
     y[0] = 1e9
     found = fit_request(request(X, y, max_k=1))
-    fold = pose(found.request.data, folds([0]), known_of(found.working_set))
+    fold = pose(found.request.data, folds([0]), all_rows_of(found.working_set))
     np.testing.assert_array_equal(
         fold.X.products(fold.weights, fold.y), Standardized.products(fold.X, fold.weights, fold.y)
     )

@@ -182,13 +182,24 @@ def test_polished_paths_mostly_reach_the_optimum(name, loss):
     assert hits >= total - 1
 
 
+@cache
+def with_options():
+    """[(problem, its best objectives by size, its best penalised one)]."""
+    found = []
+    for d in oracles.instances(8, 41, ("squared", "logistic", "huber", "squared_hinge"), (4, 6)):
+        d["lambda2"] = max(d["lambda2"], 1e-2)
+        same = oracles.restricted_keywords(d) | {"forced": d["forced"]}
+        best = oracles.best_subsets(d["X"], d["y"], 3, **same)
+        same["penalty_factor"] = d["penalty_factor"]
+        found.append((d, best, oracles.best_penalised(d["X"], d["y"], d["lambda0"], **same)[0]))
+    return found
+
+
 @pytest.mark.parametrize("name", NEW)
 def test_random_options(name):
     """Boxes, forced columns, weights, offsets, lambda1, no intercept, own scales."""
-    for d in oracles.instances(8, 41, ("squared", "logistic", "huber", "squared_hinge"), (4, 6)):
-        d["lambda2"] = max(d["lambda2"], 1e-2)
+    for d, best, value in with_options():
         same = oracles.restricted_keywords(d)
-        best = oracles.best_subsets(d["X"], d["y"], 3, forced=d["forced"], **same)
         options = oracles.fit_keywords(d)
         if name == "feature_generating" and (
             np.isfinite(d["lower"]).any() or np.isfinite(d["upper"]).any()
@@ -213,14 +224,6 @@ def test_random_options(name):
                 lambda0=[d["lambda0"]],
                 max_k=d["X"].shape[1],
                 **options,
-            )
-            value, _ = oracles.best_penalised(
-                d["X"],
-                d["y"],
-                d["lambda0"],
-                penalty_factor=d["penalty_factor"],
-                forced=d["forced"],
-                **same,
             )
             assert other.solutions[0].objective >= value - 1e-9 * abs(value)
         else:

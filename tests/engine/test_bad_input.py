@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.sparse.linalg import aslinearoperator
 
 import l0path
 from l0path.errors import ConvergenceWarning, SeparationWarning
@@ -56,6 +57,12 @@ WRONG = {
     "three dimensions": (dict(X=X[:, :, None]), ValueError, "dimensions"),
     "complex X": (dict(X=X + 1j), TypeError, "Complex"),
     "strings in X": (dict(X=X.astype(str)), TypeError, "X has dtype"),
+    "a linear operator": (
+        dict(X=aslinearoperator(X)),
+        TypeError,
+        r"X is a MatrixLinearOperator.*columns cannot be read; pass .*X @ np.eye",
+    ),
+    "an object of its own": (dict(X=object()), TypeError, "it is of type object; pass a two-dim"),
     "object column": (
         dict(X=FRAME.assign(a=FRAME.a.astype(object))),
         TypeError,
@@ -101,9 +108,13 @@ WRONG = {
     ),
     "y missing": (dict(y=None), ValueError, "y is missing"),
     "y too short": (dict(y=Y[:-1]), ValueError, "X has 40 rows but y has 39"),
-    "y too wide": (dict(y=np.column_stack([Y, Y])), ValueError, r"y has shape \(40, 2\)"),
+    "y too wide": (
+        dict(y=np.column_stack([Y, Y]), loss="huber"),
+        ValueError,
+        r"y has shape \(40, 2\)",
+    ),
     "y two columns": (
-        dict(y=pd.DataFrame({"u": Y, "v": Y})),
+        dict(y=pd.DataFrame({"u": Y, "v": Y}), loss="huber"),
         ValueError,
         r"y has 2 columns.*y\['u'\]",
     ),
@@ -244,7 +255,7 @@ WRONG = {
         ValueError,
         r"box of x1 is \[0.5, inf\].*always_include",
     ),
-    "box below zero": (dict(upper=-1.0), ValueError, "box of x0.*leaves out 0"),
+    "box below zero": (dict(upper=-1.0), ValueError, "bounds of x0.*do not contain 0"),
     "a forced constant column with a box without zero": (
         dict(X=np.column_stack([np.ones(N), X[:, 1:]]), lower={"x0": 0.1}, always_include=["x0"]),
         ValueError,

@@ -12,7 +12,7 @@ import l0path
 from l0path.core.control import Clock, Stop
 from l0path.core.status import FitStatus, Optimality
 from l0path.engine.lambda0.path import Lambda0Path
-from l0path.engine.posing import columns_of, settled
+from l0path.engine.posing import columns_of, resolved
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.registry import ALGORITHMS, algorithm_of, make_engine, names
 from l0path.engine.request import request
@@ -167,7 +167,7 @@ class Impatient(Clock):
 def test_a_result_is_valid_wherever_a_clock_stops(name, grid):
     X, y, arguments = data("squared", "columns")
     asked = request(X, y, **arguments | {"algorithm": name, "grid": grid, "n_lambda0": 3})
-    problem = settled(asked, Clock())[1]
+    problem = resolved(asked, Clock())[1]
     for polls in (0, 1, 2, 3, 5, 8, 13, 21, 34):
         heard = []
         session = Session(Impatient(polls), heard.append)

@@ -10,7 +10,7 @@ import pytest
 
 import l0path
 from l0path.core.control import Clock
-from l0path.engine.posing import settled
+from l0path.engine.posing import resolved
 from l0path.engine.request import Arguments, request
 from l0path.engine.run import run
 
@@ -62,11 +62,11 @@ def test_what_x_decides_is_decided_once():
     X, y = sample()
     X[:, 5] = X[:, 0]
     asked = request(X, y, loss="huber", max_k=2)
-    assert asked.pilot and not asked.settled
-    found, problem = settled(asked, Clock())
-    assert found.settled and found.data.copies.tolist() == [[5, 0]]
+    assert asked.pilot and not asked.resolved
+    found, problem = resolved(asked, Clock())
+    assert found.resolved and found.data.copies.tolist() == [[5, 0]]
     assert found.data.loss == problem.loss and not problem.usable[5]
-    again, same = settled(found, Clock())
+    again, same = resolved(found, Clock())
     assert again is found and same.loss == problem.loss
     assert np.array_equal(same.usable, problem.usable)
     assert l0path.fit(X, y, loss="huber", max_k=2).delta == found.data.loss.delta
@@ -77,7 +77,7 @@ def test_a_request_travels_to_other_processes():
     part = run(request(X, y, max_k=2)).request.part()
     there = pickle.loads(pickle.dumps(part))
     pd.testing.assert_frame_equal(run(there).path.table, run(part).path.table)
-    assert replace(there, progress=False).settled
+    assert replace(there, progress=False).resolved
 
 
 def test_columns_are_taken_by_name_where_no_name_was_repeated():

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import l0path
 from l0path.core.control import Stop
 from l0path.engine.single_units import SingleColumns, SingleFits, compare_all
-from l0path.exchange.local_search import Store
+from l0path.exchange.local_search import SolutionPool
 from l0path.problem.problem import pose
 from l0path.working_set.groups import GroupModel
 from l0path.working_set.hinge import make_model
@@ -189,16 +189,16 @@ def test_columns_that_cannot_be_chosen_do_not_count():
 
 
 def engine_state(d, lambda1=0.0, lambda2=0.0):
-    """(model, Store with the worst column as its fit of size 1) of an instance."""
+    """(model, SolutionPool with the worst column as its fit of size 1) of an instance."""
     path = l0path.fit(d["X"], d["y"], max_k=0, **keywords(d))
     model = make_model(pose(path._source.data))
     model.grow(np.arange(d["X"].shape[1]))
     null = model.null(lambda1, lambda2)
-    store = Store(null, len(d["forced"]), 2, max(null.value, 1e-300))
+    pool = SolutionPool(null, len(d["forced"]), 2, max(null.value, 1e-300))
     free = [j for j in range(d["X"].shape[1]) if j not in d["forced"]]
     fits = [model.refit(np.union1d(d["forced"], [j]).astype(int), lambda1, lambda2) for j in free]
-    store.offer(max(fits, key=lambda fit: fit.value))
-    return model, store
+    pool.update(max(fits, key=lambda fit: fit.value))
+    return model, pool
 
 
 def nothing():
@@ -210,11 +210,11 @@ def nothing():
 def test_a_poor_model_is_replaced_by_the_best(loss, forced):
     for seed in range(4):
         d = record(loss, seed, p=9, forced=forced, lambda2=0.01)
-        model, store = engine_state(d, 0.0, 0.01)
-        poor = store.fits[1].key
-        compare_all(model, store, 0.0, 0.01, nothing)
-        assert store.fits[1].value == pytest.approx(best_of_one(d), rel=1e-9)
-        assert store.compared == store.fits[1].key != poor
+        model, pool = engine_state(d, 0.0, 0.01)
+        poor = pool.fits[1].key
+        compare_all(model, pool, 0.0, 0.01, nothing)
+        assert pool.fits[1].value == pytest.approx(best_of_one(d), rel=1e-9)
+        assert pool.compared == pool.fits[1].key != poor
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -227,11 +227,11 @@ def test_groups_too(loss):
         model = GroupModel(base, lambda1, 0.0)
         fits = [model.refit(np.array([g])) for g in range(4)]
         null = model.refit(np.empty(0, np.int64))
-        store = Store(null, 0, 2, max(null.value, 1e-300))
-        store.offer(max(fits, key=lambda fit: fit.value))
-        compare_all(base, store, lambda1, 0.0, nothing, model)
-        assert store.fits[1].value == pytest.approx(best_of_one(d, groups), rel=1e-9)
-        assert store.compared == store.fits[1].key
+        pool = SolutionPool(null, 0, 2, max(null.value, 1e-300))
+        pool.update(max(fits, key=lambda fit: fit.value))
+        compare_all(base, pool, lambda1, 0.0, nothing, model)
+        assert pool.fits[1].value == pytest.approx(best_of_one(d, groups), rel=1e-9)
+        assert pool.compared == pool.fits[1].key
 
 
 @pytest.mark.parametrize("forced", [[], [1, 3]])
@@ -239,17 +239,17 @@ def test_groups_too(loss):
 def test_gains_of_the_squared_loss_are_never_less_than_the_true_ones(forced, more):
     for seed in range(5):
         d = record("squared", seed, p=10, forced=forced, lambda2=0.01, **more)
-        model, store = engine_state(d, d["lambda1"], 0.01)
-        task = SingleColumns(model, store, d["lambda1"], 0.01, nothing, None)
+        model, pool = engine_state(d, d["lambda1"], 0.01)
+        task = SingleColumns(model, pool, d["lambda1"], 0.01, nothing, None)
         gains = task.gains()
         same = {key: d[key] for key in d if key not in ("X", "y", "forced")}
         for i, (j, gain) in enumerate(zip(task.units, gains, strict=True)):
             value = oracles.restricted(d["X"], d["y"], sorted([*forced, j]), **same)[0]
-            assert store.fits[0].value - gain <= value + 1e-12
-            sharp = task.sharpened(i, store.fits[0].value - gain)
+            assert pool.fits[0].value - gain <= value + 1e-12
+            sharp = task.sharpened(i, pool.fits[0].value - gain)
             assert sharp == pytest.approx(value, rel=1e-10)
             if not more:
-                assert store.fits[0].value - gain == pytest.approx(value, rel=1e-10)
+                assert pool.fits[0].value - gain == pytest.approx(value, rel=1e-10)
 
 
 @pytest.mark.parametrize("loss", OTHERS)
@@ -267,8 +267,8 @@ def test_no_fit_is_below_the_bound_of_its_first_step(loss, forced, more):
     for seed in range(3):
         d = record(loss, seed, p=10, forced=forced, **more)
         lambdas = d["lambda1"], d["lambda2"]
-        model, store = engine_state(d, *lambdas)
-        task = SingleFits(model, store, *lambdas, nothing, None)
+        model, pool = engine_state(d, *lambdas)
+        task = SingleFits(model, pool, *lambdas, nothing, None)
         task.own = model
         bounds = task.first_bounds()
         # a dual point of the losses with flat pieces may leave the domain of the conjugate
@@ -282,11 +282,11 @@ def test_no_fit_is_below_the_bound_of_its_first_step(loss, forced, more):
 
 def test_most_models_are_refuted_by_their_first_step():
     d = record("logistic", 2, n=200, p=60)
-    model, store = engine_state(d)
-    compare_all(model, store, 0.0, 0.0, nothing)  # the store now has the best one
-    task = SingleFits(model, store, 0.0, 0.0, nothing, None)
+    model, pool = engine_state(d)
+    compare_all(model, pool, 0.0, 0.0, nothing)  # the pool now has the best one
+    task = SingleFits(model, pool, 0.0, 0.0, nothing, None)
     task.own = model
-    assert (task.first_bounds() > store.fits[1].value).mean() > 0.8
+    assert (task.first_bounds() > pool.fits[1].value).mean() > 0.8
 
 
 # -------------------- where nothing is claimed
@@ -319,23 +319,23 @@ def test_fits_that_did_not_converge_claim_nothing():
         warnings.simplefilter("ignore", l0path.errors.ConvergenceWarning)
         path = l0path.fit(d["X"], d["y"], loss="logistic", max_k=2, max_iter=1)
     assert path.model(k=1).optimality != "global"
-    model, store = engine_state(d)
+    model, pool = engine_state(d)
     model.max_iter = 1
-    compare_all(model, store, 0.0, 0.0, nothing)
-    assert store.compared is None
+    compare_all(model, pool, 0.0, 0.0, nothing)
+    assert pool.compared is None
 
 
 @pytest.mark.parametrize("loss", ["squared", "poisson"])
 def test_what_ends_the_comparison_ends_the_claim(loss):
     d = record(loss, 2, p=8)
-    model, store = engine_state(d)
+    model, pool = engine_state(d)
 
     def stop():
         raise Stop("stopped")
 
     with pytest.raises(Stop):
-        compare_all(model, store, 0.0, 0.0, stop)
-    assert store.compared is None
+        compare_all(model, pool, 0.0, 0.0, stop)
+    assert pool.compared is None
     path = l0path.fit(d["X"], d["y"], loss=loss, on_solution=lambda model: model.k == 1)
     assert "stopped" in path.status and path.model(k=1).optimality != "global"
 
@@ -362,13 +362,13 @@ def test_columns_nearly_dependent_on_a_forced_one(loss, forced):
             X[:, 3] = X[:, 0] + size * X[:, 4]
             d = record(loss, X=X, forced=forced, **more)
             d["y"] = record(loss, X=degenerate("copies"))["y"]
-            model, store = engine_state(d, d["lambda1"], 0.0)
-            compare_all(model, store, d["lambda1"], 0.0, nothing)
-            if store.compared is not None:
+            model, pool = engine_state(d, d["lambda1"], 0.0)
+            compare_all(model, pool, d["lambda1"], 0.0, nothing)
+            if pool.compared is not None:
                 best = best_of_one(d, [[1], [2], [4], [5]])
-                assert store.fits[1].value <= best + 1e-6 * abs(best)
+                assert pool.fits[1].value <= best + 1e-6 * abs(best)
             if size == 1e-3 and len(forced) == 1:
-                assert store.compared is not None
+                assert pool.compared is not None
 
 
 def test_a_weight_of_zero_is_no_row():

@@ -101,7 +101,7 @@ def check_certificate(path, index, table, objective, scale, box=None):
             c.proven
             or assumed
             or path.meta.loss == "poisson"
-            or any("nothing was branched on" in text for text in c.assumptions)
+            or any("the search did not branch" in text for text in c.assumptions)
         )
         assert row.lower_bound == c.lower_bound <= best + REL * abs(best) and 0 <= c.gap == row.gap
         if not assumed and math.isfinite(before.gap[index]):
@@ -118,12 +118,13 @@ def check_certificate(path, index, table, objective, scale, box=None):
     return c.fixed_in.size + c.fixed_out.size, c.proven
 
 
-def test_bounds_and_certificates_against_enumeration():
+@pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_bounds_and_certificates_against_enumeration(count):
     """Random problems of every loss with weights, offset, forced columns, factors, boxes, with and
     without intercept, standardisation, lambda1, lambda2.
     """
     fixed = proven = bounds = 0
-    for number, d in enumerate(oracles.instances(60, seed=77, columns=(4, 6))):
+    for number, d in enumerate(oracles.instances(count, seed=77, columns=(4, 6))):
         table = oracles.every_support(
             d["X"], d["y"], forced=d["forced"], **oracles.restricted_keywords(d)
         )
@@ -154,7 +155,7 @@ def test_bounds_and_certificates_against_enumeration():
                 )
                 fixed, proven = fixed + more, proven + closed
     assert (
-        fixed > 100 and proven > 10 and bounds > 150
+        fixed > 1.6 * count and proven > count / 6 and bounds > 2.5 * count
     )  # so that the checks above were about something
 
 

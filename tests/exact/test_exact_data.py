@@ -238,7 +238,12 @@ def check_bound(c, values, betas, gap):
 
 
 @pytest.mark.parametrize(
-    ("count", "columns"), [(100, (4, 5)), pytest.param(500, (5, 7), marks=pytest.mark.slow)]
+    ("count", "columns"),
+    [
+        (30, (4, 5)),
+        pytest.param(100, (4, 5), marks=pytest.mark.slow),
+        pytest.param(500, (5, 7), marks=pytest.mark.slow),
+    ],
 )
 def test_no_bound_lies_above_the_enumerated_optimum(count, columns):
     """Every loss, sizes and prices, weights, offsets, boxes, forced columns, factors; searches that

@@ -266,7 +266,7 @@ def test_too_many_dependent_columns_are_refused():
     with pytest.raises(
         ValueError,
         match="too many of 60 columns are linear combinations of others for leaps and bounds; "
-        "search with Tree",
+        "search by branch and bound",
     ):
         leaps_of(posed(X, y), size=8)
 

@@ -285,7 +285,7 @@ def test_groups_of_more_columns_than_rows(loss, monkeypatch):
             for chosen in itertools.combinations(range(G), k)
         )
         assert path.table.objective[k] == pytest.approx(best, rel=1e-8)
-    monkeypatch.setattr(group_model.GroupModel, "tall_from", 1e9)
+    monkeypatch.setattr(group_model.GroupModel, "columns_per_row", 1e9)
     plain = l0path.fit(X, y, **given)
     np.testing.assert_allclose(path.table.objective, plain.table.objective, rtol=1e-9)
     assert [m.groups for m in path] == [m.groups for m in plain] and list(

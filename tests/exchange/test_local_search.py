@@ -1,5 +1,5 @@
 """The search behind the default path: efforts, swap sizes, blocks that only pay together, and the
-store's bookkeeping.
+pool's bookkeeping.
 """
 
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 
 import l0path
 from l0path.exchange import verification
-from l0path.exchange.local_search import Store, pairs_tried
+from l0path.exchange.local_search import SolutionPool, pairs_tried
 from l0path.exchange.ranking import Wanted
 from l0path.problem.penalties import separable
 from l0path.problem.problem import Fit, pose
@@ -99,15 +99,15 @@ def test_store_keeps_the_best_of_each_size_and_ends_at_a_perfect_fit():
     def fit(*support, value, flags=()):
         return Fit(np.array(support, dtype=np.int64), np.ones(len(support)), 0.0, value, flags)
 
-    store = Store(fit(value=1.0), 0, 3, 1.0)
-    assert store.offer(fit(1, value=0.5))
-    assert not store.offer(fit(2, value=0.5 * (1 - 1e-12)))  # no improvement beyond rounding
-    assert store.offer(fit(2, value=0.4))
-    assert not store.offer(fit(1, 2, 3, 4, value=0.1))  # beyond the last size
-    assert store.offer(fit(1, 2, 3, value=0.2))
-    assert store.offer(fit(1, 2, value=0.0))
-    assert (store.last, store.end) == (2, "saturated")
-    assert sorted(store.fits) == [0, 1, 2]
+    pool = SolutionPool(fit(value=1.0), 0, 3, 1.0)
+    assert pool.update(fit(1, value=0.5))
+    assert not pool.update(fit(2, value=0.5 * (1 - 1e-12)))  # no improvement beyond rounding
+    assert pool.update(fit(2, value=0.4))
+    assert not pool.update(fit(1, 2, 3, 4, value=0.1))  # beyond the last size
+    assert pool.update(fit(1, 2, 3, value=0.2))
+    assert pool.update(fit(1, 2, value=0.0))
+    assert (pool.last, pool.end) == (2, "saturated")
+    assert sorted(pool.fits) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.9])

@@ -65,13 +65,13 @@ def gap(d, fit, lambda0):
 
 
 def threshold_by_grid(
-    penalty, pull, curvature, factor, lower, upper, grid=np.linspace(-4, 4, 160_001)
+    penalty, correlation, curvature, factor, lower, upper, grid=np.linspace(-4, 4, 160_001)
 ):
     b = grid[(grid >= lower) & (grid <= upper)]
     b = np.append(b, 0.0) if lower <= 0 <= upper else b
     cost = (
         curvature / 2 * b**2
-        - pull * b
+        - correlation * b
         + penalty.lambda0 * factor * (b != 0)
         + penalty.lambda1 * abs(b)
         + penalty.lambda2 * b**2
@@ -82,10 +82,10 @@ def threshold_by_grid(
 @pytest.mark.parametrize("box", BOXES)
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_threshold_is_the_grid_minimiser(penalty, box):
-    for pull in (-2.1, -0.31, 0.0, 0.17, 0.9, 2.4):
+    for correlation in (-2.1, -0.31, 0.0, 0.17, 0.9, 2.4):
         for factor in (0.0, 0.7, 2.0):
-            found = threshold(penalty, pull, 1.3, factor, Interval(*box), 0.0)
-            assert abs(found - threshold_by_grid(penalty, pull, 1.3, factor, *box)) < 1e-4
+            found = threshold(penalty, correlation, 1.3, factor, Interval(*box), 0.0)
+            assert abs(found - threshold_by_grid(penalty, correlation, 1.3, factor, *box)) < 1e-4
 
 
 def test_threshold_keeps_the_state_at_a_tie():
@@ -96,11 +96,13 @@ def test_threshold_keeps_the_state_at_a_tie():
 
 
 def test_entry_gains_is_entry_on_arrays():
-    pulls, box = np.linspace(-3, 3, 41), (-0.5, 0.8)
+    correlations, box = np.linspace(-3, 3, 41), (-0.5, 0.8)
     for penalty in PENALTIES:
-        expected = [entry(penalty, z, 1.3, Interval(*box))[1] for z in pulls]
+        expected = [entry(penalty, z, 1.3, Interval(*box))[1] for z in correlations]
         np.testing.assert_allclose(
-            entry_gains(pulls, 1.3, penalty.lambda1, penalty.lambda2, *box), expected, atol=1e-15
+            entry_gains(correlations, 1.3, penalty.lambda1, penalty.lambda2, *box),
+            expected,
+            atol=1e-15,
         )
 
 
@@ -191,8 +193,8 @@ def test_solve_point_descends_and_leaves_its_start_alone(loss):
     kept, X, y = start.b.copy(), d["X"].copy(), d["y"].copy()
     fit = solve_point(model, 0.01, 0.0, 1e-2, start)
     descent = make_descent(model, 0.0, 1e-2)
-    assert descent.price(0.01, fit) < descent.price(0.01, start)
-    assert descent.exit_price(fit) <= 0.01 * (1 + 1e-9)
+    assert descent.objective(0.01, fit) < descent.objective(0.01, start)
+    assert descent.lambda0_entry(fit) <= 0.01 * (1 + 1e-9)
     assert np.array_equal(start.b, kept) and np.array_equal(d["X"], X) and np.array_equal(d["y"], y)
     again = solve_point(model, 0.01, 0.0, 1e-2, fit)
     assert np.array_equal(again.support, fit.support) and again.value == fit.value
@@ -251,7 +253,7 @@ def test_a_grid_of_ones_own_is_solved_at_every_value(settings):
         assert [point.lambda0 for point in path.points] == sorted(grid.tolist(), reverse=True)
         cost = np.array(
             [
-                [path.descent.price(value, point.fit) for point in path.points]
+                [path.descent.objective(value, point.fit) for point in path.points]
                 for value in sorted(grid)[::-1]
             ]
         )
@@ -306,7 +308,7 @@ def from_few_and_from_all(d, settings):
         few,
         full,
         [
-            few.descent.price(a.lambda0, a.fit) / full.descent.price(b.lambda0, b.fit) - 1
+            few.descent.objective(a.lambda0, a.fit) / full.descent.objective(b.lambda0, b.fit) - 1
             for a, b in zip(few.points, full.points, strict=True)
         ],
     )

@@ -13,7 +13,8 @@ from scipy.optimize import minimize_scalar
 from l0path.first_order.dual import DualProblem, balance, project
 from l0path.first_order.one_size import solve_size
 from l0path.problem.conjugates import conjugate, conjugate_slope, convexity, interval
-from l0path.problem.losses import make_loss, slope, value
+from l0path.problem.losses import make_loss
+from l0path.problem.verbs import slope, value
 from l0path.solvers import DualIHT
 from l0path.working_set.hinge import make_model
 
@@ -149,7 +150,7 @@ def test_bounds_and_values_against_enumeration(settings):
         d["lambda2"] = 0.1
         path = solver_path(d, settings, 3)
         best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))
-        for k, fit in path.store.fits.items():
+        for k, fit in path.pool.fits.items():
             assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
             assert fit.value == pytest.approx(
                 restricted(d["X"], d["y"], fit.support, **restricted_keywords(d))[0], rel=1e-7
@@ -226,14 +227,14 @@ def test_path_over_sizes_with_weights_and_seed():
     d = wide_instance(3, lambda2=0.1)
     path = solver_path(d, DualIHT(), 8)
     values, bounds = (
-        [path.store.fits[k].value for k in range(9)],
+        [path.pool.fits[k].value for k in range(9)],
         [path.bound(k) for k in range(1, 9)],
     )
     assert (np.diff(values) <= 1e-12).all()
     assert all(bound <= value for bound, value in zip(bounds, values[1:], strict=True))
     assert path.model.reads < 20 and path.rounds[-1]["verified"] == 9
     again = solver_path(d, DualIHT(), 8)
-    assert [again.store.fits[k].value for k in range(9)] == values
+    assert [again.pool.fits[k].value for k in range(9)] == values
     stochastic = [solver_path(d, DualIHT(blocks=5, seed=1), 3).bound(3) for _ in range(2)]
     assert stochastic[0] == stochastic[1]
     w = np.random.default_rng(0).integers(1, 4, 80)
@@ -242,7 +243,7 @@ def test_path_over_sizes_with_weights_and_seed():
     )
     weighted = solver_path(d | {"weights": w.astype(float)}, DualIHT(), 3)
     for k in range(1, 4):
-        assert rows.store.fits[k].value == pytest.approx(weighted.store.fits[k].value, rel=1e-9)
+        assert rows.pool.fits[k].value == pytest.approx(weighted.pool.fits[k].value, rel=1e-9)
         assert rows.bound(k) == pytest.approx(weighted.bound(k), rel=1e-6)
 
 
@@ -250,7 +251,7 @@ def test_polish_and_the_best_multiple():
     d = wide_instance(2, lambda2=0.01)
     alone, polished = (solver_path(d, DualIHT(polish=polish), 8) for polish in (False, True))
     assert all(
-        polished.store.fits[k].value <= alone.store.fits[k].value * (1 + 1e-9) for k in range(9)
+        polished.pool.fits[k].value <= alone.pool.fits[k].value * (1 + 1e-9) for k in range(9)
     )
     model = alone.model
     solver, w, y = alone.solver, model.problem.weights, model.problem.y

@@ -211,7 +211,7 @@ def test_on_working_columns_it_serves_a_lambda0_path():
     model = make_model(problem_of(d))
     path = Lambda0Path(model, Slice(0.0, 0.05, 8), CoordinateDescent(), Session(Clock()))
     solver = PrimalDualSolver(model, 0.0, 0.05, PrimalDual(), path.scale, path.descent)
-    path._solve_at = lambda lambda0, start: solver.solve(lambda0, start, everywhere=False).fit
+    path._solve_at = lambda lambda0, start: solver.solve(lambda0, start, all_columns=False).fit
     path.run()
     assert len(path.points) > 5 and all(point.verified for point in path.points)
     for point in path.points[::3]:

@@ -29,9 +29,9 @@ from l0path.first_order.operators import (
     working_rows,
 )
 from l0path.first_order.projected_gradient import STEP_RULES, VARIANTS
-from l0path.problem.losses import derivatives, mean_loss
 from l0path.problem.penalties import separable
 from l0path.problem.problem import Data, pose
+from l0path.problem.verbs import derivatives, mean_loss
 from l0path.solvers import LocalSearch, ProjectedGradient
 from l0path.working_set.hinge import make_model
 
@@ -247,7 +247,7 @@ def test_sizes_against_enumeration(settings):
         if d["loss"] == "poisson" and settings.paper_defaults:
             continue
         path = solver_path(d, settings, 3)
-        for k, fit in path.store.fits.items():
+        for k, fit in path.pool.fits.items():
             assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
             assert fit.value == pytest.approx(
                 restricted(d["X"], d["y"], fit.support, **restricted_keywords(d))[0],
@@ -272,7 +272,7 @@ def test_a_fit_is_a_fixed_point_of_its_map_over_all_columns(loss):
             ProjectedGradient(variant="htp"),
             ProjectedGradient(step="normalised"),
         ):
-            k = min(2, int(view.open.sum()))
+            k = min(2, int(view.selectable.sum()))
             outcome = solve_k(
                 make_model(problem),
                 k,
@@ -452,10 +452,8 @@ def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
     SizePath(thin).run()
     for k in range(5):
         for other in (rows, thin):
-            assert other.store.fits[k].support.tolist() == weighted.store.fits[k].support.tolist()
-            assert other.store.fits[k].value == pytest.approx(
-                weighted.store.fits[k].value, rel=1e-9
-            )
+            assert other.pool.fits[k].support.tolist() == weighted.pool.fits[k].support.tolist()
+            assert other.pool.fits[k].value == pytest.approx(weighted.pool.fits[k].value, rel=1e-9)
 
 
 def test_settings_and_problems_are_checked():
@@ -483,16 +481,16 @@ def test_path_reads_x_a_few_times_and_serves_an_engine():
     path = solver_path(
         d, ProjectedGradient(variant="apg+"), 15, listener=lambda point: heard.append(point.k)
     )
-    assert sorted(set(heard)) == sorted(path.store.fits) == list(range(16))
-    assert (np.diff([path.store.fits[k].value for k in range(16)]) < 0).all()
+    assert sorted(set(heard)) == sorted(path.pool.fits) == list(range(16))
+    assert (np.diff([path.pool.fits[k].value for k in range(16)]) < 0).all()
     assert path.model.reads < 15 and path.model.width < 250
     assert [row["verified"] for row in path.rounds][-1] == 16
-    assert path.next_value() < path.store.fits[15].value
+    assert path.next_value() < path.pool.fits[15].value
     assert [support.size for support in path.result().starts] == list(range(1, 16))
     assert np.isnan(path.bound(3))
     paper = solver_path(d, ProjectedGradient(variant="apg+", paper_defaults=True), 4)
     assert (
-        paper.next_value() < paper.store.fits[4].value
+        paper.next_value() < paper.pool.fits[4].value
     )  # columns that no size has used are asked as well
 
 
@@ -502,11 +500,11 @@ def test_polish_leaves_no_swap_among_all_columns():
         solver_path(d, ProjectedGradient(variant="apg+", polish=polish), 12)
         for polish in (False, True)
     )
-    values = np.array([[path.store.fits[k].value for k in range(13)] for path in (alone, polished)])
+    values = np.array([[path.pool.fits[k].value for k in range(13)] for path in (alone, polished)])
     assert (values[1] <= values[0] * (1 + 1e-9)).all()
     assert values[1].sum() < 0.99 * values[0].sum()
     for k in range(1, 13):
-        fit = polished.store.fits[k]
+        fit = polished.pool.fits[k]
         assert polished.neighbourhood.swap(fit).value >= fit.value * (1 - 1e-9)
         wanted = Wanted(1e300, -1e-8 * fit.value, 5)
         assert not violators(polished.model, [fit], [wanted], separable(0.0))[0]
@@ -536,8 +534,8 @@ def test_time_limit_keeps_what_was_solved():
     path = SparseSizes(model, Slice(0.0, 0.0, 40), settings, Session(clock))
     with pytest.raises(Stop):
         SizePath(path).run()
-    assert 0 in path.store.fits and len(path.store.fits) < 41
-    assert path.optimality(max(path.store.fits)) in ("unverified", "stationary")
+    assert 0 in path.pool.fits and len(path.pool.fits) < 41
+    assert path.optimality(max(path.pool.fits)) in ("unverified", "stationary")
 
 
 def test_supports_from_elsewhere_compete():
@@ -546,9 +544,7 @@ def test_supports_from_elsewhere_compete():
     search = ColumnExchanges(model, Slice(0.0, 0.0, 12), LocalSearch(), Session(Clock()))
     SizePath(search).run()
     path = solver_path(d, ProjectedGradient(), 12, supports=search.result().starts)
-    assert all(
-        path.store.fits[k].value <= search.store.fits[k].value * (1 + 1e-9) for k in range(13)
-    )
+    assert all(path.pool.fits[k].value <= search.pool.fits[k].value * (1 + 1e-9) for k in range(13))
 
 
 def test_degenerate_problems():
@@ -562,16 +558,16 @@ def test_degenerate_problems():
         ProjectedGradient(variant="htp"),
     ):
         perfect = solver_path(plain(X, X[:, 0] - X[:, 1], **options), settings, 6)
-        assert (perfect.store.last, perfect.store.end) == (2, "saturated")
+        assert (perfect.pool.last, perfect.pool.end) == (2, "saturated")
         twins = solver_path(plain(np.column_stack([X, X, np.ones(30)]), y, **options), settings, 4)
-        assert sorted(twins.store.fits) == [0, 1, 2, 3, 4] and twins.store.fits[
+        assert sorted(twins.pool.fits) == [0, 1, 2, 3, 4] and twins.pool.fits[
             2
         ].support.tolist() == [0, 1]
         apart = solver_path(
             plain(X, np.where(X[:, 0] > 0, 1.0, -1.0), "logistic", **options), settings, 6
         )
-        assert (apart.store.last, apart.store.end) == (1, "separated") and apart.optimality(
+        assert (apart.pool.last, apart.pool.end) == (1, "separated") and apart.optimality(
             1
         ) == "unverified"
         flat = solver_path(plain(X, np.ones(30), **options), settings, 6)
-        assert (flat.store.last, flat.store.end) == (0, "saturated")
+        assert (flat.pool.last, flat.pool.end) == (0, "saturated")

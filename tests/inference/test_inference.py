@@ -667,7 +667,8 @@ def test_bad_input_of_each_is_named(name, change, message):
 
 def test_hinge_has_no_p_values():
     with pytest.raises(
-        ValueError, match="split_inference needs a likelihood, which loss='squared_hinge' has not"
+        ValueError,
+        match="split_inference needs a likelihood, which loss='squared_hinge' does not have",
     ):
         l0path.split_inference(*sample(loss="logistic"), loss="squared_hinge")
 
@@ -703,11 +704,11 @@ def test_time_limit_and_interrupts_keep_what_has_finished(name, monkeypatch):
         getattr(l0path, name)(X, y, **CALLS[name], random_state=0, time_limit=1e-9)
 
 
-@pytest.mark.parametrize("where", ["settled", "fit_request"])
+@pytest.mark.parametrize("where", ["resolved", "fit_request"])
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_before_anything_is_done_is_passed_on(name, where, monkeypatch):
     X, y = sample()
-    plain = paths_on_rows.settled
+    plain = paths_on_rows.resolved
 
     def press(*arguments, **more):
         signal.raise_signal(signal.SIGINT)

@@ -100,7 +100,7 @@ def test_the_first_thing_that_ends_a_run_is_remembered():
         raise Stop("time_limit of 1 s reached", End.TIME_LIMIT)
     with control.stage():
         raise KeyboardInterrupt
-    assert control.end is End.TIME_LIMIT and control.torn
+    assert control.end is End.TIME_LIMIT and control.inconsistent
     assert control.reason == "time_limit of 1 s reached while models were proved"
     with pytest.raises(ValueError, match="not ours"), control.stage():
         raise ValueError("not ours")

@@ -153,7 +153,11 @@ def test_unknown_kinds_and_axes(path):
 
 
 @pytest.mark.parametrize(
-    "name", ["whole", "slices", "one", "null", "long", "classes", "grid", "names"]
+    "name",
+    [
+        *("whole", "slices", "null", "classes", "grid"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("one", "long", "names")),
+    ],
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_draws_every_path(paths, name, kind):

@@ -182,29 +182,29 @@ def test_support_norm_shares_and_projection(budget):
         ).all()
 
 
-@pytest.mark.parametrize("tall", [False, True], ids=["wide", "tall"])
+@pytest.mark.parametrize("wide", [False, True], ids=["narrow", "wide"])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
     "changes",
     [{}, {"intercept": True, "weights": np.arange(1.0, 31.0), "forced": [3]}, {"lambda1": 0.02}],
     ids=["plain", "options", "lambda1"],
 )
-def test_subproblem_is_optimal(loss, changes, tall):
+def test_subproblem_is_optimal(loss, changes, wide):
     """Theorem 4: the blocks in use have the same, largest score, its root is 2 r sum ||v_h||; and F
     meets D, by proximal steps alone too; systems on the rows say the same.
     """
-    limits = {"stall": 0.0, "tall": 0.0 if tall else 10.0}
+    limits = {"stall": 0.0, "wide": 0.0 if wide else 10.0}
     d = small(loss, 1, **changes)
     pool, lists, ridge = whole(d)[2], ([0, 1], [1, 2], [4, 5], [0, 5]), d["lambda2"]
     sub = driven(posed(pool, lists, **limits))
-    assert sub.tall == tall and sub.count == 4
+    assert sub.wide == wide and sub.count == 4
     g = sub.gradient(sub.x)
     assert (
         0 <= sub.value() - sub.bound(g) + 1e-13 and sub.value() - sub.bound(g) <= 1e-7 * sub.value()
     )
-    pull = np.maximum(np.abs(g) - d["lambda1"], 0.0)[sub.slot[: sub.split]]
+    reduced = np.maximum(np.abs(g) - d["lambda1"], 0.0)[sub.slot[: sub.split]]
     scores, norms = (
-        np.sqrt(np.bincount(sub.owner, v**2, minlength=4)) for v in (pull, sub.x.x[: sub.split])
+        np.sqrt(np.bincount(sub.owner, v**2, minlength=4)) for v in (reduced, sub.x.x[: sub.split])
     )
     assert 2 * ridge * norms.sum() == pytest.approx(scores.max(), rel=1e-3)
     assert scores[norms > 1e-3 * norms.sum()] == pytest.approx(scores.max(), rel=1e-3)
@@ -217,8 +217,8 @@ def test_subproblem_is_optimal(loss, changes, tall):
         .newton(sub.at(np.zeros(sub.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size))
         .w
     )
-    other = posed(pool, lists, 2, True, tall=10.0 if tall else 0.0)
-    assert other.tall != tall and other.newton(
+    other = posed(pool, lists, 2, True, wide=10.0 if wide else 0.0)
+    assert other.wide != wide and other.newton(
         other.at(np.zeros(other.slot.size), 0.0), np.linspace(0.2, 1.0, sub.used.size)
     ).w == pytest.approx(step, rel=1e-9)
 
@@ -326,7 +326,7 @@ def test_values_and_bounds_against_enumeration(settings):
         d |= {"lambda2": 0.1, "lower": -np.inf, "upper": np.inf}
         path = solver_path(d, settings, 3)
         best = best_subsets(d["X"], d["y"], 3, forced=d["forced"], **restricted_keywords(d))
-        for k, fit in path.store.fits.items():
+        for k, fit in path.pool.fits.items():
             assert fit.value >= best[k][0] - 1e-9 * abs(best[k][0])
             assert fit.value == pytest.approx(
                 restricted(d["X"], d["y"], fit.support, **restricted_keywords(d))[0], rel=1e-7

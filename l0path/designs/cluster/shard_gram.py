@@ -80,7 +80,7 @@ class ShardGram:
     def forget(self, places):
         """Keep only the rows at these places, in their order."""
         kept = self.submit(_chosen, np.array(places, dtype=np.intp), self.batches_of)
-        self.design.settle(kept)
+        self.design.wait(kept)
         self.batches, self._held, self._brought = [kept], [], None
 
     def rows(self):

@@ -123,7 +123,7 @@ class Sharded(ColumnBlocks):
         self.received += sum(_nbytes(part) for part in out)
         return out
 
-    def settle(self, futures):
+    def wait(self, futures):
         """The futures once they are done; the first error is raised here."""
         distributed.wait(futures)
         for future in futures:
@@ -141,11 +141,11 @@ class Sharded(ColumnBlocks):
                 0, _only, pickle.dumps(source)
             )  # bytes, so that the scheduler does not open the file
             shards = [
-                self.submit(i, _read, whole, left, right, retries=2)
-                for i, (left, right) in enumerate(spans)
+                self.submit(i, _read, whole, start, stop, retries=2)
+                for i, (start, stop) in enumerate(spans)
             ]
         else:
-            parts = [source.array[:, left:right] for left, right in spans]
+            parts = [source.array[:, start:stop] for start, stop in spans]
             if source.what == "Dask array":
                 parts = [
                     self.client.compute(part, workers=[home], allow_other_workers=True)
@@ -157,13 +157,13 @@ class Sharded(ColumnBlocks):
                 )
                 for i, part in enumerate(parts)
             ]
-        return self.settle(shards)
+        return self.wait(shards)
 
     def _inside(self, start, stop):
-        """(shard, left, right within it, its first column) of the shards that hold start:stop."""
-        for i, (left, right) in enumerate(pairwise(self.cuts)):
-            if left < stop and right > start:
-                yield i, max(start - left, 0), min(stop, right) - left, left
+        """(shard, start, stop within it, its first column) of the shards that hold start:stop."""
+        for i, (first, last) in enumerate(pairwise(self.cuts)):
+            if first < stop and last > start:
+                yield i, max(start - first, 0), min(stop, last) - first, first
 
     def _sides_of(self, R):
         """Future of right-hand sides; those sent last are not sent again, because ranges of columns
@@ -328,19 +328,19 @@ def _same(*arrays):
     return arrays
 
 
-def _read(whole, left, right):
+def _read(whole, start, stop):
     source = pickle.loads(whole)
-    return source.read(slice(0, source.n), left, right)
+    return source.read(slice(0, source.n), start, stop)
 
 
 def _block(part):
     return Dense(np.require(part, requirements=["F", "W"]), 0)
 
 
-def _correlate(shard, R, left, right):
+def _correlate(shard, R, start, stop):
     with pool.limited(1):
         return (
-            shard.correlate(R) if (left, right) == (0, shard.p) else shard.correlate(R, left, right)
+            shard.correlate(R) if (start, stop) == (0, shard.p) else shard.correlate(R, start, stop)
         )
 
 
@@ -362,7 +362,7 @@ def _nonfinite(shard):
 
 def _rows(shard, rows):
     out, step = np.empty((rows.size, shard.p), order="F"), max(1, STRIP // shard.n)
-    for left in range(0, shard.p, step):
-        J = np.arange(left, min(left + step, shard.p))
+    for start in range(0, shard.p, step):
+        J = np.arange(start, min(start + step, shard.p))
         out[:, J] = shard.columns(J)[rows]
     return out

@@ -110,15 +110,15 @@ class Packed:
         self.packed, self.n, self.p, self.mean = packed, n, packed.shape[0], mean
         _means(packed, n, COPIES_OF, MISSING_OF, mean)
 
-    def decoded(self, left=0, right=None, out=None):
-        """Columns left:right as float64 (n, right - left), Fortran order."""
-        part = self.packed[left : self.p if right is None else right]
+    def decoded(self, start=0, stop=None, out=None):
+        """Columns start:stop as float64 (n, stop - start), Fortran order."""
+        part = self.packed[start : self.p if stop is None else stop]
         out = (
             np.empty((part.shape[0], self.n))
             if out is None
             else out[: part.shape[0] * self.n].reshape(part.shape[0], self.n)
         )
-        _decode(part, self.n, VALUES, self.mean[left:right], out)
+        _decode(part, self.n, VALUES, self.mean[start:stop], out)
         return out.T
 
     def correlate(self, R, start=0, stop=None):
@@ -144,9 +144,9 @@ class Packed:
             return out.T
         step = max(1, DECODED_TILE // self.n)
         scratch = np.empty(step * self.n)
-        for left in range(0, self.p, step):
-            out[:, left : left + step] = (
-                Dense(self.decoded(left, left + step, scratch), 0).correlate(R).T
+        for first in range(0, self.p, step):
+            out[:, first : first + step] = (
+                Dense(self.decoded(first, first + step, scratch), 0).correlate(R).T
             )
         return out.T
 
@@ -154,9 +154,9 @@ class Packed:
         """See `Dense.moments`."""
         width = max(1, DECODED_TILE // self.n)
         mean, second, scratch = np.empty(self.p), np.empty(self.p), np.empty(width * self.n)
-        for left in range(0, self.p, width):
-            mean[left : left + width], second[left : left + width] = Dense(
-                self.decoded(left, left + width, scratch), 0
+        for start in range(0, self.p, width):
+            mean[start : start + width], second[start : start + width] = Dense(
+                self.decoded(start, start + width, scratch), 0
             ).moments(weights, center)
         return mean, second
 
@@ -221,20 +221,20 @@ class BedSource:
     def __repr__(self):
         return f"{Path(self.path).name}, 2 bits a genotype"
 
-    def read(self, rows, left, right, buffer=None):
-        """Packed design of the columns left:right; rows must be all."""
-        size = (right - left) * self.width
+    def read(self, rows, start, stop, buffer=None):
+        """Packed design of the columns start:stop; rows must be all."""
+        size = (stop - start) * self.width
         raw = (
             np.empty(size, dtype=np.uint8)
             if buffer is None or buffer.size < size
             else buffer[:size]
         )
-        self.file.fill(raw, 3 + left * self.width)
-        packed = raw.reshape(right - left, self.width)
+        self.file.fill(raw, 3 + start * self.width)
+        packed = raw.reshape(stop - start, self.width)
         if self.n % 4:
             packed[:, -1] |= np.uint8(0xFF & ~((1 << (2 * (self.n % 4))) - 1))
-        return Packed(packed, self.n, self.mean[left:right])
+        return Packed(packed, self.n, self.mean[start:stop])
 
-    def ahead(self, left, right):
+    def ahead(self, start, stop):
         """Let the system fetch these columns from the disk."""
-        self.file.ahead(3 + left * self.width, (right - left) * self.width)
+        self.file.ahead(3 + start * self.width, (stop - start) * self.width)

@@ -168,16 +168,18 @@ class ColumnBlocks:
 
     # -- passes
 
-    def _shape(self, width, room):
-        """(height, width) of blocks of a range of `width` columns that take about `room` bytes."""
+    def _shape(self, width, memory):
+        """(height, width) of blocks of a range of `width` columns that take about `memory`
+        bytes.
+        """
         if self.source.parallel:
             column = self.source.nbytes / self.p
             return (
-                (self.n, min(max(int(room // column), 1), width))
-                if column <= room
-                else (max(int(self.n * room // column), 1), 1)
+                (self.n, min(max(int(memory // column), 1), width))
+                if column <= memory
+                else (max(int(self.n * memory // column), 1), 1)
             )
-        return shape_of(self.source, width, room // self.source.dtype.itemsize)
+        return shape_of(self.source, width, memory // self.source.dtype.itemsize)
 
     def _cuts(self, start, stop, width):
         """Column numbers from start to stop, at multiples of width."""
@@ -244,7 +246,7 @@ class ColumnBlocks:
                     part,
                     [
                         *range(
-                            left, right, max(1, min((1 << 18) // block.shape[0] + 1, right - left))
+                            left, right, max(1, min((1 << 18) // block.shape[0] + 1, stop - start))
                         ),
                         right,
                     ],
@@ -289,8 +291,8 @@ class ColumnBlocks:
             return out
         out, side = np.zeros((stop - start, R.shape[1])), self._sides(R)
 
-        def task(rows, left, right, block):
-            out[left - start : right - start] += block.correlate(side(rows))
+        def task(rows, first, last, block):
+            out[first - start : last - start] += block.correlate(side(rows))
 
         self._pass(task, start, stop)
         return out
@@ -301,11 +303,11 @@ class ColumnBlocks:
         """
         side = self._sides(A.T)
 
-        def task(rows, left, right, block):
+        def task(rows, first, last, block):
             if rows.start:
-                out[:, left - start : right - start] += block.correlate(side(rows)).T
+                out[:, first - start : last - start] += block.correlate(side(rows)).T
             else:
-                out[:, left - start : right - start] = block.correlate(side(rows)).T
+                out[:, first - start : last - start] = block.correlate(side(rows)).T
 
         self._pass(task, start, start + out.shape[1])
 
@@ -377,8 +379,8 @@ class ColumnBlocks:
         J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
         out = np.zeros((self.n, *b.shape[1:]))
         width = max(1, min(self.memory_limit // 16, 1 << 23) // (8 * self.n))
-        for left in range(0, J.size, width):
-            out += self.columns(J[left : left + width]) @ b[left : left + width]
+        for start in range(0, J.size, width):
+            out += self.columns(J[start : start + width]) @ b[start : start + width]
         return out
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -391,9 +393,9 @@ class ColumnBlocks:
         products = None if ahead is None else np.zeros((ahead.shape[1], self.p))
         pivot, mean, second = np.zeros((3, self.p))
 
-        def task(rows, left, right, block):
+        def task(rows, start, stop, block):
             with np.errstate(over="ignore", invalid="ignore"):  # threads do not inherit it
-                cols, w = slice(left, right), weights[rows]
+                cols, w = slice(start, stop), weights[rows]
                 if products is not None:
                     products[:, cols] += block.correlate(side(rows)).T
                 if rows.stop - rows.start == self.n:
@@ -422,8 +424,8 @@ class ColumnBlocks:
         if self.source.dtype.kind != "f":
             return count
 
-        def task(rows, left, right, block):
-            count[left:right] += block.nonfinite()
+        def task(rows, start, stop, block):
+            count[start:stop] += block.nonfinite()
 
         self._pass(task, 0, self.p)
         return count
@@ -433,9 +435,9 @@ class ColumnBlocks:
         taken = np.asarray(rows, dtype=np.intp)
         out = np.empty((taken.size, self.p), order="F")
 
-        def task(here, left, right, block):
+        def task(here, start, stop, block):
             inside = slice(*np.searchsorted(taken, [here.start, here.stop]))
-            out[inside, left:right] = block.columns(np.arange(right - left))[
+            out[inside, start:stop] = block.columns(np.arange(stop - start))[
                 taken[inside] - here.start
             ]
 

@@ -106,7 +106,7 @@ def convert(
     """
     from l0path.designs.disk.memory_limit import bytes_of
 
-    dtype, file, room = np.dtype(dtype), Path(file), max(bytes_of(memory_limit) // 4, 1)
+    dtype, file, memory = np.dtype(dtype), Path(file), max(bytes_of(memory_limit) // 4, 1)
     if dtype.kind not in "fiub":
         raise TypeError(f"dtype={dtype} must be a real number type, such as 'float32'")
     if file.suffix != ".npy" or file.is_dir():
@@ -117,7 +117,7 @@ def convert(
     csv = isinstance(source, (str, os.PathLike)) and str(source).lower().endswith(
         (".csv", ".csv.gz")
     )
-    pieces, n, p, names = _csv(source, room) if csv else _source(open_source(source), room)
+    pieces, n, p, names = _csv(source, memory) if csv else _source(open_source(source), memory)
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(file.name + ".part")
     try:
@@ -150,21 +150,21 @@ def convert(
     return file
 
 
-def _source(source, room):
+def _source(source, memory):
     """(pieces, n, p, names) of a source; pieces (rows, columns, values)."""
-    height, width = shape_of(source, source.p, room // 8)
+    height, width = shape_of(source, source.p, memory // 8)
     if (
         isinstance(source, FileSource) and source.order == "C"
     ):  # parts of rows, so that what is written is long, too
-        width = min(source.p, max(PAGE // source.dtype.itemsize, room // 8 // source.n))
-        height = max(1, min(source.n, room // 8 // width))
+        width = min(source.p, max(PAGE // source.dtype.itemsize, memory // 8 // source.n))
+        height = max(1, min(source.n, memory // 8 // width))
 
     def pieces():
-        for left in range(0, source.p, width):
+        for start in range(0, source.p, width):
             for top in range(0, source.n, height):
                 rows, cols = (
                     slice(top, min(top + height, source.n)),
-                    slice(left, min(left + width, source.p)),
+                    slice(start, min(start + width, source.p)),
                 )
                 yield (
                     rows,
@@ -177,14 +177,14 @@ def _source(source, room):
     return pieces(), source.n, source.p, source.names
 
 
-def _csv(path, room):
+def _csv(path, memory):
     """The same of a CSV file, which is read twice: for its number of lines, then for its
     numbers.
     """
     path = Path(path)
     names = _header(path)
     blank = len(names) > 1  # of one column an empty line is an empty field
-    lines = max(1, min(LINES, room // 8) // len(names))
+    lines = max(1, min(LINES, memory // 8) // len(names))
     n = sum(len(frame) for frame in _frames(path, lines * 16, blank, usecols=[0]))
 
     def pieces():

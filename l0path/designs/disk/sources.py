@@ -5,7 +5,7 @@ A source has n, p, dtype (of what it reads), nbytes (stored), names (p strings o
 (rows, columns) that cost as much to read as any part of them, `parallel` (whether threads may read
 side by side), and
 
-    read(rows, left, right, buffer=None)    design of the entries [rows, left:right], rows a slice;
+    read(rows, left, right, buffer=None)    design of the entries [rows, start:stop], rows a slice;
                                             in `buffer` (an uint8 array) where that saves an
                                             allocation, overwritten by the next read into it
     ahead(left, right)                      a hint that these columns come soon; only where threads
@@ -70,9 +70,9 @@ class FileSource:
     def __repr__(self):
         return f"{Path(self.path).name}, {self.dtype}"
 
-    def read(self, rows, left, right, buffer=None):
-        """Dense design of the entries [rows, left:right], in the order and dtype of the file."""
-        height, width, item = rows.stop - rows.start, right - left, self.dtype.itemsize
+    def read(self, rows, start, stop, buffer=None):
+        """Dense design of the entries [rows, start:stop], in the order and dtype of the file."""
+        height, width, item = rows.stop - rows.start, stop - start, self.dtype.itemsize
         size = height * width * item
         raw = (
             np.empty(size, dtype=np.uint8)
@@ -80,9 +80,9 @@ class FileSource:
             else buffer[:size]
         )
         lines, length, span, skip, at = (
-            (width, height, self.n, rows.start, left)
+            (width, height, self.n, rows.start, start)
             if self.order == "F"
-            else (height, width, self.p, left, rows.start)
+            else (height, width, self.p, start, rows.start)
         )
         if length == span:
             self.file.fill(raw, self.offset + at * span * item)
@@ -98,10 +98,10 @@ class FileSource:
                 self.file.fill(line, self.offset + ((at + i) * span + skip) * item)
         return Dense(raw.view(self.dtype).reshape((height, width), order=self.order), 0)
 
-    def ahead(self, left, right):
+    def ahead(self, start, stop):
         """Let the system fetch these columns from the disk; costs no memory of this process."""
         column = self.n * self.dtype.itemsize
-        self.file.ahead(self.offset + left * column, (right - left) * column)
+        self.file.ahead(self.offset + start * column, (stop - start) * column)
 
 
 class ArraySource:
@@ -128,9 +128,9 @@ class ArraySource:
     def __repr__(self):
         return f"{self.what} in chunks of {self.chunk[0]} x {self.chunk[1]}, {self.dtype}"
 
-    def read(self, rows, left, right, buffer=None):
-        """Dense design of the entries [rows, left:right]."""
-        return Dense(np.asarray(self.array[rows, left:right]), 0)
+    def read(self, rows, start, stop, buffer=None):
+        """Dense design of the entries [rows, start:stop]."""
+        return Dense(np.asarray(self.array[rows, start:stop]), 0)
 
 
 class ParquetSource:
@@ -145,15 +145,15 @@ class ParquetSource:
         index = (schema.pandas_metadata or {}).get("index_columns", [])
         names = [name for name in schema.names if name not in index]
         check_shape((meta.num_rows, len(names)), "source")
-        twice = (
+        repeated = (
             sorted({name for name in names if names.count(name) > 1})
             if len(set(names)) < len(names)
             else []
         )
-        if twice:
+        if repeated:
             raise ValueError(
-                f"source {self.path} has several columns called {twice[0]!r}; write the file with "
-                "a name for each"
+                f"source {self.path} has several columns called {repeated[0]!r}; write the file "
+                "with a name for each"
             )
         kinds = {}
         for name in names:
@@ -214,8 +214,8 @@ class ParquetSource:
     def __repr__(self):
         return f"{Path(self.path).name} in {self._groups.size - 1} row groups, {self.dtype}"
 
-    def read(self, rows, left, right, buffer=None):
-        """Dense design of the entries [rows, left:right]; only the row groups that hold them are
+    def read(self, rows, start, stop, buffer=None):
+        """Dense design of the entries [rows, start:stop]; only the row groups that hold them are
         decoded.
         """
         first, last = (
@@ -224,13 +224,13 @@ class ParquetSource:
         )
         with self._lock:
             table = self._file.read_row_groups(
-                list(range(first, last)), columns=self.names[left:right]
+                list(range(first, last)), columns=self.names[start:stop]
             )
         out, skip = (
-            np.empty((rows.stop - rows.start, right - left), dtype=self.dtype, order="F"),
+            np.empty((rows.stop - rows.start, stop - start), dtype=self.dtype, order="F"),
             rows.start - self._groups[first],
         )
-        for i, name in enumerate(self.names[left:right]):
+        for i, name in enumerate(self.names[start:stop]):
             column = table[name].slice(skip, rows.stop - rows.start)
             out[:, i] = (
                 column.to_numpy() if column.null_count == 0 else column.cast("double").to_numpy()

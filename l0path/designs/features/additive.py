@@ -75,12 +75,8 @@ class Levels(Derived):
     def __len__(self):
         return self.low.size
 
-    def __getitem__(self, l):
-        if isinstance(l, slice):
-            return [self[i] for i in range(*l.indices(len(self)))]
-        if not -len(self) <= l < len(self):
-            raise IndexError(f"feature {l} is out of range for {len(self)} features")
-        l = int(l) % len(self)
+    def _name_of(self, l: int) -> str:
+        """The name of feature l: the column and the number of the step."""
         j = int(self.parents(l))
         return f"{self.base[j]}[{l - self.offsets[j] + 1}]"
 
@@ -214,14 +210,14 @@ class Additive(DerivedDesign):
         parents, at = np.unique(self.names.parents(J), return_inverse=True)
         order = np.argsort(at, kind="stable")
         width = max(1, STEP_TILE // max(self.n, 1))
-        for left in range(0, parents.size, width):
-            X = self.base.columns(parents[left : left + width])
+        for start in range(0, parents.size, width):
+            X = self.base.columns(parents[start : start + width])
             for i in order[
-                np.searchsorted(at[order], left) : np.searchsorted(at[order], left + width)
+                np.searchsorted(at[order], start) : np.searchsorted(at[order], start + width)
             ].tolist():
                 low, high = self.names.low[J[i]], self.names.high[J[i]]
                 out[:, i] = (
-                    np.clip(X[:, at[i] - left], low, high) - min(max(0.0, low), high)
+                    np.clip(X[:, at[i] - start], low, high) - min(max(0.0, low), high)
                 ) / np.sqrt(high - low)
         return out
 
@@ -229,8 +225,8 @@ class Additive(DerivedDesign):
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
         J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
         out, width = np.zeros((self.n, *b.shape[1:])), max(1, 8 * STEP_TILE // max(self.n, 1))
-        for left in range(0, J.size, width):
-            out += self.columns(J[left : left + width]) @ b[left : left + width]
+        for start in range(0, J.size, width):
+            out += self.columns(J[start : start + width]) @ b[start : start + width]
         return out
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -276,8 +272,8 @@ def distinct(base):
             yield np.unique(values if values.size == base.n else np.append(values, 0.0))
         return
     width = max(1, STEP_TILE // max(base.n, 1))
-    for left in range(0, base.p, width):
-        for column in base.columns(np.arange(left, min(left + width, base.p))).T:
+    for first in range(0, base.p, width):
+        for column in base.columns(np.arange(first, min(first + width, base.p))).T:
             yield np.unique(column)
 
 

@@ -4,6 +4,7 @@ to make the features of new rows.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,6 +48,17 @@ class Derived(Sequence):
         )
 
     __hash__ = None
+
+    def __getitem__(self, j):
+        if isinstance(j, slice):
+            return [self[i] for i in range(*j.indices(len(self)))]
+        if not -len(self) <= j < len(self):
+            raise IndexError(f"feature {j} is out of range for {len(self)} features")
+        return self._name_of(int(j) % len(self))
+
+    @abstractmethod
+    def _name_of(self, j: int) -> str:
+        """The name of feature j."""
 
     def repeated(self, second: np.ndarray) -> np.ndarray:
         """Features that are combinations of columns of X and the intercept on rows where these have

@@ -96,8 +96,8 @@ class DenseTable:
             np.abs(R).T,
             max(1, PAIR_TILE // max(R.shape[0], 1)),
         )
-        for left in range(0, self.base.p, step):
-            out[:, left : left + step] = A @ self.Z[:, left : left + step] ** 2
+        for start in range(0, self.base.p, step):
+            out[:, start : start + step] = A @ self.Z[:, start : start + step] ** 2
         return np.sqrt(out)
 
     def moments(self, weights, pairs):
@@ -172,8 +172,8 @@ class DenseTable:
     @staticmethod
     def _tiles(Z, R, j, k, out):
         width = max(1, PAIR_TILE // max(Z.shape[0], 1))
-        for left in range(0, j.size, width):
-            here = slice(left, left + width)
+        for start in range(0, j.size, width):
+            here = slice(start, start + width)
             tile = Z[:, j[here]]
             tile *= Z[:, k[here]]
             out[here] = tile.T @ R

@@ -52,13 +52,9 @@ class Pairs(Derived):
     def __len__(self):
         return len(self.base) + self.partner.size
 
-    def __getitem__(self, j):
-        if isinstance(j, slice):
-            return [self[i] for i in range(*j.indices(len(self)))]
-        j, p0 = int(j), len(self.base)
-        j = j + len(self) if j < 0 else j
-        if not 0 <= j < len(self):
-            raise IndexError(f"feature {j} is out of range for {len(self)} features")
+    def _name_of(self, j: int) -> str:
+        """The name of feature j: of a column, of its square, or of a product."""
+        p0 = len(self.base)
         if j < p0:
             return self.base[j]
         return self._name(bisect_right(self.offsets, j - p0) - 1, int(self.partner[j - p0]))

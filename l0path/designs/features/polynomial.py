@@ -116,8 +116,8 @@ class Polynomial(DerivedDesign):
         own, products = np.flatnonzero(self.base.p > J), np.flatnonzero(self.base.p <= J)
         out[:, own] = self.base.columns(J[own])
         width = max(1, BLOCK // self.n)
-        for left in range(0, products.size, width):
-            here = products[left : left + width]
+        for start in range(0, products.size, width):
+            here = products[start : start + width]
             j, k = self.names.parents(J[here])
             out[:, here] = self.table.columns(j) * self.table.columns(k)
         return out
@@ -126,8 +126,8 @@ class Polynomial(DerivedDesign):
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
         J, b = self._checked(J), np.asarray(b, dtype=np.float64)
         out, width = np.zeros((self.n, *b.shape[1:])), max(1, BLOCK // self.n)
-        for left in range(0, J.size, width):
-            out += self.columns(J[left : left + width]) @ b[left : left + width]
+        for start in range(0, J.size, width):
+            out += self.columns(J[start : start + width]) @ b[start : start + width]
         return out
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -148,8 +148,8 @@ class Polynomial(DerivedDesign):
         low = LOSES * second[p0:]
         second[p0:] -= mean[p0:] ** 2
         awkward, width = p0 + np.flatnonzero(second[p0:] <= low), max(1, BLOCK // self.n)
-        for left in range(0, awkward.size, width):
-            J = awkward[left : left + width]
+        for start in range(0, awkward.size, width):
+            J = awkward[start : start + width]
             mean[J], second[J] = Dense(self.columns(J)).moments(weights, True)
         return mean, second
 
@@ -208,10 +208,10 @@ def expand(base, names, *, interaction_only, center, heredity, parents, min_rows
         _limited(most, base.p)
         offsets, partner = dense_pairs(base.p, squares, keep)
     pairs = Pairs(names, c, offsets, partner, by_name)
-    if (twice := pairs.ambiguous()) is not None:
+    if (repeated := pairs.ambiguous()) is not None:
         raise ValueError(
-            f"X has a column {twice!r}, which is also the name of a product of its columns; rename "
-            "it, or leave it out where it is that product"
+            f"X has a column {repeated!r}, which is also the name of a product of its columns; "
+            "rename it, or leave it out where it is that product"
         )
     return Polynomial(base, pairs, table)
 
@@ -236,7 +236,7 @@ def two_valued(base):
             out[j] = bool(((data == data.min()) | (data == data.max())).all())
         return out
     width = max(1, BLOCK // base.n)
-    for left in range(0, base.p, width):
-        X = base.columns(np.arange(left, min(left + width, base.p)))
-        out[left : left + width] = ((X == X.min(axis=0)) | (X == X.max(axis=0))).all(axis=0)
+    for start in range(0, base.p, width):
+        X = base.columns(np.arange(start, min(start + width, base.p)))
+        out[start : start + width] = ((X == X.min(axis=0)) | (X == X.max(axis=0))).all(axis=0)
     return out

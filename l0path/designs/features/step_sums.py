@@ -126,7 +126,7 @@ def moments(entries, steps, weights, center, mean, second):
         seen, stored, zero = 0, 0.0, start
         while zero < stop - 1 and high[first + zero] < 0.0:
             zero += 1
-        for twice in range(2):  # means, then squares about them
+        for moment in range(2):  # means, then squares about them
             for t in range(ends[j], ends[j + 1] + 1):
                 if t < ends[j + 1]:
                     w, l, x = (
@@ -134,20 +134,20 @@ def moments(entries, steps, weights, center, mean, second):
                         start + bins[t],
                         values[t],
                     )
-                    if twice == 0 and w > 0.0:
+                    if moment == 0 and w > 0.0:
                         seen += 1
                         stored += w
                 else:
                     w, l, x = max(total - stored, 0.0) if seen < positive else 0.0, zero, 0.0
                 if w > 0.0:
                     share = _share(x, low[first + l], high[first + l])
-                    if twice == 0:
+                    if moment == 0:
                         mass[l] += w
                         mean[l] += w * share
                         least[l], most[l] = min(least[l], share), max(most[l], share)
                     else:
                         second[l] += w * (share - mean[l]) ** 2
-            if twice == 0:
+            if moment == 0:
                 for l in range(start + 1, stop):
                     below[l] = below[l - 1] + mass[l - 1]
                 for l in range(stop - 2, start - 1, -1):

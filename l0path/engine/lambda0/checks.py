@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
     lambda_lo: float = float("nan")
 
 
-def settled(improves):
+def passed_where_unimproved(improves):
     """Verdicts of points that pass where nothing improves them."""
     return [Verdict(better, not better) for better in improves]
 
@@ -55,13 +55,13 @@ class EntryCheck:
         if self.model.problem.quadratic:
             low = max(top, point.lambda_lo)
         else:
-            low = self.descent.exit_price(point.fit) if near else point.lambda_lo
+            low = self.descent.lambda0_entry(point.fit) if near else point.lambda_lo
         improves = low > value * (1 + 1e-9) + self.descent.tie
         stationary = low <= point.lambda0 * (1 + 1e-9) + self.descent.tie
         return Verdict(improves, len(near) < ENTERING_POINT and stationary, low)
 
     def _outside(self, fits, values):
-        """For each fit the largest gain / f over all priced columns (an estimate but for the
+        """For each fit the largest gain / f over all penalised columns (an estimate but for the
         squared loss), and the best columns outside W whose gain may pass value f.
         """
         descent, p = self.descent, self.model.problem
@@ -69,23 +69,25 @@ class EntryCheck:
         safety = 1.0 if p.quadratic else descent.safety
         largest, found = np.zeros(len(fits)), [[] for _ in fits]
         step = max(256, PRODUCTS_AT_ONCE // len(fits))
-        for left in range(0, p.X.p, step):
-            block = slice(left, min(left + step, p.X.p))
+        for start in range(0, p.X.p, step):
+            block = slice(start, min(start + step, p.X.p))
             box = (p.lower[block], p.upper[block]) if p.boxed else (None, None)
             squares = curvature[:, None] * p.square[block]
-            pull = correlations(block)
-            gains = entry_gains(pull, squares, descent.lambda1, descent.lambda2, *box)
-            priced = descent.open[block] & (descent.factor_all[block] > 0)
-            gains = np.where(priced, gains / np.where(priced, descent.factor_all[block], 1.0), 0.0)
+            correlation = correlations(block)
+            gains = entry_gains(correlation, squares, descent.lambda1, descent.lambda2, *box)
+            penalised = descent.selectable[block] & (descent.factor_all[block] > 0)
+            gains = np.where(
+                penalised, gains / np.where(penalised, descent.factor_all[block], 1.0), 0.0
+            )
             outside = self.model.where[block] < 0
             for i, fit in enumerate(fits):
-                inside = fit.support[(fit.support >= left) & (fit.support < block.stop)] - left
+                inside = fit.support[(fit.support >= start) & (fit.support < block.stop)] - start
                 gains[i, inside] = 0.0
                 largest[i] = max(largest[i], gains[i].max(initial=0.0))
                 bar = values[i] * (1 + 1e-9) + descent.tie
                 over = np.flatnonzero(outside & (safety * gains[i] > bar))
                 over = over[np.argsort(-gains[i, over], kind="stable")[:ENTERING_POINT]]
-                found[i] += [(-gains[i, j], left + int(j)) for j in over]
+                found[i] += [(-gains[i, j], start + int(j)) for j in over]
         return largest, [[j for _, j in sorted(pairs)[:ENTERING_POINT]] for pairs in found]
 
     def _correlations(self, fits):
@@ -125,9 +127,11 @@ class PartialSwapCheck:
         self.model.tables += len(points)
         joined(self.model, [[into for _, _, into in pairs] for pairs in found])
         if quadratic:
-            return settled([bool(pairs) for pairs in found])
+            return passed_where_unimproved([bool(pairs) for pairs in found])
         swap = self.descent.swap
-        return settled([swap(p.lambda0, p.fit, self.n_best) is not None for p in points])
+        return passed_where_unimproved(
+            [swap(p.lambda0, p.fit, self.n_best) is not None for p in points]
+        )
 
     def _by_gram_rows(self, points):
         """Improving swaps of each point over all columns, the ENTERING_POINT best columns each."""
@@ -174,13 +178,13 @@ class PartialSwapCheck:
         R = -np.concatenate([slopes for slopes, _, _ in parts]).T
         ranked = [[] for _ in points]
         step = max(512, PRODUCTS_AT_ONCE // max(R.shape[1], 1))
-        for left in range(0, p.X.p if R.shape[1] else 0, step):
-            block = slice(left, min(left + step, p.X.p))
-            pulls, at = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T), 0
-            none = np.zeros(block.stop - left)
+        for start in range(0, p.X.p if R.shape[1] else 0, step):
+            block = slice(start, min(start + step, p.X.p))
+            correlations, at = np.ascontiguousarray(p.X.correlate(R, block.start, block.stop).T), 0
+            none = np.zeros(block.stop - start)
             for i, (point, (slopes, rho, total)) in enumerate(zip(points, parts, strict=True)):
                 k, a = len(slopes), total * p.square[block]
-                rows = pulls[at : at + k]
+                rows = correlations[at : at + k]
                 sides = Sides(rows, np.arange(k), np.ones(k), none, a, rho, block)
                 penalty = descent.penalty(point.lambda0)
                 ranked[i] += descent.table(penalty, point.fit, sides, 1e300, self.n_best)
@@ -208,5 +212,7 @@ class ExchangeCheck:
             found += violators(self.model, [point.fit], wanted, penalty)
         joined(self.model, [[c.into for c in candidates] for candidates in found])
         if steps.exact:
-            return settled([bool(candidates) for candidates in found])
-        return settled([steps.best_exchange(p.lambda0, p.fit) is not None for p in points])
+            return passed_where_unimproved([bool(candidates) for candidates in found])
+        return passed_where_unimproved(
+            [steps.best_exchange(p.lambda0, p.fit) is not None for p in points]
+        )

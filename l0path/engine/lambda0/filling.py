@@ -14,7 +14,7 @@ def filled(path, max_k):
     at: these fits are not verified.
     """
     best, polish = path.best_by_size(), path.steps.refits
-    top = min(max_k, int(path.descent.open.sum()))
+    top = min(max_k, int(path.descent.selectable.sum()))
     settings = path.settings if isinstance(path.settings, LocalSearch) else LocalSearch()
     part = Slice(path.lambda1, path.lambda2, max(top, *best) + 1)
     steps = neighbourhood_of(

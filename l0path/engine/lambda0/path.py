@@ -135,14 +135,16 @@ class Lambda0Path:
         not see such columns.
         """
         model, best = self.model, self.descent.best
-        if not (model.faint(self.lambda2) and (model.look_for_near() or model.near is not None)):
+        if not (
+            model.negligible_ridge(self.lambda2) and (model.find_near() or model.near is not None)
+        ):
             return
         self.exact = False
         for k in list(best):
             best[k] = self._again(best[k])
         for i, point in enumerate(self.points):
-            claim = {"verified": False, "optimality": Optimality.UNVERIFIED}
-            self.points[i] = point._replace(fit=self._again(point.fit), **claim)
+            optimality_if_verified = {"verified": False, "optimality": Optimality.UNVERIFIED}
+            self.points[i] = point._replace(fit=self._again(point.fit), **optimality_if_verified)
 
     def _again(self, fit):
         """The fit of a support made anew, if that has an optimum."""
@@ -150,7 +152,7 @@ class Lambda0Path:
         return new if np.isfinite(new.value) else fit
 
     def _run(self):
-        if self.descent.open.any():
+        if self.descent.selectable.any():
             self._seed()
         first = 0
         try:
@@ -160,7 +162,7 @@ class Lambda0Path:
                 self.rounds.check(len(self.points))
                 first = self._verify()
                 if first is None and self.grid is not None:
-                    first = self._look_back()
+                    first = self._restart_backwards()
                 verified = sum(point.verified for point in self.points)
                 self.rounds.end(self.model, self.model.members, verified)
         # an interrupt between rounds: what an earlier round solved further down is still worth
@@ -171,9 +173,9 @@ class Lambda0Path:
             self.unreached = []
 
     def _seed(self):
-        """Columns without a price, then those most correlated with the null slopes."""
+        """Columns without a cost, then those most correlated with the null slopes."""
         size = self.descent.settings.screen_size
-        free = np.flatnonzero(self.descent.open & (self.descent.factor_all == 0))
+        free = np.flatnonzero(self.descent.selectable & (self.descent.factor_all == 0))
         if self.model.width <= self.model.problem.forced.size:
             seed(
                 self.model, self.null, min(self.max_k, max(size // 4, 1)), self.lambda1, extra=free
@@ -194,7 +196,9 @@ class Lambda0Path:
             fit = self._solve_at(lambda0, fit)
             while (rival := self._rival(lambda0, fit)) is not None:
                 better = self._solve_at(lambda0, rival)
-                if not self.descent.price(lambda0, better) < self.descent.price(lambda0, fit):
+                if not self.descent.objective(lambda0, better) < self.descent.objective(
+                    lambda0, fit
+                ):
                     break
                 fit = better
             if self.grid is None and self.size(fit) > self.max_k:
@@ -204,24 +208,24 @@ class Lambda0Path:
                     f"value would pass max_k={self.max_k}"
                 )
                 break
-            low = np.nan if separated(fit) else self.descent.exit_price(fit)
+            low = np.nan if separated(fit) else self.descent.lambda0_entry(fit)
             self.points.append(Solved(lambda0, fit, low))
-            self.known(lambda0, fit).width = self.model.width
+            self._progress(lambda0, fit).width = self.model.width
         self.unreached = []
 
-    def _look_back(self):
+    def _restart_backwards(self):
         """Start every point from the next one, which has more columns; the number of the first
         point that has a better start now, None when none has.
         """
         first = None
         for i in range(len(self.points) - 2, -1, -1):
             here, start = self.points[i], self.points[i + 1].fit
-            if not self.known(here.lambda0, start).from_there and not separated(start):
-                self.known(here.lambda0, start).from_there = True
+            if not self._progress(here.lambda0, start).from_there and not separated(start):
+                self._progress(here.lambda0, start).from_there = True
                 self.descent.solve(here.lambda0, start, self.clock.poll)
-            known = self.known(here.lambda0, here.fit)
-            if self._rival(here.lambda0, here.fit) is not None and not known.stays:
-                known.stays = True
+            progress = self._progress(here.lambda0, here.fit)
+            if self._rival(here.lambda0, here.fit) is not None and not progress.stays:
+                progress.stays = True
                 first = i
         return first
 
@@ -247,8 +251,11 @@ class Lambda0Path:
         return fit.support.size - self.model.problem.forced.size
 
     def _base(self):
-        """The fit above every price: forced columns, and those of factor 0 that help."""
-        if separated(self.null) or not (self.descent.factor_all[self.descent.open] == 0).any():
+        """The fit above every lambda0: forced columns, and those of factor 0 that help."""
+        if (
+            separated(self.null)
+            or not (self.descent.factor_all[self.descent.selectable] == 0).any()
+        ):
             return self.null
         return self.descent.solve(HUGE, self.null, self.clock.poll)
 
@@ -259,7 +266,7 @@ class Lambda0Path:
             return float(self.grid[count]) if count < self.grid.size else None
         if not count:
             self._first = (
-                self.descent.exit_price(fit) if self.model.width and not separated(fit) else 0.0
+                self.descent.lambda0_entry(fit) if self.model.width and not separated(fit) else 0.0
             )
             return self._first
         last = self.points[-1]
@@ -277,13 +284,13 @@ class Lambda0Path:
         # the first value of the dynamic grid is the last at which the null fit is stationary: it is
         # shown there
         if self.ascent is not None and (self.points or self.grid is not None):
-            out = self.ascent.solve(lambda0, start, self.clock.poll, everywhere=False)
+            out = self.ascent.solve(lambda0, start, self.clock.poll, all_columns=False)
             start, self.duals[lambda0] = out.fit, out.alpha
         return self.steps.solve(lambda0, start)
 
     # -------------------- verification
 
-    def known(self, lambda0, fit):
+    def _progress(self, lambda0, fit):
         """The `Progress` of the support of a fit at a lambda0."""
         return self.progress[lambda0, fit.key]
 
@@ -313,7 +320,8 @@ class Lambda0Path:
         return [
             i
             for i, point in enumerate(self.points)
-            if not separated(point.fit) and self.known(point.lambda0, point.fit).passed == number
+            if not separated(point.fit)
+            and self._progress(point.lambda0, point.fit).passed == number
         ]
 
     def _first_improved(self, check, number, todo):
@@ -326,13 +334,13 @@ class Lambda0Path:
         first = None
         points = [self.points[i] for i in todo]
         for i, point, verdict in zip(todo, points, check(points), strict=True):
-            known = self.known(point.lambda0, point.fit)
-            if verdict.improves and first is None and self.model.width > known.width:
+            progress = self._progress(point.lambda0, point.fit)
+            if verdict.improves and first is None and self.model.width > progress.width:
                 first = i
             if verdict.passes and not verdict.improves:
-                known.passed = number + 1
+                progress.passed = number + 1
                 if not np.isnan(verdict.lambda_lo):
-                    known.lambda_lo = verdict.lambda_lo
+                    progress.lambda_lo = verdict.lambda_lo
         return first
 
     def _report(self):
@@ -340,13 +348,16 @@ class Lambda0Path:
         once.
         """
         for i, point in enumerate(self.points):
-            known = self.known(point.lambda0, point.fit)
-            if known.passed < len(self.checks) or FitStatus.NOT_CONVERGED in point.fit.flags:
+            progress = self._progress(point.lambda0, point.fit)
+            if progress.passed < len(self.checks) or FitStatus.NOT_CONVERGED in point.fit.flags:
                 continue
-            claim = {"verified": True, "optimality": self.steps.claim}
-            self.points[i] = point._replace(lambda_lo=known.lambda_lo, **claim)
-            if not known.reported:
-                known.reported = True
+            optimality_if_verified = {
+                "verified": True,
+                "optimality": self.steps.optimality_if_verified,
+            }
+            self.points[i] = point._replace(lambda_lo=progress.lambda_lo, **optimality_if_verified)
+            if not progress.reported:
+                progress.reported = True
                 self.session.listener(self.point(self.points[i]))
 
     # -------------------- results
@@ -368,7 +379,7 @@ class Lambda0Path:
             separated=min(ended, key=self.size, default=None),
             scale=self.scale,
             tol=self.descent.settings.tol,
-            claim=self.steps.claim,
+            optimality_if_verified=self.steps.optimality_if_verified,
             dual_points=self.dual_points(),
             rounds=tuple(self.rounds),
             notes=tuple(self.notes),

@@ -23,7 +23,7 @@ class DescentSteps:
         Raises where the search has to end.
     """
 
-    claim, refits = Optimality.CD, False
+    optimality_if_verified, refits = Optimality.CD, False
 
     def __init__(self, descent, poll):
         self.descent, self.poll = descent, poll
@@ -40,7 +40,7 @@ class DescentSteps:
 class PartialSwapSteps(DescentSteps):
     """Coordinate descent and swaps in which the other coefficients stay as they are."""
 
-    claim = Optimality.SWAP
+    optimality_if_verified = Optimality.SWAP
 
     def __init__(self, descent, poll, settings):
         super().__init__(descent, poll)
@@ -65,7 +65,9 @@ class ExchangeSteps(DescentSteps):
         super().__init__(descent, poll)
         self.max_swaps, self.n_best = settings.max_swaps, settings.n_best or RANKED
         self.exact = closed_form(descent.problem, descent.lambda1)
-        self.claim = Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
+        self.optimality_if_verified = (
+            Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
+        )
         self.failed = set()  # (support, lambda0, working columns) that no exchange improves
 
     def solve(self, lambda0, start):
@@ -90,7 +92,7 @@ class ExchangeSteps(DescentSteps):
         key = (fit.key, lambda0, descent.model.width)
         if key in self.failed or FitStatus.SEPARATED in fit.flags:
             return None
-        ceiling = descent.price(lambda0, fit) - descent.tolerance(fit)
+        ceiling = descent.objective(lambda0, fit) - descent.tolerance(fit)
         for c in self._candidates(lambda0, fit):
             self.poll()
             stay, into = fit.support != c.out, [c.into] if c.into >= 0 else []
@@ -98,7 +100,7 @@ class ExchangeSteps(DescentSteps):
             b = np.append(fit.b[stay], [0.0] * len(into))
             order = np.argsort(support)
             new = descent.refit(support[order], descent.start(b[order], fit.b0))
-            if descent.price(lambda0, new) < ceiling:
+            if descent.objective(lambda0, new) < ceiling:
                 return new
         self.failed.add(key)
         return None
@@ -110,12 +112,12 @@ class ExchangeSteps(DescentSteps):
         keep, ceiling = (1, -tolerance) if self.exact else (self.n_best, 1e300)
         penalty = separable(lambda0, descent.lambda1, descent.lambda2)
         best = ranked(model, fit, quadratic, model.W, penalty, Wanted(0.0, ceiling, keep))
-        loose = ~np.isin(fit.support, model.problem.forced)
+        removable = ~np.isin(fit.support, model.problem.forced)
         loss = fit.b**2 / (2.0 * np.diagonal(quadratic.B))
         change = loss - lambda0 * descent.factor_all[fit.support]
         best += [
             Candidate(change[i], int(fit.support[i]), -1)
-            for i in np.flatnonzero(loose)
+            for i in np.flatnonzero(removable)
             if not self.exact or change[i] < -tolerance
         ]
         return sorted(best)[: max(keep, 2)]

@@ -18,7 +18,7 @@ import numpy as np
 from ...core.status import FitStatus, Optimality
 from ...exact.exact_swaps import exact_swaps
 from ...exchange import perturbation
-from ...exchange.local_search import LocalSearch, Store, pairs_tried
+from ...exchange.local_search import LocalSearch, SolutionPool, pairs_tried
 from ...exchange.neighbourhoods.choice import neighbourhood_of
 from ...exchange.ranking import Wanted
 from ...exchange.verification import leading, violators
@@ -36,7 +36,7 @@ WIDE = 4096
 NEAR = 0.3  # the share of a gain that such an exchange may lose
 # reads that only correlate the residuals of some sizes, before the first check of all sizes
 SCREENING_PASSES = 2
-LOOKED = 6  # sizes whose residuals are looked at
+SCREENED_SIZES = 6  # sizes whose residuals are looked at
 
 
 def entering(found):
@@ -54,17 +54,17 @@ class ColumnExchanges(ExchangeStrategy):
         model.grow(model.problem.forced)
         null = model.null(float(part.lambda1), float(part.lambda2))
         scale = scale_of(model, null)
-        store = Store(
+        pool = SolutionPool(
             null, model.problem.forced.size, part.max_k, scale, settings.tol, model.problem.perfect
         )
-        super().__init__(model, store, part, session)
+        super().__init__(model, pool, part, session)
         self.neighbourhood = neighbourhood_of(model, part, scale, settings)
 
     def start(self):
         """Seed the working columns, and let the supports of the session compete."""
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
-                seed(self.model, self.store.fits[0], self.store.last, self.lambda1)
+                seed(self.model, self.pool.fits[0], self.pool.last, self.lambda1)
                 for _ in range(self.screening_passes if self.exact else 0):
                     self.take_correlated()
             else:
@@ -76,20 +76,20 @@ class ColumnExchanges(ExchangeStrategy):
         """Ways out of the local optima found, by turns with rounds: another oscillation, random
         restarts, supports of other algorithms, larger exchanges as long as they improve.
         """
-        store, model, poll = self.store, self.model, self.clock.poll
+        pool, model, poll = self.pool, self.model, self.clock.poll
         high, m = self.settings.effort == "high", self.settings.swap_size
         if self.settings.effort != "fast":
-            perturbation.oscillate(store, self.neighbourhood, poll)
+            perturbation.oscillate(pool, self.neighbourhood, poll)
             if self.exact:  # with a fixed seed: the default path depends on the data only
                 rng = np.random.default_rng(0)
-                perturbation.perturb(store, self.neighbourhood, rng, 4, self.done, poll)
+                perturbation.perturb(pool, self.neighbourhood, rng, 4, self.done, poll)
             yield True
         for first in (True, False) if high else ():
             self.restart(with_others=first)
             yield True
         while (
-            m == 2 and not high and perturbation.double_swaps(store, self.neighbourhood, 4, poll)
-        ) or (m > 2 and exact_swaps(store, model, m, self.lambda1, self.lambda2, poll)):
+            m == 2 and not high and perturbation.double_swaps(pool, self.neighbourhood, 4, poll)
+        ) or (m > 2 and exact_swaps(pool, model, m, self.lambda1, self.lambda2, poll)):
             self.done.clear()
             yield True
 
@@ -116,18 +116,23 @@ class ColumnExchanges(ExchangeStrategy):
             return
         self.sweep(set())
         sizes = sorted(
-            {int(k) for k in np.linspace(2, max(self.store.fits), LOOKED)} & set(self.store.fits)
+            {int(k) for k in np.linspace(2, max(self.pool.fits), SCREENED_SIZES)}
+            & set(self.pool.fits)
         )
         b = np.zeros((len(sizes), model.width))
         for row, k in zip(b, sizes, strict=True):
-            row[model.where[self.store.fits[k].support]] = self.store.fits[k].b
+            row[model.where[self.pool.fits[k].support]] = self.pool.fits[k].b
         residual = b @ model.Z[: model.width]  # in place: n may be millions
         np.subtract(problem.y, residual, out=residual)
         residual *= problem.weights
         top = leading(
             model,
             residual.T,
-            min(60 if problem.X.p >= WIDE else 30, max(model.room // LOOKED, 4), usable),
+            min(
+                60 if problem.X.p >= WIDE else 30,
+                max(model.columns_in_memory // SCREENED_SIZES, 4),
+                usable,
+            ),
         )
         model.grow(np.unique(np.concatenate(top)))
 
@@ -135,9 +140,9 @@ class ColumnExchanges(ExchangeStrategy):
         """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next
         to nothing: its supports enter W and compete for their sizes.
         """
-        null, proxy = self.store.fits[0], self.model.flat()
+        null, proxy = self.pool.fits[0], self.model.flat()
         curvature = max(float(self.model.derivatives(null)[2].sum()), 1e-12)
-        part = Slice(0.0, self.lambda2 / curvature, self.store.last)
+        part = Slice(0.0, self.lambda2 / curvature, self.pool.last)
         fast = LocalSearch(effort="fast", tol=self.settings.tol)
         path = SizePath(ColumnExchanges(proxy, part, fast, Session(self.clock)))
         held = proxy.reads
@@ -148,7 +153,7 @@ class ColumnExchanges(ExchangeStrategy):
         seed(
             self.model,
             null,
-            max(self.store.last // 2, 10),
+            max(self.pool.last // 2, 10),
             self.lambda1,
             extra=np.unique(np.concatenate([np.empty(0, np.int64), *found])),
         )
@@ -156,7 +161,7 @@ class ColumnExchanges(ExchangeStrategy):
             self.offer_support(support)
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """All exchanges, or those of a ranking."""
         return Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
 
@@ -164,7 +169,7 @@ class ColumnExchanges(ExchangeStrategy):
         """Value of one more column than the last size, by its best addition; None when there is
         none.
         """
-        new = self.neighbourhood.add(self.store.fits[self.store.last], polish=False)
+        new = self.neighbourhood.add(self.pool.fits[self.pool.last], polish=False)
         return None if new is None else new.value
 
     def restart(self, with_others):
@@ -172,29 +177,30 @@ class ColumnExchanges(ExchangeStrategy):
         algorithms have competed.
         """
         if with_others:
-            for support in candidates_from(self.model, self.part, self.clock):
+            sums = not self.problem.loss.traits.coupled  # which coordinate descent needs
+            for support in candidates_from(self.model, self.part, self.clock) if sums else ():
                 self.offer_support(support)
         self.sweep(self.done)
         rounds = 30 if self.exact else 10
         perturbation.perturb(
-            self.store, self.neighbourhood, self.rng, rounds, self.done, self.clock.poll
+            self.pool, self.neighbourhood, self.rng, rounds, self.done, self.clock.poll
         )
-        if perturbation.double_swaps(self.store, self.neighbourhood, 5, self.clock.poll):
+        if perturbation.double_swaps(self.pool, self.neighbourhood, 5, self.clock.poll):
             self.sweep(self.done)
 
     def offer_support(self, support):
         """Let a support from elsewhere (another slice, loss or algorithm) compete for its size."""
         k = support.size - self.model.problem.forced.size
-        if 0 < k <= self.store.last:
+        if 0 < k <= self.pool.last:
             self.model.grow(support)
             free = not (self.lambda1 or self.lambda2 or self.model.boxed)
             if free and self.model.dependent(support):
                 return  # sizes end where every other column is a combination of those chosen
-            self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
+            self.pool.update(self.model.refit(support, self.lambda1, self.lambda2))
 
     def verify(self, sizes):
         """Check these sizes over all columns; those that improve one enter W."""
-        fits = self.store.fits
+        fits = self.pool.fits
         sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
         for k in [k for k in fits if FitStatus.SEPARATED in fits[k].flags]:
             self.mark_verified(k)
@@ -204,7 +210,7 @@ class ColumnExchanges(ExchangeStrategy):
         self.refine(sizes)
         # an addition counts where it would beat the next size
         targets = [
-            max(fits[k].value - fits[k + 1].value, 0.0) + self.store.tolerance(fits[k + 1].value)
+            max(fits[k].value - fits[k + 1].value, 0.0) + self.pool.tolerance(fits[k + 1].value)
             if k + 1 in fits
             else 1e300
             for k in sizes
@@ -215,9 +221,9 @@ class ColumnExchanges(ExchangeStrategy):
 
     def _verify_exactly(self, sizes, targets):
         """Verify by the table of all exchanges; True if W grew."""
-        fits = self.store.fits
+        fits = self.pool.fits
         wide = self.problem.X.p >= WIDE
-        bars = [-self.store.tolerance(fits[k].value) for k in sizes]
+        bars = [-self.pool.tolerance(fits[k].value) for k in sizes]
         # where a read is dear, exchanges that would lose less than a share of what the next
         # column gains come along: after a change elsewhere they may pay, and a round is saved
         count = 30 if wide else 10
@@ -244,14 +250,14 @@ class ColumnExchanges(ExchangeStrategy):
 
     def _gain(self, k):
         """What the column beyond size k gains, or else the last one of size k."""
-        fits = self.store.fits
+        fits = self.pool.fits
         if k + 1 in fits:
             return fits[k].value - fits[k + 1].value
         return fits[k - 1].value - fits[k].value if k - 1 in fits else 0.0
 
     def _verify_ranked(self, sizes, targets):
         """Verify by refits of the exchanges ranked first; True if W grew."""
-        fits, n = self.store.fits, self.problem.n_eff
+        fits, n = self.pool.fits, self.problem.refit_rows
         wanted = [
             Wanted(target, 1e300, pairs_tried(self.settings, n, fits[k].support.size))
             for k, target in zip(sizes, targets, strict=True)
@@ -266,35 +272,35 @@ class ColumnExchanges(ExchangeStrategy):
 
     def _take(self, k, candidates):
         """Carry out the best exchange of a size directly."""
-        fit = self.store.fits.get(k)
+        fit = self.pool.fits.get(k)
         for c in candidates[:1]:
             support = np.sort(np.append(fit.support[fit.support != c.out], c.into))
             if (
-                not self.store.offer(self.model.refit(support, self.lambda1, self.lambda2))
-                and k in self.store.fits
+                not self.pool.update(self.model.refit(support, self.lambda1, self.lambda2))
+                and k in self.pool.fits
             ):
                 # the table and the refit agree to rounding: no real improvement
                 self.mark_verified(k)
 
     def _confirm(self, k, candidates):
         """Refits decide what the ranking of a size proposed; verified when none improves."""
-        fit = self.store.fits.get(k)
+        fit = self.pool.fits.get(k)
         if fit is None:
             return
         improved = False
         for c in candidates:
-            if c.out < 0 and k + 1 in self.store.fits:
-                held = self.store.fits[k + 1]
+            if c.out < 0 and k + 1 in self.pool.fits:
+                held = self.pool.fits[k + 1]
                 new = self.neighbourhood.refit(
                     np.sort(np.append(fit.support, c.into)),
                     fit,
-                    held.value - self.store.tolerance(held.value),
+                    held.value - self.pool.tolerance(held.value),
                 )
-                if new is not None and self.store.offer(new):
+                if new is not None and self.pool.update(new):
                     improved = True
                 break
         better = self.neighbourhood.swap(fit, thorough=True)
-        if better is not fit and self.store.offer(better):
+        if better is not fit and self.pool.update(better):
             improved = True
-        if not improved and self.store.fits.get(k) is fit:
+        if not improved and self.pool.fits.get(k) is fit:
             self.mark_verified(k)

@@ -2,6 +2,8 @@
 in the first one, and ways out of local optima once every size is verified.
 """
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from ...core.status import End
@@ -9,29 +11,29 @@ from ...exchange import perturbation
 from ..sizes import SizeStrategy
 
 
-class ExchangeStrategy(SizeStrategy):
+class ExchangeStrategy(SizeStrategy, ABC):
     """A search by exchanges of units; a subclass has `settings` (`LocalSearch`), a `neighbourhood`,
     `exact` (whether tables of exchanges are exact), and verifies.
     """
 
-    def __init__(self, model, store, part, session):
-        super().__init__(model, store, part, session)
-        self.scale, self.largest = store.scale, store.last
+    def __init__(self, model, pool, part, session):
+        super().__init__(model, pool, part, session)
+        self.scale, self.largest = pool.scale, pool.last
         self.rng = np.random.default_rng(0) if session.rng is None else session.rng
         self.done, self.first, self.ways = set(), True, self.ways_out()
         self.apart = False  # whether refits decide because of near combinations
 
+    @abstractmethod
     def ways_out(self):
         """A generator of ways out of the local optima found, each of which a round follows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gram(self):
         """The columns whose Gram matrix ranks exchanges."""
-        raise NotImplementedError
 
+    @abstractmethod
     def use_refits(self):
         """Let refits decide every exchange."""
-        raise NotImplementedError
 
     def offer_all(self):
         """Let the supports of the session compete."""
@@ -49,21 +51,21 @@ class ExchangeStrategy(SizeStrategy):
         self.sweep(self.done)
         first, self.first = self.first, False
         if first and self.settings.effort != "fast":
-            if perturbation.oscillate(self.store, self.neighbourhood, self.clock.poll):
+            if perturbation.oscillate(self.pool, self.neighbourhood, self.clock.poll):
                 self.sweep(self.done)
 
     def tell_apart(self):
         """Let refits decide where near combinations are among the working columns: the tables of
         exchanges, which are made of Gram matrices, do not see them.
         """
-        store, gram = self.store, self.gram()
+        pool, gram = self.pool, self.gram()
         known = gram.near.size if self.apart else 0
-        found = gram.faint(self.lambda2) and (gram.look_for_near() or gram.near is not None)
+        found = gram.negligible_ridge(self.lambda2) and (gram.find_near() or gram.near is not None)
         if not found or gram.near.size == known:
             return
         self.apart, self.verified = True, {}
         self.use_refits()
-        if store.end == End.SATURATED:
-            store.last, store.end = self.largest, ""
+        if pool.end == End.SATURATED:
+            pool.last, pool.end = self.largest, ""
         self.refit_all()
-        self.verified[0] = store.fits[0].key
+        self.verified[0] = pool.fits[0].key

@@ -3,7 +3,7 @@ addition below or the cheapest removal above.
 """
 
 from ...core.status import End, Optimality
-from ...exchange.local_search import Store
+from ...exchange.local_search import SolutionPool
 from ..sizes import SizeStrategy
 
 
@@ -13,10 +13,10 @@ class FilledSizes(SizeStrategy):
     def __init__(self, path, part, session):
         self.path, self.finished = path, False
         problem = path.model.problem
-        store = Store(
+        pool = SolutionPool(
             path.null, problem.forced.size, part.max_k, path.scale, perfect=problem.perfect
         )
-        super().__init__(path.model, store, part, session)
+        super().__init__(path.model, pool, part, session)
 
     def begin(self):
         """The path reports its points itself."""
@@ -40,17 +40,17 @@ class FilledSizes(SizeStrategy):
             raise
         finally:
             for _, fit in sorted(fits.items()):
-                self.store.offer(fit)
-            sizes = sorted(self.store.fits)
+                self.pool.update(fit)
+            sizes = sorted(self.pool.fits)
             gap = next((k for k in range(len(sizes)) if sizes[k] != k), len(sizes))
-            if self.finished and gap <= self.store.last:
-                self.store.finish(gap - 1, self.store.end or End.SATURATED)
+            if self.finished and gap <= self.pool.last:
+                self.pool.finish(gap - 1, self.pool.end or End.SATURATED)
 
     def optimality(self, k):
         """What the lambda0 path checked about this support; "stationary": its coefficients are the
         best on it, no more.
         """
-        key = self.store.fits[k].key
+        key = self.pool.fits[k].key
         for point in self.path.points:
             if point.verified and point.fit.key == key:
                 return point.optimality

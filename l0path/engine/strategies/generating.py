@@ -34,20 +34,20 @@ class Generation:
     limits = JoinLimits()
 
     def __init__(self, sizes, settings):
-        self.sizes, self.store, self.groups = sizes, sizes.store, sizes.groups
+        self.sizes, self.pool, self.groups = sizes, sizes.pool, sizes.groups
         self.solver = GroupGeneratingSolver(sizes.groups, settings, sizes.scale)
         self.most = max(
-            self.store.last, min(self.limits.groups, self.limits.columns // self.groups.widest)
+            self.pool.last, min(self.limits.groups, self.limits.columns // self.groups.widest)
         )
         self.stale, self.outcomes = [], []
 
     def start(self):
         """All sizes, with the groups that lower the dual value of the null fit."""
-        self.stale, solver = list(range(1, self.store.last + 1)), self.solver
+        self.stale, solver = list(range(1, self.pool.last + 1)), self.solver
         if not solver.traits.all_columns:
             solver.renew()
-            null = self.store.fits[0]
-            first = SizeOutcome(null, 0, "", alpha=solver.partner(null))
+            null = self.pool.fits[0]
+            first = SizeOutcome(null, 0, "", alpha=solver.dual_of(null))
             _, (J,) = solver.check([first], self.most)
             self.groups.grow(J)
 
@@ -57,15 +57,15 @@ class Generation:
 
     def improve(self):
         """Solve the sizes for which groups have joined."""
-        store, poll = self.store, self.sizes.clock.poll
+        pool, poll = self.pool, self.sizes.clock.poll
         self.outcomes = []
         for k in self.stale:
-            if k > store.last:
+            if k > pool.last:
                 break
             poll()
-            start = store.fits[max(j for j in store.fits if j <= k)]
+            start = pool.fits[max(j for j in pool.fits if j <= k)]
             outcome = self.solver.solve(k, start, poll)
-            store.offer(outcome.fit)
+            pool.update(outcome.fit)
             self.groups.grow(outcome.fit.groups)
             self.outcomes.append(outcome)
         if not self.solver.traits.all_columns:  # the published form has no such proposals
@@ -75,22 +75,25 @@ class Generation:
         """Let the cheapest removal from every size, and the best addition to it where its inverse
         is quick, compete for the sizes beside it.
         """
-        store, neighbourhood = self.store, self.sizes.neighbourhood
+        pool, neighbourhood = self.pool, self.sizes.neighbourhood
         for step, sizes in (
-            (neighbourhood.drop, range(store.last, 1, -1)),
-            (neighbourhood.add, range(1, store.last)),
+            (neighbourhood.drop, range(pool.last, 1, -1)),
+            (neighbourhood.add, range(1, pool.last)),
         ):
             for k in sizes:
-                fit = store.fits.get(k)
+                fit = pool.fits.get(k)
                 if (
                     fit is not None
                     and FitStatus.SEPARATED not in fit.flags
-                    and (step == neighbourhood.drop or not self.groups.tall(fit.support.size))
+                    and (
+                        step == neighbourhood.drop
+                        or not self.groups.more_columns_than_rows(fit.support.size)
+                    )
                 ):
                     self.sizes.clock.poll()
                     new = step(fit, polish=False)
                     if new is not None:
-                        store.offer(new)
+                        pool.update(new)
 
     def unverified(self):
         """The sizes that were solved."""
@@ -147,13 +150,13 @@ class GeneratedGroups(GroupExchanges):
                 self.mark_verified(k)
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """The coefficients of a size are at their best."""
         return Optimality.STATIONARY
 
     def closed(self, k):
         """Whether the gap of size k is closed."""
-        return self.generation.solver.closed(k, self.store.fits[k])
+        return self.generation.solver.closed(k, self.pool.fits[k])
 
     def bound(self, k):
         """What no fit of k groups falls below, NaN where there is none."""
@@ -168,5 +171,5 @@ def relaxation_bounds(model, part, session):
     with threads.one_blas_thread():
         sizes.offer_all()
         run_phase(sizes.generation, Rounds())
-    D = [sizes.store.fits[0].value, *(sizes.bound(k) for k in range(1, sizes.store.last + 1))]
+    D = [sizes.pool.fits[0].value, *(sizes.bound(k) for k in range(1, sizes.pool.last + 1))]
     return np.array(D), sizes.problem.groups.factor[sizes.groups.free]

@@ -16,7 +16,7 @@ import numpy as np
 from ...core import threads
 from ...core.status import FitStatus, Optimality
 from ...exchange import perturbation
-from ...exchange.local_search import Store
+from ...exchange.local_search import SolutionPool
 from ...exchange.neighbourhoods.groups import GroupNeighbourhood
 from ...exchange.verification.groups import scores
 from ...working_set.groups import GroupModel
@@ -45,7 +45,7 @@ class GroupExchanges(ExchangeStrategy):
         self.settings = settings
         self.groups = GroupModel(model, part.lambda1, part.lambda2)
         null = self.groups.refit(self.groups.forced)
-        store = Store(
+        pool = SolutionPool(
             null,
             self.groups.forced.size,
             min(part.max_k, int(self.groups.free.sum())),
@@ -53,7 +53,7 @@ class GroupExchanges(ExchangeStrategy):
             settings.tol,
             model.problem.perfect,
         )
-        super().__init__(model, store, part, session)
+        super().__init__(model, pool, part, session)
         self.neighbourhood = GroupNeighbourhood(self.groups, self.scale, settings)
         self.tried, self.screened = self.neighbourhood.tried, set()
 
@@ -72,7 +72,7 @@ class GroupExchanges(ExchangeStrategy):
         """Random restarts with effort "high"."""
         if self.settings.effort == "high":
             perturbation.perturb(
-                self.store, self.neighbourhood, self.rng, 10, set(), self.clock.poll
+                self.pool, self.neighbourhood, self.rng, 10, set(), self.clock.poll
             )
             yield True
 
@@ -91,33 +91,33 @@ class GroupExchanges(ExchangeStrategy):
         if columns <= self.limits.columns and columns * n <= self.limits.entries:
             self.groups.grow(np.flatnonzero(self.groups.free))
         else:
-            self._screen([0], max(self.limits.seed, 2 * self.store.last), plain=True)
+            self._screen([0], max(self.limits.seed, 2 * self.pool.last), plain=True)
             self.sweep(set())
             # what the largest size leaves: cheap to read, and the check of all sizes then starts
             # from better ones
-            self._screen([max(self.store.fits)], 2 * self.tried, plain=True)
+            self._screen([max(self.pool.fits)], 2 * self.tried, plain=True)
 
     def _screen(self, sizes, most, plain=False):
         """Let the `most` groups of best score at each size into the working groups, by reads of X
         with the slopes of their fits (plain: as they are only); True if there was a new one.
         """
         sides, mass, owner = [], [], []
-        keys = self.screened | {self.store.fits[k].key for k in sizes}
+        keys = self.screened | {self.pool.fits[k].key for k in sizes}
         for k in sizes:
-            slopes, v, shifted = self._slopes(self.store.fits[k], keys)
+            slopes, v, shifted = self._slopes(self.pool.fits[k], keys)
             for column in [-slopes, *([] if plain else shifted)]:
                 sides.append(column)
                 mass.append(float(v.sum()))
                 owner.append(k)
         known = (
             self.model.q_all[None]
-            if self.problem.quadratic and sizes == [0] and not self.store.n_forced
+            if self.problem.quadratic and sizes == [0] and not self.pool.n_forced
             else None
         )
         score = scores(self.groups, np.column_stack(sides), np.array(mass), known)
         new = []
         for k, row in zip(owner, score, strict=True):
-            row[self.store.fits[k].groups] = -1.0
+            row[self.pool.fits[k].groups] = -1.0
             best = (
                 np.argpartition(-row, most - 1)[:most] if most < row.size else np.arange(row.size)
             )
@@ -147,7 +147,7 @@ class GroupExchanges(ExchangeStrategy):
         """Check sizes over all groups: those whose best-scoring groups are working groups already,
         and that no exchange among these improves, are verified.
         """
-        fits = self.store.fits
+        fits = self.pool.fits
         for k in [k for k in sizes if FitStatus.SEPARATED in fits[k].flags]:
             self.mark_verified(k)
         sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
@@ -168,19 +168,19 @@ class GroupExchanges(ExchangeStrategy):
         """Verified when neither a swap nor an addition, which would beat the next size,
         improves.
         """
-        fit = self.store.fits.get(k)
+        fit = self.pool.fits.get(k)
         if fit is None:
             return
         better = self.neighbourhood.swap(fit, thorough=True)
-        improved = better is not fit and self.store.offer(better)
-        if k + 1 in self.store.fits:
+        improved = better is not fit and self.pool.update(better)
+        if k + 1 in self.pool.fits:
             larger = self.neighbourhood.add(fit, polish=False)
-            improved |= larger is not None and self.store.offer(larger)
-        if not improved and self.store.fits.get(k) is fit:
+            improved |= larger is not None and self.pool.update(larger)
+        if not improved and self.pool.fits.get(k) is fit:
             self.mark_verified(k)
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """What a check has shown: all exchanges, or those of the m best."""
         return (
             Optimality.REFIT_SWAP
@@ -192,7 +192,7 @@ class GroupExchanges(ExchangeStrategy):
         """Value of one more group than the last size, by its best addition; None when there is
         none.
         """
-        fit = self.store.fits[self.store.last]
+        fit = self.pool.fits[self.pool.last]
         with threads.one_blas_thread():
             if self.groups.exact:
                 additions = self.neighbourhood.table(fit).additions
@@ -206,5 +206,5 @@ class GroupExchanges(ExchangeStrategy):
 
     def offer_support(self, groups):
         """Let a set of groups from elsewhere compete for its size."""
-        if 0 < groups.size - self.store.n_forced <= self.store.last:
-            self.store.offer(self.groups.refit(groups))
+        if 0 < groups.size - self.pool.n_forced <= self.pool.last:
+            self.pool.update(self.groups.refit(groups))

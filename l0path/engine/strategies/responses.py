@@ -4,7 +4,10 @@
 
 from ...core.status import Optimality
 from ...exchange import perturbation
+from ...exchange.local_search import LocalSearch
 from ...exchange.neighbourhoods.choice import neighbourhood_of
+from ..protocols import Session, Slice
+from ..size_path import SizePath
 from .columns import ColumnExchanges
 
 
@@ -16,7 +19,7 @@ class ResponseExchanges(ColumnExchanges):
     screening_passes = 0
 
     @property
-    def claim(self):
+    def optimality_if_verified(self):
         """All exchanges; nothing with near combinations."""
         return Optimality.UNVERIFIED if self.apart else Optimality.REFIT_SWAP
 
@@ -28,15 +31,50 @@ class ResponseExchanges(ColumnExchanges):
         """Effort "high": random restarts and double swaps."""
         if with_others:
             perturbation.perturb(
-                self.store, self.neighbourhood, self.rng, 30, self.done, self.clock.poll
+                self.pool, self.neighbourhood, self.rng, 30, self.done, self.clock.poll
             )
-            if perturbation.double_swaps(self.store, self.neighbourhood, 5, self.clock.poll):
+            if perturbation.double_swaps(self.pool, self.neighbourhood, 5, self.clock.poll):
                 self.sweep(self.done)
 
     def compare_single(self):
         """The check of size 1 has compared all columns, unless there are forced ones."""
-        held = self.store.fits.get(1)
+        held = self.pool.fits.get(1)
         if held is None or self.apart or self.problem.forced.size or not self.is_verified(1):
             return
-        self.store.compared = held.key
+        self.pool.compared = held.key
         self.session.listener(self.point(1))
+
+
+class MultinomialExchanges(ColumnExchanges):
+    """Every size 0..max_k for one lambda2 under the multinomial loss: the m exchanges ranked first
+    are decided by refits.
+    """
+
+    def gram(self):
+        """The columns whose Gram matrix ranks exchanges."""
+        return self.model
+
+    def start_from_squares(self):
+        """The path of several responses, the slopes at the null fit, starts this one."""
+        null, proxy = self.pool.fits[0], self.model.proxy()
+        part = Slice(0.0, self.lambda2 / self.model.quadratic(null, 0.0)[1], self.pool.last)
+        fast = LocalSearch(effort="fast", tol=self.settings.tol)
+        path = SizePath(ResponseExchanges(proxy, part, fast, Session(self.clock)))
+        path.run()
+        self.model.reads += proxy.reads
+        self.model.grow(proxy.W)
+        for support in path.result.starts:
+            self.offer_support(support)
+
+    def use_refits(self):
+        """Refits decide every exchange as it is."""
+
+    def restart(self, with_others):
+        """Effort "high": random restarts."""
+        if with_others:
+            perturbation.perturb(
+                self.pool, self.neighbourhood, self.rng, 10, self.done, self.clock.poll
+            )
+
+    def compare_single(self):
+        """Models of one column are compared by refits of those ranked first only."""

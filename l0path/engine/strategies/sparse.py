@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.status import FitStatus
 from ...exchange import local_search
-from ...exchange.local_search import LocalSearch, Store
+from ...exchange.local_search import LocalSearch, SolutionPool
 from ...exchange.neighbourhoods.choice import neighbourhood_of
 from ...exchange.ranking import Wanted
 from ...exchange.verification import violators
@@ -36,8 +36,8 @@ class SparseSizes(SizeStrategy):
         self.solver = settings.solver(model, part.lambda1, part.lambda2, self.scale)
         free = int(problem.usable.sum()) - problem.forced.size
         largest = min(part.max_k, free)
-        store = Store(null, problem.forced.size, largest, self.scale, perfect=problem.perfect)
-        super().__init__(model, store, part, session)
+        pool = SolutionPool(null, problem.forced.size, largest, self.scale, perfect=problem.perfect)
+        super().__init__(model, pool, part, session)
         self.outcomes, self.stale, self.turns = {}, set(), 0
         search = LocalSearch(effort="fast")
         self.exact = closed_form(problem, self.lambda1)
@@ -46,12 +46,12 @@ class SparseSizes(SizeStrategy):
 
     def start(self):
         """Seed the working columns, and let the supports of the session compete."""
-        width = self.problem.forced.size + self.store.last
+        width = self.problem.forced.size + self.pool.last
         if not self.solver.traits.all_columns and self.model.width <= width:
-            seed_at(self.model, self.store.fits[0], max(100, 4 * self.store.last))
+            seed_at(self.model, self.pool.fits[0], max(100, 4 * self.pool.last))
         for support in self.session.supports:
             self.offer_support(support)
-        self.stale = set(range(1, self.store.last + 1))
+        self.stale = set(range(1, self.pool.last + 1))
 
     def unfinished(self):
         """Columns have joined that change some size."""
@@ -65,7 +65,7 @@ class SparseSizes(SizeStrategy):
         if self.solver.traits.all_columns:
             return
         if self.solver.traits.both_ways:
-            self.solve_sizes(sorted(self.stale - {self.store.last}, reverse=True), 1)
+            self.solve_sizes(sorted(self.stale - {self.pool.last}, reverse=True), 1)
         if self.settings.polish:
             self.polish()
         elif self.solver.traits.proposes:
@@ -73,9 +73,7 @@ class SparseSizes(SizeStrategy):
 
     def unverified(self):
         """Sizes that were solved and are not verified."""
-        return [
-            k for k in sorted(self.outcomes) if k in self.store.fits and not self.is_verified(k)
-        ]
+        return [k for k in sorted(self.outcomes) if k in self.pool.fits and not self.is_verified(k)]
 
     def profile(self):
         """What `Rounds.end` is told."""
@@ -87,7 +85,9 @@ class SparseSizes(SizeStrategy):
         columns (see `ExchangeStrategy`).
         """
         model, known = self.model, -1 if self.exact else self._near
-        found = model.faint(self.lambda2) and (model.look_for_near() or model.near is not None)
+        found = model.negligible_ridge(self.lambda2) and (
+            model.find_near() or model.near is not None
+        )
         if not found or model.near.size == known:
             return
         self.exact, self._near = False, model.near.size
@@ -101,15 +101,15 @@ class SparseSizes(SizeStrategy):
         size below (side = -1) or above (1).
         """
         for k in sizes:
-            if k > self.store.last:
+            if k > self.pool.last:
                 continue
-            starts = [self.store.fits.get(k) if side < 0 else None, self.store.fits.get(k + side)]
+            starts = [self.pool.fits.get(k) if side < 0 else None, self.pool.fits.get(k + side)]
             if starts[0] is None and starts[1] is None:
-                starts[1] = self.store.fits[max(j for j in self.store.fits if j < k)]
+                starts[1] = self.pool.fits[max(j for j in self.pool.fits if j < k)]
             if not self.solver.traits.both_ways and starts[0] is not None:
                 starts = starts[:1]
             for start in starts:
-                if start is not None and k <= self.store.last:
+                if start is not None and k <= self.pool.last:
                     self.clock.poll()
                     self.keep(k, self.solver.solve(k, start, self.clock.poll))
             if not self.settings.paper_defaults:
@@ -119,11 +119,11 @@ class SparseSizes(SizeStrategy):
         """See that one more column costs nothing: where size k is worse than k - 1, the best
         addition to the latter takes its place.
         """
-        below, held = self.store.fits.get(k - 1), self.store.fits.get(k)
+        below, held = self.pool.fits.get(k - 1), self.pool.fits.get(k)
         if (
             below is None
             or held is None
-            or held.value <= below.value + self.store.tolerance(below.value)
+            or held.value <= below.value + self.pool.tolerance(below.value)
             or FitStatus.SEPARATED in below.flags
         ):
             return
@@ -136,19 +136,19 @@ class SparseSizes(SizeStrategy):
         sizes beside it.
         """
         for step, sizes, side in (
-            (self.neighbourhood.drop, range(self.store.last, 1, -1), -1),
-            (self.neighbourhood.add, range(1, self.store.last), 1),
+            (self.neighbourhood.drop, range(self.pool.last, 1, -1), -1),
+            (self.neighbourhood.add, range(1, self.pool.last), 1),
         ):
             for k in sizes:
-                fit = self.store.fits.get(k)
+                fit = self.pool.fits.get(k)
                 if (
                     fit is not None
-                    and k + side in self.store.fits
+                    and k + side in self.pool.fits
                     and FitStatus.SEPARATED not in fit.flags
                 ):
                     self.clock.poll()
                     new = step(fit, polish=False)
-                    if new is not None and new.value < self.store.fits[k + side].value:
+                    if new is not None and new.value < self.pool.fits[k + side].value:
                         self.keep(k + side, self.solver.solve(k + side, new, self.clock.poll))
 
     def keep(self, k, outcome):
@@ -157,26 +157,26 @@ class SparseSizes(SizeStrategy):
         """
         held = self.outcomes.get(k)
         if (
-            self.store.offer(outcome.fit)
+            self.pool.update(outcome.fit)
             or held is None
             or (
-                k in self.store.fits
-                and outcome.fit.support.tobytes() == self.store.fits[k].support.tobytes()
+                k in self.pool.fits
+                and outcome.fit.support.tobytes() == self.pool.fits[k].support.tobytes()
             )
         ):
             self.outcomes[k] = outcome
         elif outcome.alpha is not None:  # a worse fit, maybe a better bound
-            self.outcomes[k] = outcome._replace(fit=self.store.fits[k])
-        for j in [j for j in self.outcomes if j not in self.store.fits]:
+            self.outcomes[k] = outcome._replace(fit=self.pool.fits[k])
+        for j in [j for j in self.outcomes if j not in self.pool.fits]:
             del self.outcomes[j]
 
     def polish(self):
         """One local search over the sizes (swaps with refit, on W), then the solver from what it
         found.
         """
-        local_search.search(self.store, self.neighbourhood, set(), self.clock.poll)
-        for k in range(1, self.store.last + 1):
-            fit = self.store.fits.get(k)
+        local_search.search(self.pool, self.neighbourhood, set(), self.clock.poll)
+        for k in range(1, self.pool.last + 1):
+            fit = self.pool.fits.get(k)
             if (
                 fit is None
                 or FitStatus.SEPARATED in fit.flags
@@ -190,10 +190,10 @@ class SparseSizes(SizeStrategy):
         """Check sizes over all columns: those that no column outside W would change are verified,
         the others are to be solved again on the larger W.
         """
-        fits, self.stale = self.store.fits, set()
+        fits, self.stale = self.pool.fits, set()
         if self.solver.traits.all_columns:
             for k in sizes:
-                self._settle(k)
+                self._mark_verified(k)
             return
         sizes = [k for k in sizes if FitStatus.SEPARATED not in fits[k].flags]
         if not sizes:
@@ -207,11 +207,11 @@ class SparseSizes(SizeStrategy):
         for k, (score, J) in zip(sizes, found, strict=True):
             if k not in fits:  # a swap ended the sizes before it
                 continue
-            self.outcomes[k] = self.solver.judge(self.outcomes[k]._replace(fit=fits[k]), score)
+            self.outcomes[k] = self.solver.certified(self.outcomes[k]._replace(fit=fits[k]), score)
             if k in better:
                 continue
             if self.outcomes[k].proven or not J.size:
-                self._settle(k)
+                self._mark_verified(k)
             else:
                 changed.add(k)
                 joining.append(J[: self.solver.traits.max_entering])
@@ -223,13 +223,13 @@ class SparseSizes(SizeStrategy):
         columns lack joins them, and the sizes (a set) that this improves take the swaps. A read or
         two of X.
         """
-        store, model, search = self.store, self.model, self.neighbourhood.settings
+        pool, model, search = self.pool, self.model, self.neighbourhood.settings
         sizes = [k for k in sizes if not (k in self.outcomes and self.outcomes[k].proven)]
         if not sizes:
             return set()
-        fits = [store.fits[k] for k in sizes]
+        fits = [pool.fits[k] for k in sizes]
         wanted = [
-            Wanted(1e300, -store.tolerance(fit.value), self.solver.traits.max_entering)
+            Wanted(1e300, -pool.tolerance(fit.value), self.solver.traits.max_entering)
             if self.exact
             else Wanted(
                 1e300,
@@ -247,13 +247,13 @@ class SparseSizes(SizeStrategy):
             self.clock.poll()
             if (
                 candidates
-                and k in store.fits
-                and store.offer(self.neighbourhood.swap(fit, thorough=True))
+                and k in pool.fits
+                and pool.update(self.neighbourhood.swap(fit, thorough=True))
             ):
                 better.add(k)
         return better
 
-    def _settle(self, k):
+    def _mark_verified(self, k):
         """Mark a size verified and tell the listener, where the solver came to an end of its
         own.
         """
@@ -263,7 +263,7 @@ class SparseSizes(SizeStrategy):
 
     def closed(self, k):
         """Whether the gap of size k is closed."""
-        return self.solver.closed(k, self.store.fits[k])
+        return self.solver.closed(k, self.pool.fits[k])
 
     def bound(self, k):
         """What no fit of size k falls below, NaN where the solver has no dual or all columns were
@@ -288,6 +288,6 @@ class SparseSizes(SizeStrategy):
         """Value of one more column than the last size, by its best addition in W, which the columns
         of largest slope there join first; None when there is none.
         """
-        seed_at(self.model, self.store.fits[self.store.last], 20)
-        new = self.neighbourhood.add(self.store.fits[self.store.last], polish=False)
+        seed_at(self.model, self.pool.fits[self.pool.last], 20)
+        new = self.neighbourhood.add(self.pool.fits[self.pool.last], polish=False)
         return None if new is None else new.value

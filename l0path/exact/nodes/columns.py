@@ -9,7 +9,8 @@ from .penalty import Penalty
 
 class Node(NamedTuple):
     """into, out: positions of columns in W that are in or out; at, b: the nonzero relaxed
-    coefficients; s: root of the price; shift: intercept; split: position to branch on, -1 for none.
+    coefficients; s: root of the multiplier; shift: intercept; split: position to branch on, -1 for
+    none.
     """
 
     bound: float

@@ -23,17 +23,17 @@ PAIRS = 8  # candidates at most among which two are looked for that must leave t
 
 
 class Stack(NamedTuple):
-    """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, price, ident (levels, p);
-    (levels,) values F with all candidates and R with none, the cost of the columns that are in,
-    least of what is open; m, took (levels,): candidates, and the position of the one whose
-    subtree was visited last, -1 for a new node; into (size,): columns that are in.
+    """Open nodes, level f has f columns in: S, B (levels, p, p), c, b, entry_cost, ident (levels,
+    p); (levels,) values F with all candidates and R with none, the cost of the columns that are in,
+    least of what is open; m, took (levels,): candidates, and the position of the one whose subtree
+    was visited last, -1 for a new node; into (size,): columns that are in.
     """
 
     S: np.ndarray
     B: np.ndarray
     c: np.ndarray
     b: np.ndarray
-    price: np.ndarray
+    entry_cost: np.ndarray
     ident: np.ndarray
     F: np.ndarray
     R: np.ndarray
@@ -146,12 +146,12 @@ def lowered(cut, value):
 @njit
 def leaf(stack, space, f, j, value, t, cut, number):
     """Visit the set that is in at level f, with candidate j where j >= 0, and all that have one or
-    (t > 1) two candidates more; value: that of the set, prices included.
+    (t > 1) two candidates more; value: that of the set, costs included.
 
     Returns (cut, number of sets noted). The pair loop has no division: v < threshold <=> u^2 >
     (value - g_i - threshold) d.
     """
-    S, c, price, ident = stack.S[f], stack.c[f], stack.price[f], stack.ident[f]
+    S, c, entry_cost, ident = stack.S[f], stack.c[f], stack.entry_cost[f], stack.ident[f]
     m, into = stack.m[f], stack.into
     w, d, e = space.w, space.d, space.e
     if j >= 0:
@@ -170,16 +170,16 @@ def leaf(stack, space, f, j, value, t, cut, number):
     for i in range(m):
         if i == j or not d[i] > 0.0:
             continue
-        one = value + price[i] - e[i] * e[i] / d[i]
+        one = value + entry_cost[i] - e[i] * e[i] / d[i]
         if one < cut.threshold:
             number = record(space, number, one, into, f, ident[i], -1)
             cut = lowered(cut, one)
-        if t > 1 and _pairs(S, w, d, e, price, i, j, one - cut.threshold):
+        if t > 1 and _pairs(S, w, d, e, entry_cost, i, j, one - cut.threshold):
             for l in range(i):
                 s = S[i, l] - w[i] * w[l] / w[j] if j >= 0 else S[i, l]
                 left, u = d[l] - s * s / d[i], e[l] - s * e[i] / d[i]
                 if l != j and left > 0.0:
-                    two = one + price[l] - u * u / left
+                    two = one + entry_cost[l] - u * u / left
                     if two < cut.threshold:
                         number = record(space, number, two, into, f, ident[i], ident[l])
                         cut = lowered(cut, two)
@@ -187,7 +187,7 @@ def leaf(stack, space, f, j, value, t, cut, number):
 
 
 @njit
-def _pairs(S, w, d, e, price, i, j, over):
+def _pairs(S, w, d, e, entry_cost, i, j, over):
     """Whether a candidate before i beats the threshold beside i, which alone is `over` it."""
     inverse, hits = 1.0 / d[i], 0
     r, g = (w[i] / w[j], e[i] * inverse) if j >= 0 else (0.0, e[i] * inverse)
@@ -195,24 +195,24 @@ def _pairs(S, w, d, e, price, i, j, over):
         for l in range(i):
             s = S[i, l] - r * w[l]
             u = e[l] - s * g
-            hits += u * u > (over + price[l]) * (d[l] - s * s * inverse)
+            hits += u * u > (over + entry_cost[l]) * (d[l] - s * s * inverse)
     else:
         for l in range(i):
             s = S[i, l]
             u = e[l] - s * g
-            hits += u * u > (over + price[l]) * (d[l] - s * s * inverse)
+            hits += u * u > (over + entry_cost[l]) * (d[l] - s * s * inverse)
     return hits > 0
 
 
 @njit
-def bound(B, b, price, ident, cheapest, m, t, space):
-    """(what every set of at most t of m candidates adds to F at least, prices included; the
+def bound(B, b, entry_cost, ident, cheapest, m, t, space):
+    """(what every set of at most t of m candidates adds to F at least, costs included; the
     candidate that costs most to leave out).
 
     Of any r + 1 candidates a set of r leaves out one, of any r + 2 two: with the costs b_j^2 / B_jj
     of leaving in descending order a set of r adds the (r + 1)th largest, the least joint cost of
-    two of the first r + 2, and r times the cheapest price, at least; and one that leaves out none
-    of the r costliest pays their prices. Every candidate that leaves adds delta_j b_j^2 besides:
+    two of the first r + 2, and r times the least entry cost, at least; and one that leaves out none
+    of the r costliest pays their costs. Every candidate that leaves adds delta_j b_j^2 besides:
     leaving out O costs b_O' inv(B_OO) b_O, and inv(B_OO) is a Schur complement of S - diag(delta) +
     diag(delta), of which the first part is positive semidefinite.
     """
@@ -230,7 +230,7 @@ def bound(B, b, price, ident, cheapest, m, t, space):
     for r in range(min(t, m) + 1):
         one = min(one, member_cost + (cost[top[r]] if r < m else 0.0))
         if r < m:
-            member_cost += price[top[r]]
+            member_cost += entry_cost[top[r]]
     two, joint = np.inf, np.inf
     for r in range(min(t, m) + 1):
         if r + 1 >= m:
@@ -238,12 +238,12 @@ def bound(B, b, price, ident, cheapest, m, t, space):
         else:
             joint = _joint(B, b, cost, top, r + 1, joint) if r + 1 < PAIRS else cost[top[r]]
         two = min(two, r * cheapest + joint)
-    return max(one, two, _sum(b, price, ident, m, min(t, m), space)), top[0]
+    return max(one, two, _sum(b, entry_cost, ident, m, min(t, m), space)), top[0]
 
 
 @njit
-def _sum(b, price, ident, m, t, space):
-    """Least sum of delta_j b_j^2 over candidates left out and of prices over the others, t at
+def _sum(b, entry_cost, ident, m, t, space):
+    """Least sum of delta_j b_j^2 over candidates left out and of costs over the others, t at
     most.
     """
     total, largest, delta = 0.0, space.largest, space.delta
@@ -252,7 +252,7 @@ def _sum(b, price, ident, m, t, space):
     for a in range(m):
         gain = delta[ident[a]] * b[a] * b[a]
         total += gain
-        gain -= price[a]
+        gain -= entry_cost[a]
         if t > 0 and gain > largest[t - 1]:
             l = t - 1
             while l > 0 and largest[l - 1] < gain:
@@ -286,12 +286,12 @@ def _joint(B, b, cost, top, last, least):
 @njit
 def leave(stack, f, j, w):
     """Candidate j of level f, whose subtree was visited, leaves."""
-    S, B, c, b, price, ident, F, _R, _paid, _least, m, took, _into = stack
+    S, B, c, b, entry_cost, ident, F, _R, _member_cost, _least, m, took, _into = stack
     F[f] += b[f, j] * b[f, j] / B[f, j, j]
     pivot(B[f], b[f], j, m[f], w, B[f], b[f])
     strike(S[f], j, m[f])
     m[f] -= 1
-    c[f, j], price[f, j], ident[f, j] = c[f, m[f]], price[f, m[f]], ident[f, m[f]]
+    c[f, j], entry_cost[f, j], ident[f, j] = c[f, m[f]], entry_cost[f, m[f]], ident[f, m[f]]
     took[f] = -1
 
 
@@ -302,18 +302,18 @@ def search(stack, space, base, f, size, cut, work, limit):
 
     size: columns of a set at most. Returns (f, sets noted, nodes).
     """
-    S, B, c, b, price, ident, F, R, member_cost, least, m, took, into = stack
-    number, nodes, room = 0, 0, space.value.size - S.shape[1] * (S.shape[1] + 1) // 2 - 1
-    while f >= base and work > 0 and nodes < limit and number <= room:
+    S, B, c, b, entry_cost, ident, F, R, member_cost, least, m, took, into = stack
+    number, nodes, capacity = 0, 0, space.value.size - S.shape[1] * (S.shape[1] + 1) // 2 - 1
+    while f >= base and work > 0 and nodes < limit and number <= capacity:
         work -= 1 + m[f] * m[f]
         if took[f] >= 0:
             leave(stack, f, took[f], space.w)
         nodes += 1
         left, cheapest = size - f, np.inf
         for a in range(m[f]):
-            cheapest = min(cheapest, price[f, a])
+            cheapest = min(cheapest, entry_cost[f, a])
         more, best = bound(
-            B[f], b[f], price[f], ident[f], cheapest if m[f] else 0.0, m[f], left, space
+            B[f], b[f], entry_cost[f], ident[f], cheapest if m[f] else 0.0, m[f], left, space
         )
         least[f] = max(least[f], F[f] + member_cost[f] + more)
         over = cut.threshold - F[f] - member_cost[f]
@@ -324,12 +324,12 @@ def search(stack, space, base, f, size, cut, work, limit):
         whole = left <= 2 or over < 3.0 * cheapest
         value, gone = R[f] + member_cost[f], np.inf
         if not whole:
-            value += price[f, best] - c[f, best] * c[f, best] / S[f, best, best]
+            value += entry_cost[f, best] - c[f, best] * c[f, best] / S[f, best, best]
             gone = b[f, best] * b[f, best] / B[f, best, best]
         # the bound of what is open at this level beside the subtree of `best`
         more = F[f] + member_cost[f] + gone
         took[f] = best
-        if whole or left == 3 or over - price[f, best] < 3.0 * cheapest:
+        if whole or left == 3 or over - entry_cost[f, best] < 3.0 * cheapest:
             j, t = (-1, left) if whole else (best, left - 1)
             cut, number = leaf(stack, space, f, j, value, t, cut, number)
             work -= m[f] * m[f]
@@ -348,18 +348,18 @@ def search(stack, space, base, f, size, cut, work, limit):
 @njit
 def descend(stack, space, f, j, value):
     """Open level f + 1, in which candidate j of level f is in; value: that of the columns in,
-    prices included. Returns f + 1.
+    costs included. Returns f + 1.
     """
-    S, B, c, b, price, ident, F, R, member_cost, _least, m, took, into = stack
+    S, B, c, b, entry_cost, ident, F, R, member_cost, _least, m, took, into = stack
     g = f + 1
     pivot(S[f], c[f], j, m[f], space.w, S[g], c[g])
     copy_without(B[f], b[f], j, m[f], B[g], b[g])
     m[g] = m[f] - 1
     for a in range(m[g]):
-        price[g, a], ident[g, a] = price[f, a], ident[f, a]
+        entry_cost[g, a], ident[g, a] = entry_cost[f, a], ident[f, a]
     if j < m[g]:
-        price[g, j], ident[g, j] = price[f, m[g]], ident[f, m[g]]
+        entry_cost[g, j], ident[g, j] = entry_cost[f, m[g]], ident[f, m[g]]
     into[f] = ident[f, j]
-    member_cost[g] = member_cost[f] + price[f, j]
+    member_cost[g] = member_cost[f] + entry_cost[f, j]
     F[g], R[g], took[g] = F[f], value - member_cost[g], -1
     return g

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ...problem.conjugates import tangents
-from ...problem.losses import derivatives, mean_loss
+from ...problem.verbs import derivatives, mean_loss
 from ...relaxation.bounds import dual_constant
 from .penalty import LEAVE_ZERO, Branch, Penalty, bound, least_cost
 from .relaxation import NodeLimits, QuadraticLoss, Relaxed, relax
@@ -53,12 +53,12 @@ class NodeNewton:
                 a, shift, value = self._at(eta, self.b, s, shift)
             bound, sharp, gradient = self._bounds(a, s)
             cutoff = tree.cutoff
-            room = (
+            target = (
                 max(LEFT_OPEN * (cutoff - value), 0.2 * tree.settings.gap * abs(tree.upper))
                 if math.isfinite(cutoff)
                 else BLIND * abs(value)
             )
-            if bound >= cutoff or value - sharp <= 0.5 * room or turn == turns - 1:
+            if bound >= cutoff or value - sharp <= 0.5 * target or turn == turns - 1:
                 break
             damping, s, step = self._step(a, eta + shift, gradient, s, damping)
             if step is None:
@@ -69,21 +69,21 @@ class NodeNewton:
             eta, a, shift, value, damping, moved = self._search(eta, step, s, shift, value, damping)
             if not moved and damping > 1e3:
                 break
-        if bound >= cutoff or value - sharp > 0.5 * room or tree.width == 0.0:
+        if bound >= cutoff or value - sharp > 0.5 * target or tree.width == 0.0:
             return s, shift, False
         hinge = float(
             mean_loss(problem.loss, problem.y, eta + shift, problem.weights)
         ) + self._penalty(self.b, s)
-        return s, shift, (hinge - bound) - (value - sharp) > 0.5 * room
+        return s, shift, (hinge - bound) - (value - sharp) > 0.5 * target
 
     def _predictor(self, b):
         rows = np.flatnonzero(b)
         return self.work.Z[:, rows] @ b[rows] + self.tree.dual.problem.offset
 
     def _penalty(self, b, s):
-        return least_cost(self.work.penalty, self.branch, self._price(s), b)
+        return least_cost(self.work.penalty, self.branch, self._multiplier(s), b)
 
-    def _price(self, s):
+    def _multiplier(self, s):
         return self.tree.lambda0 if self.size < 0 else s * s
 
     def _at(self, eta, b, s, shift):
@@ -102,23 +102,23 @@ class NodeNewton:
         gradient = work.Z.T @ a
         constant = float(dual_constant(tree.dual, a[:, None])[0])
         h, best = np.empty(work.W.size), np.empty(max(self.size, 1))
-        price, branch = self._price(s), self.branch
-        value = bound(constant, work.penalty, branch, price, -gradient, 0.0, h, best)
+        multiplier, branch = self._multiplier(s), self.branch
+        value = bound(constant, work.penalty, branch, multiplier, -gradient, 0.0, h, best)
         return value, value - 0.5 * self.tree.width * float((a * a / p.weights).sum()), gradient
 
     def _columns(self, gradient, s):
-        """Positions of the columns a step may move: nonzero, in, or leaving zero at the price, the
-        strongest first.
+        """Positions of the columns a step may move: nonzero, in, or leaving zero at the multiplier,
+        the strongest first.
         """
         tree, work = self.tree, self.work
         free = (self.state == 0) & (self.b == 0) & (self.size != 0)
         box = np.where(gradient < 0, work.penalty.upper, -work.penalty.lower)
-        price = self._price(s) * work.penalty.factor
+        multiplier = self._multiplier(s) * work.penalty.factor
         with np.errstate(divide="ignore", invalid="ignore"):
-            rho = np.minimum(np.sqrt(price / work.penalty.ridge), box)
-            edge = np.where(rho > 0, price / rho + work.penalty.ridge * rho, 0.0)
+            rho = np.minimum(np.sqrt(multiplier / work.penalty.ridge), box)
+            edge = np.where(rho > 0, multiplier / rho + work.penalty.ridge * rho, 0.0)
         excess = np.where(free & (box > 0), np.abs(gradient) - tree.dual.lambda1 - edge, 0.0)
-        if self.size > 0:  # the price may fall: the largest pulls are near
+        if self.size > 0:  # the multiplier may fall: the largest correlations are near
             excess = np.where(free & (box > 0), np.abs(gradient) - tree.dual.lambda1, 0.0)
         fresh = np.flatnonzero(excess > 0)
         if fresh.size > LEAVE_ZERO + max(self.size, 0):

@@ -1,5 +1,5 @@
-"""The perspective penalty of the columns of a node: for a price (the L0 penalty with a ridge or a
-box, convexified), for a size, and what the columns take off a dual bound.
+"""The perspective penalty of the columns of a node: for a multiplier (the L0 penalty with a ridge
+or a box, convexified), for a size, and what the columns take off a dual bound.
 """
 
 import math
@@ -14,7 +14,7 @@ ZERO, LINEAR, QUADRATIC, EDGE = 0, 1, 2, 3
 
 
 class Penalty(NamedTuple):
-    """lambda1 and, (w,) each, what the columns cost: ridge, box and price's factor."""
+    """lambda1 and, (w,) each, what the columns cost: ridge, box and multiplier's factor."""
 
     lambda1: float
     ridge: np.ndarray
@@ -24,8 +24,8 @@ class Penalty(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """state (w,): 1 in, 0 free, -1 out; size: free columns that may come in, -1 where they are
-    priced.
+    """state (w,): 1 in, 0 free, -1 out; size: free columns that may come in, -1 where each
+    has a cost.
     """
 
     state: np.ndarray
@@ -33,50 +33,50 @@ class Branch(NamedTuple):
 
 
 @njit
-def shape(price, ridge, M):
+def shape(multiplier, ridge, M):
     """(rho, slope): where a free column's cost turns from linear to quadratic, and its slope there;
     M > 0 its box on the side of b.
     """
-    if price <= 0.0:
+    if multiplier <= 0.0:
         return 0.0, 0.0
-    if ridge * M * M > price:
-        rho = math.sqrt(price / ridge)
-        return rho, 2.0 * math.sqrt(price * ridge)
-    return M, price / M + ridge * M
+    if ridge * M * M > multiplier:
+        rho = math.sqrt(multiplier / ridge)
+        return rho, 2.0 * math.sqrt(multiplier * ridge)
+    return M, multiplier / M + ridge * M
 
 
 @njit
-def move(pull, curvature, price, ridge, M, free):
-    """(|b|, part): the minimiser over 0 <= b <= M of curvature b^2 / 2 - pull b + the column's cost
-    without lambda1, and which part of it b lies on.
+def move(reduced, curvature, multiplier, ridge, M, free):
+    """(|b|, part): the minimiser over 0 <= b <= M of curvature b^2 / 2 - reduced b + the column's
+    cost without lambda1, and which part of it b lies on.
     """
-    if pull <= 0.0 or M <= 0.0:
+    if reduced <= 0.0 or M <= 0.0:
         return 0.0, ZERO
     if free:
-        rho, slope = shape(price, ridge, M)
-        b = (pull - slope) / curvature if curvature > 0.0 else math.inf
+        rho, slope = shape(multiplier, ridge, M)
+        b = (reduced - slope) / curvature if curvature > 0.0 else math.inf
         if rho > 0.0 and not b > rho:
             return (b, LINEAR) if b > 0.0 else (0.0, ZERO)
-    b = pull / (curvature + 2.0 * ridge)
+    b = reduced / (curvature + 2.0 * ridge)
     return (b, QUADRATIC) if b < M else (M, EDGE)
 
 
 @njit
-def total(penalty, state, price, A, b):
-    """Sum of z over the free columns of A at the given price."""
+def total(penalty, state, multiplier, A, b):
+    """Sum of z over the free columns of A at the given multiplier."""
     ridge, lower, upper = penalty.ridge, penalty.lower, penalty.upper
     factor, out = penalty.factor, 0.0
     for i in range(A.size):
         j = A[i]
         if state[j] == 0 and b[j] != 0.0:
-            rho = shape(price * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])[0]
+            rho = shape(multiplier * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])[0]
             out += min(abs(b[j]) / rho, 1.0) if rho > 0.0 else 1.0
     return out
 
 
 @njit
-def cost(penalty, state, price, A, b):
-    """The penalty of b at the given price."""
+def cost(penalty, state, multiplier, A, b):
+    """The penalty of b at the given multiplier."""
     lambda1, ridge, lower, upper, factor = penalty
     out = 0.0
     for i in range(A.size):
@@ -85,14 +85,14 @@ def cost(penalty, state, price, A, b):
         if size > 0.0:
             out += lambda1 * size
             rho, slope = (
-                shape(price * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])
+                shape(multiplier * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j])
                 if state[j] == 0
                 else (0.0, 0.0)
             )
             out += (
                 slope * size
                 if size < rho
-                else (price * factor[j] if state[j] == 0 else 0.0) + ridge[j] * size * size
+                else (multiplier * factor[j] if state[j] == 0 else 0.0) + ridge[j] * size * size
             )
     return out
 
@@ -117,7 +117,7 @@ def insert(best, held, size, value):
 
 
 @njit
-def bound(start, penalty, branch, price, c, slack, h, best):
+def bound(start, penalty, branch, multiplier, c, slack, h, best):
     """The dual value of the node at the slopes -c, all columns counted: start less what they take
     off. slack: rounding of c. h (w,) is filled; best (size,) is work space: the largest free h.
     """
@@ -127,16 +127,16 @@ def bound(start, penalty, branch, price, c, slack, h, best):
         h[j] = 0.0
         if state[j] < 0:
             continue
-        pull, M = abs(c[j]) + slack - lambda1, upper[j] if c[j] > 0.0 else -lower[j]
-        if pull > 0.0 and M > 0.0:
-            x = min(pull / (2.0 * ridge[j]), M) if ridge[j] > 0.0 else M
-            h[j] = pull * x - ridge[j] * x * x
+        reduced, M = abs(c[j]) + slack - lambda1, upper[j] if c[j] > 0.0 else -lower[j]
+        if reduced > 0.0 and M > 0.0:
+            x = min(reduced / (2.0 * ridge[j]), M) if ridge[j] > 0.0 else M
+            h[j] = reduced * x - ridge[j] * x * x
         if state[j] > 0:
             out -= h[j]
             if size < 0:
-                out += price * factor[j]
+                out += multiplier * factor[j]
         elif size < 0:
-            out -= max(h[j] - price * factor[j], 0.0)
+            out -= max(h[j] - multiplier * factor[j], 0.0)
         elif h[j] > 0.0 and size > 0:
             held = insert(best, held, size, h[j])
     for i in range(held):
@@ -145,18 +145,18 @@ def bound(start, penalty, branch, price, c, slack, h, best):
 
 
 @njit
-def enter(penalty, branch, price, c, inside, excess):
-    """Let free columns that leave zero at this price into `inside`, those of the largest excess
-    where there are many; returns their number. excess (w,) is work space.
+def enter(penalty, branch, multiplier, c, inside, excess):
+    """Let free columns that leave zero at this multiplier into `inside`, those of the largest
+    excess where there are many; returns their number. excess (w,) is work space.
     """
     lambda1, ridge, lower, upper, factor = penalty
     found = 0
     for j in range(c.size):
         excess[j] = 0.0
         if not inside[j] and branch.state[j] == 0 and branch.size != 0:
-            pull, M = abs(c[j]) - lambda1, upper[j] if c[j] > 0.0 else -lower[j]
+            reduced, M = abs(c[j]) - lambda1, upper[j] if c[j] > 0.0 else -lower[j]
             if M > 0.0:
-                excess[j] = pull - shape(price * factor[j], ridge[j], M)[1]
+                excess[j] = reduced - shape(multiplier * factor[j], ridge[j], M)[1]
                 found += excess[j] > 0.0
     edge = 0.0
     if found > LEAVE_ZERO:
@@ -173,9 +173,9 @@ def enter(penalty, branch, price, c, inside, excess):
 
 
 @njit
-def least_cost(penalty, branch, price, b):
-    """The least perspective penalty of b (w,) over z: priced, or with the free z summing to `size`
-    at most; infinite where no z will do.
+def least_cost(penalty, branch, multiplier, b):
+    """The least perspective penalty of b (w,) over z: with a cost for each, or with the free z
+    summing to `size` at most; infinite where no z will do.
     """
     lambda1, ridge, lower, upper, factor = penalty
     state, size = branch.state, branch.size
@@ -195,15 +195,15 @@ def least_cost(penalty, branch, price, b):
         for j in range(b.size):
             if state[j] == 0 and b[j] != 0.0:
                 rho, slope = shape(
-                    price * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j]
+                    multiplier * factor[j], ridge[j], upper[j] if b[j] > 0.0 else -lower[j]
                 )
                 total += (
                     slope * abs(b[j])
                     if abs(b[j]) < rho
-                    else price * factor[j] + ridge[j] * b[j] * b[j]
+                    else multiplier * factor[j] + ridge[j] * b[j] * b[j]
                 )
             elif state[j] > 0:
-                total += price * factor[j]
+                total += multiplier * factor[j]
         return total
     if free > size:
         low, high = 0.0, most * free / max(size, 1) * 2.0 + 1e-300
@@ -231,14 +231,14 @@ def least_cost(penalty, branch, price, b):
 
 @njit
 def _part(ridge, M, size, s):
-    """The z of a coefficient at the root s of the price."""
+    """The z of a coefficient at the root s of the multiplier."""
     z = math.sqrt(ridge) * size / s if s > 0.0 else 1.0
     return min(max(z, size / M), 1.0)
 
 
 @njit
 def _mass(ridge, lower, upper, state, b, s):
-    """Sum of the free z at the root s of the price."""
+    """Sum of the free z at the root s of the multiplier."""
     total = 0.0
     for j in range(b.size):
         if state[j] == 0 and b[j] != 0.0:

@@ -1,17 +1,18 @@
 """The perspective relaxation of a quadratic model at one node of a search tree: some columns are
-in, some out, the others free. One compiled kernel for sizes and for prices.
+in, some out, the others free. One compiled kernel for sizes and for multipliers.
 
     minimise over b, z:   half - q'b + b'Gb / 2 + lambda1 ||b||_1
                           + sum_in r_j b_j^2 + sum_free [ r_j b_j^2 / z_j + price_j z_j ],
                           lower <= b <= upper,   |b_j| <= M_j z_j,   0 <= z_j <= 1
 
-with price_j = lambda0 f_j given, or equal prices s^2 at which the free z sum to `size`. For a price
-and rho = min(sqrt(price / r), M) a free column costs (price / rho + r rho) |b| up to rho, where z =
-|b| / rho, and price + r b^2 beyond (see `relaxation.perspective`). Given which columns are linear,
-beyond rho, at their bounds and zero, optimality is a linear system in b, and s is one more unknown,
-bordered by sum z = size: Newton steps on it, each followed by a sweep of coordinate descent, which
-moves columns between the four, end with the exact relaxation after a few turns. No bound depends on
-that: any b gives a dual point (see `relaxation.bounds`).
+with multiplier_j = lambda0 f_j given, or equal multipliers s^2 at which the free z sum to `size`.
+For a multiplier and rho = min(sqrt(multiplier / r), M) a free column costs (multiplier / rho + r
+rho) |b| up to rho, where z = |b| / rho, and multiplier + r b^2 beyond (see
+`relaxation.perspective`). Given which columns are linear, beyond rho, at their bounds and zero,
+optimality is a linear system in b, and s is one more unknown, bordered by sum z = size: Newton
+steps on it, each followed by a sweep of coordinate descent, which moves columns between the four,
+end with the exact relaxation after a few turns. No bound depends on that: any b gives a dual point
+(see `relaxation.bounds`).
 
 Source: Hazimeh, Mazumder & Saab (Sparse regression at scale: branch-and-bound rooted in first-order
     optimization, Mathematical Programming 196, 2022), sections 3 and 4, solve the penalised node by
@@ -28,8 +29,8 @@ from ...working_set.linear_algebra import cholesky, cholesky_solve
 from .penalty import EDGE, LINEAR, QUADRATIC, ZERO, bound, cost, enter, move, shape, total
 
 NODE_SWEEPS = 5  # of coordinate descent in a turn, until the free z sum to about `size`
-# turns of plain Newton steps; later ones search along them at a fixed price, and the price is
-# bracketed
+# turns of plain Newton steps; later ones search along them at a fixed multiplier, and the
+# multiplier is bracketed
 FAST = 20
 SEARCHED_STEPS = 20  # steps of a later turn
 SOLVED = 1e-13  # of the null loss: what a sweep still changes once a node is solved
@@ -74,14 +75,14 @@ class Scratch(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """Roots of prices between which that of the node lies."""
+    """Roots of multipliers between which that of the node lies."""
 
     low: float
     high: float
 
 
 @njit
-def sweep(loss, penalty, state, price, A, found):
+def sweep(loss, penalty, state, multiplier, A, found):
     """One pass of coordinate descent over columns A; b, c = q - G b on A, and part are kept up.
     Returns the largest change of the objective a move has made.
     """
@@ -94,7 +95,7 @@ def sweep(loss, penalty, state, price, A, found):
         size, part[j] = move(
             abs(t) - penalty.lambda1,
             G[j, j],
-            price * penalty.factor[j],
+            multiplier * penalty.factor[j],
             ridge[j],
             upper[j] if t > 0.0 else -lower[j],
             state[j] == 0,
@@ -111,7 +112,7 @@ def sweep(loss, penalty, state, price, A, found):
 @njit
 def direction(loss, penalty, branch, s, size, A, found, scratch):
     """Fill the step on A with the Newton step of b to the optimum of the current parts (see the
-    module), returns that of s; 0 for size < 0: prices stand.
+    module), returns that of s; 0 for size < 0: multipliers stand.
     """
     M, x, t, step = scratch
     b, part, state, ridge = found.b, found.part, branch.state, penalty.ridge
@@ -152,14 +153,14 @@ def direction(loss, penalty, branch, s, size, A, found, scratch):
     ds = 0.0
     if size >= 0:
         cholesky_solve(M, m, t)
-        ds = _price_step(v, x, t, m, lack, less, s)
+        ds = _multiplier_step(v, x, t, m, lack, less, s)
     for i in range(m):
         step[J[i]] = x[i] - ds * t[i]
     return ds
 
 
 @njit
-def _price_step(v, x, t, m, lack, less, s):
+def _multiplier_step(v, x, t, m, lack, less, s):
     """The step of s with which the linearised sum of z meets the size."""
     down, across = 0.0, 0.0
     for i in range(m):
@@ -181,11 +182,11 @@ def leap(penalty, A, found, step):
 
 
 @njit
-def search(loss, penalty, state, price, A, b, step):
+def search(loss, penalty, state, multiplier, A, b, step):
     """Take the largest of the shares 1, 1/2, 1/4, ... of the step that lowers the objective at a
-    fixed price, or none.
+    fixed multiplier, or none.
     """
-    before, start = cost(penalty, state, price, A, b), np.empty(A.size)
+    before, start = cost(penalty, state, multiplier, A, b), np.empty(A.size)
     for i in range(A.size):
         start[i] = b[A[i]]
     share = 1.0
@@ -202,7 +203,7 @@ def search(loss, penalty, state, price, A, b, step):
                 change -= d * loss.q[A[i]]
                 for l in range(A.size):
                     change += d * loss.G[A[i], A[l]] * (start[l] + 0.5 * (b[A[l]] - start[l]))
-        if change + cost(penalty, state, price, A, b) < before:
+        if change + cost(penalty, state, multiplier, A, b) < before:
             return
         share *= 0.5
     for i in range(A.size):
@@ -237,8 +238,8 @@ def members(inside):
 
 @njit
 def descend(loss, penalty, branch, s, bracket, A, found, scratch):
-    """The relaxation on columns A at the price s^2, by Newton steps with line searches and sweeps,
-    and the next price within the bracket of its root: (s, bracket).
+    """The relaxation on columns A at the multiplier s^2, by Newton steps with line searches and
+    sweeps, and the next multiplier within the bracket of its root: (s, bracket).
     """
     b, c, state, size = found.b, found.c, branch.state, branch.size
     for _ in range(SEARCHED_STEPS):
@@ -296,8 +297,8 @@ def residual(loss, A, found):
 
 @njit
 def balance(loss, penalty, branch, s, A, found):
-    """Sweeps until the free z sum to about the size, the price moving with them: (s, whether the
-    node is solved on A).
+    """Sweeps until the free z sum to about the size, the multiplier moving with them: (s, whether
+    the node is solved on A).
     """
     change, ratio = 0.0, 1.0
     for _ in range(NODE_SWEEPS):
@@ -320,7 +321,7 @@ def copy(source, target):
 
 @njit
 def relax(loss, penalty, branch, s, limits, found, M):
-    """Solve one node: (bound, s), from the root s of a price and the start in `found`, which
+    """Solve one node: (bound, s), from the root s of a multiplier and the start in `found`, which
     becomes the relaxed solution of the largest bound. M: work space (w, w) at least.
     """
     w, gamma = found.b.size, limits.gamma

@@ -2,6 +2,7 @@
 
 from .chord import ChordNeighbourhood
 from .gram import GramNeighbourhood
+from .multinomial import MultinomialNeighbourhood
 from .refit import RefitNeighbourhood
 from .responses import ResponseNeighbourhood
 
@@ -31,11 +32,13 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
         By the exact table for the squared loss, by trial steps for a smooth loss; by refits where
         lambda1, bounds or jumps of the curvature are in the way.
     """
+    if model.problem.turn is not None and not model.problem.quadratic:
+        return MultinomialNeighbourhood(model, 0.0, part.lambda2, scale, settings)
     if model.problem.turn is not None:
         return ResponseNeighbourhood(model, part.lambda2, scale, settings)
     free = not part.lambda1 and not model.problem.boxed and not refits
     if free and model.problem.quadratic:
         return GramNeighbourhood(model, part.lambda2, part.max_k, scale, settings)
-    by_trials = free and trials and model.smooth
+    by_trials = free and trials and model.shares
     kind = ChordNeighbourhood if by_trials else RefitNeighbourhood
     return kind(model, part.lambda1, part.lambda2, scale, settings)

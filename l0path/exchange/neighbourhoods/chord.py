@@ -21,7 +21,7 @@ SHARED = 8  # exchanges to be refuted that are worth a thread
 
 class ChordNeighbourhood(RefitNeighbourhood):
     """A RefitNeighbourhood whose trials take gradients only, and which turns to a refit where chord
-    steps do not settle.
+    steps do not converge.
     """
 
     def __init__(self, model, lambda1, lambda2, scale, settings):
@@ -46,7 +46,8 @@ class ChordNeighbourhood(RefitNeighbourhood):
         i, j = np.array(pairs, dtype=np.int64).T
         out = np.where(i >= 0, np.searchsorted(fit.support, i), -1)
         exchanges = Exchanges(out, np.where(j >= 0, self.model.where[j], -1))
-        return attempt(self.model, fit, exchanges, self.lambda2, Goal(np.inf, False, False))[0]
+        goal = Goal(np.inf, False, False, self._tolerance(fit.value))
+        return attempt(self.model, fit, exchanges, self.lambda2, goal)[0]
 
     def _improve(self, fit, first, keep):
         """The first of the `keep` first swaps with working columns from position `first` on that
@@ -62,10 +63,10 @@ class ChordNeighbourhood(RefitNeighbourhood):
         )  # columns that came later must beat the first pairs of before
         full = change.size == keep
         # on the way a guess will do; the last word on a size is had by bounds
-        proof = keep >= pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
+        thorough = keep >= pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
         try_these = np.flatnonzero(change <= last)
         while try_these.size:
-            goal = Goal(target, True, proof)
+            goal = Goal(target, True, thorough)
             new, at = attempt(self.model, fit, exchanges.of(try_these), self.lambda2, goal)
             if at < 0:
                 break
@@ -110,7 +111,7 @@ def attempt(model, fit, exchanges, lambda2, goal):
     if not np.isfinite(value):  # the quadratic predicted coefficients where the loss overflows
         b, b0 = np.zeros(support.size), fit.b0
         b[np.isin(support, fit.support)] = fit.b[stay]
-    elif promised <= trials.SETTLED * abs(value) and (reach < model.REACH or lambda2 > 0):
+    elif promised <= trials.SMALL_PROMISE * abs(value) and (reach < model.REACH or lambda2 > 0):
         return Fit(support, b, b0, value), e
     return model.refit(support, 0.0, lambda2, (b, b0), goal.target), e
 
@@ -120,7 +121,8 @@ def _tried(model, fit, exchanges, lambda2, goal):
     several threads share these, and the first exchange that is found counts.
     """
     local, tried = model.local(fit, lambda2), {}
-    goal = Goal(float(goal.target), goal.first, goal.proof and goal.first)
+    thorough = goal.thorough and goal.first
+    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie))
     rows = rows_of(model.problem, model.Z)
     local_table = LocalTable(
         local.at,
@@ -145,7 +147,7 @@ def _tried(model, fit, exchanges, lambda2, goal):
         tried[left] = *found, best
 
     number = exchanges.out.size
-    most = number // SHARED if goal.proof else 1
+    most = number // SHARED if goal.thorough else 1
     pieces = min(threads.count(), most) if most > 1 else 1
     threads.run(piece, [number * i // pieces for i in range(pieces + 1)])
     left = min((left for left in tried if tried[left][0] >= 0), default=None)

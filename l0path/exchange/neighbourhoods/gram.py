@@ -25,10 +25,8 @@ class GramNeighbourhood:
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings
         self.width, self.forced = -1, model.problem.forced.size
         self.capacity = max_k + beyond(max_k) + self.forced + 1
-        self.held, self.known = (
-            None,
-            {},
-        )  # supports by size as the kernels see them; the Fit of the store that each stands for
+        # supports by size as the kernels see them; the Fit of the pool that each stands for
+        self.best, self.shown = None, {}
         perfect = model.problem.floor + 1e-13 * scale + model.problem.noise
         self.limits = table_sweeps.Limits(
             float(model.half_square),
@@ -47,20 +45,20 @@ class GramNeighbourhood:
         if self.width != model.width:
             self.width = model.width
             self.state = table.new_state(self.width, self.capacity)
-            price = np.where(model.problem.usable[model.W], 0.0, 1e300)
+            cost = np.where(model.problem.usable[model.W], 0.0, 1e300)
             self.columns = table.Columns(
                 model.G,
                 model.q,
                 2.0 * self.lambda2,
                 self.width,
                 model.problem.locked(model.W),
-                price,
+                cost,
             )
             table.build(self.state, self.columns, 0)
-            if self.held is not None:
-                self.held.fresh[:2] = True
+            if self.best is not None:
+                self.best.fresh[:2] = True
 
-    def _load(self, fit):
+    def _move_to(self, fit):
         """Make the state hold the fit's support."""
         self._widen()
         k, at = fit.support.size, self.model.where[fit.support]
@@ -80,13 +78,13 @@ class GramNeighbourhood:
         value = model.half_square - table.fitted_part(state, self.columns)
         return Fit(support[order], state.b[:k][order], model.problem.shift, float(value))
 
+    def _tie(self):
+        """By how much exchanges of the state may differ that count as equal."""
+        value = self.model.half_square - table.fitted_part(self.state, self.columns)
+        return flat(value, self.scale, self.settings.tol)
+
     def _polish(self):
-        tolerance = flat(
-            self.model.half_square - table.fitted_part(self.state, self.columns),
-            self.scale,
-            self.settings.tol,
-        )
-        table.polish(self.state, self.columns, tolerance, self.settings.max_swaps)
+        table.polish(self.state, self.columns, self._tie(), self.settings.max_swaps)
         self.model.tables += 1
         return self._fit()
 
@@ -94,8 +92,8 @@ class GramNeighbourhood:
         """One size up: the best addition, then swaps. None when no column is independent of the
         support.
         """
-        self._load(fit)
-        if not table.add_best(self.state, self.columns):
+        self._move_to(fit)
+        if not table.add_best(self.state, self.columns, self._tie()):
             return None
         return self._polish() if polish else self._fit()
 
@@ -103,8 +101,8 @@ class GramNeighbourhood:
         """One size down: the cheapest removal, then swaps. None when only forced columns are
         left.
         """
-        self._load(fit)
-        i = table.cheapest_drop(self.state, self.columns)
+        self._move_to(fit)
+        i = table.cheapest_drop(self.state, self.columns, self._tie())
         if i < 0:
             return None
         table.drop(self.state, self.columns, i)
@@ -112,7 +110,7 @@ class GramNeighbourhood:
 
     def swap(self, fit, thorough=False):
         """Swaps until none improves: the table is exact, so all are always tried."""
-        self._load(fit)
+        self._move_to(fit)
         return self._polish()
 
     def refined(self, fit):
@@ -134,51 +132,51 @@ class GramNeighbourhood:
 
     # -------------------- whole sweeps
 
-    def show(self, store):
-        """Give the kernels the fits of the pool that they did not make; returns how many sizes they
-        hold, size 0 included.
+    def show(self, pool):
+        """Give the kernels the fits of the pool that they did not make; returns the number of
+        sizes, size 0 included.
         """
         self._widen()
-        if self.held is None:
-            self.held = table_sweeps.new_held(store.last, store.last + self.forced)
-        held = self.held
-        held.note[table_sweeps.IMPROVED], held.note[table_sweeps.LAST] = 0, store.last
-        for k, fit in store.fits.items():
-            if self.known.get(k) is not fit:
+        if self.best is None:
+            self.best = table_sweeps.new_best_supports(pool.last, pool.last + self.forced)
+        best = self.best
+        best.counters[table_sweeps.IMPROVED], best.counters[table_sweeps.LAST] = 0, pool.last
+        for k, fit in pool.fits.items():
+            if self.shown.get(k) is not fit:
                 size = fit.support.size
-                held.S[k, :size], held.b[k, :size], held.value[k], held.fresh[:, k] = (
+                best.S[k, :size], best.b[k, :size], best.value[k], best.fresh[:, k] = (
                     self.model.where[fit.support],
                     fit.b,
                     fit.value,
                     (True, True, False),
                 )
-                self.known[k] = fit
-        return held.value.size
+                self.shown[k] = fit
+        return best.value.size
 
-    def _push(self, store):
-        """Bring what the kernels improved into the store; True if there was anything."""
-        held = self.held
-        for k in np.flatnonzero(held.fresh[2] & np.isfinite(held.value)).tolist():
+    def _push(self, pool):
+        """Update the pool by what the kernels improved; True if there was anything."""
+        best = self.best
+        for k in np.flatnonzero(best.fresh[2] & np.isfinite(best.value)).tolist():
             size = k + self.forced
-            support = self.model.W[held.S[k, :size]]
+            support = self.model.W[best.S[k, :size]]
             order = np.argsort(support)
             fit = Fit(
                 support[order],
-                held.b[k, :size][order],
+                best.b[k, :size][order],
                 self.model.problem.shift,
-                float(held.value[k]),
+                float(best.value[k]),
             )
-            held.fresh[2, k] = False
-            if store.offer(fit):
-                self.known[k] = fit
-        if held.note[table_sweeps.SATURATED]:
-            store.finish(int(held.note[table_sweeps.LAST]), End.SATURATED)
-            held.note[table_sweeps.SATURATED] = 0
-        self.model.tables += int(held.note[table_sweeps.TABLES])
-        held.note[table_sweeps.TABLES] = 0
-        return bool(held.note[table_sweeps.IMPROVED])
+            best.fresh[2, k] = False
+            if pool.update(fit):
+                self.shown[k] = fit
+        if best.counters[table_sweeps.SATURATED]:
+            pool.finish(int(best.counters[table_sweeps.LAST]), End.SATURATED)
+            best.counters[table_sweeps.SATURATED] = 0
+        self.model.tables += int(best.counters[table_sweeps.TABLES])
+        best.counters[table_sweeps.TABLES] = 0
+        return bool(best.counters[table_sweeps.IMPROVED])
 
-    def walk(self, pool, poll, move, at, end=-1):
+    def make_move(self, pool, poll, move, at, end=-1):
         """Make a `table_sweeps.Move` from the place `at` on, in steps that end with the place
         `end`; True if any size improved.
         """
@@ -186,7 +184,7 @@ class GramNeighbourhood:
         improved = False
         while True:
             poll()
-            at = table_sweeps.walk(self.state, self.held, self.columns, self.limits, move, at)
+            at = table_sweeps.make_move(self.state, self.best, self.columns, self.limits, move, at)
             improved |= self._push(pool)
             if at == end:
                 return improved

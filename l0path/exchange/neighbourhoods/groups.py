@@ -7,6 +7,7 @@ import numpy as np
 from ...core.status import FitStatus
 from .. import group_ranking
 from ..local_search import ON_THE_WAY, flat
+from ..table import EQUAL, in_order
 from .protocol import Reach
 
 # groups ranked best at each size that a check takes in, and exchanges that refits refute where a
@@ -47,7 +48,8 @@ class GroupNeighbourhood:
         """[(increase of F, group)] of the removals from a fit, the cheapest first."""
         known = self.tables.get(fit.key)
         found = group_ranking.drops(self.model, fit) if known is None else known.drops
-        return sorted((x, g) for g, x in found.items())
+        order = in_order(EQUAL * abs(fit.value))
+        return sorted(((x, g) for g, x in found.items()), key=order)
 
     def add(self, fit, polish=True):
         """One group more: the best addition, then swaps. None when no group is independent of the
@@ -87,7 +89,8 @@ class GroupNeighbourhood:
                 )
                 self.moved[move] = self.model.refit(groups, fit)
             new = self.moved[move]
-            best = new if best is None or new.value < best.value else best
+            tie = 0.0 if best is None else self._tolerance(best.value)
+            best = new if best is None or new.value < best.value - tie else best
         return best
 
     def _near(self, fit):

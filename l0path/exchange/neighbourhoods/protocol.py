@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...problem.problem import Fit, Problem
+from ..table import EQUAL, in_steps
 
 
 class Reach(NamedTuple):
@@ -34,8 +35,8 @@ class Neighbourhood(Protocol):
 
     A step may be remembered: it is taken anew only where the working columns have grown since.
     `settings` is the `LocalSearch` record that says how many exchanges are tried. `compiled` says
-    whether whole sweeps over the sizes run in kernels; then the neighbourhood has `show` and `walk`
-    of `gram.GramNeighbourhood` too.
+    whether whole sweeps over the sizes run in kernels; then the neighbourhood also has `show` and
+    `make_move` of `gram.GramNeighbourhood`.
     """
 
     settings: Any
@@ -79,5 +80,7 @@ def columns_by_size(fit: Fit, problem: Problem) -> tuple[np.ndarray, np.ndarray]
     columns.
     """
     free = np.flatnonzero(~problem.locked(fit.support))
-    free = free[np.argsort(np.abs(fit.b[free]), kind="stable")]
+    size = np.abs(fit.b[free])
+    steps = in_steps(size, EQUAL * size.max(initial=0.0))
+    free = free[np.argsort(steps, kind="stable")]
     return np.abs(fit.b[free]), fit.support[free]

@@ -8,7 +8,7 @@ from ...core.status import FitStatus
 from ...problem.penalties import separable
 from .. import table
 from ..local_search import ON_THE_WAY, flat, pairs_tried
-from ..ranking import Wanted, exchanged_supports, in_order, scanned
+from ..ranking import Wanted, exchanged_supports, ranked
 from .protocol import Reach, columns_by_size
 
 
@@ -36,7 +36,7 @@ class RefitNeighbourhood:
         # support a polish started from -> its end, the width of W it knew, the number of pairs it
         # tried
         self.polished = {}
-        self.last_ranked = {}  # support, number of pairs -> change foretold for the last of them
+        self.last_ranked = {}  # support, number of pairs -> predicted change of the last of them
         self.additions, self.removals = (
             {},
             {},
@@ -44,7 +44,7 @@ class RefitNeighbourhood:
 
     def refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`."""
-        b = np.zeros(support.size)
+        b = np.zeros((support.size, *fit.b.shape[1:]))
         place = np.searchsorted(support, fit.support)
         place[place == support.size] = 0
         same = support[place] == fit.support if support.size else np.zeros(fit.support.size, bool)
@@ -53,6 +53,7 @@ class RefitNeighbourhood:
         return self.model.refit(support, self.lambda1, self.lambda2, start, target)
 
     def _tolerance(self, value):
+        """By how much values and changes may differ that count as equal, at a value of F."""
         return flat(value, self.scale, self.settings.tol)
 
     def add(self, fit, polish=True):
@@ -63,7 +64,7 @@ class RefitNeighbourhood:
         known, top, best = self.additions.get(key, (0, [], None))
         if known < width:
             most = max(
-                3, pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size) // 4
+                3, pairs_tried(self.settings, self.model.problem.refit_rows, fit.support.size) // 4
             )
             ranked = sorted(top + self._ranked_additions(fit, known, most))[:most]
             if ranked != top or best is None:
@@ -74,7 +75,9 @@ class RefitNeighbourhood:
         return self.swap(best) if polish and best is not None else best
 
     def _ranked_additions(self, fit, first, most):
-        """The `most` best (-gain, column) among the working columns from position `first` on."""
+        """The `most` best (-gain, column) among the working columns from position `first` on; gains
+        are counted in steps that count as equal.
+        """
         q = self.model.quadratic(fit, self.lambda2, first)
         self.model.tables += 1
         W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
@@ -90,6 +93,7 @@ class RefitNeighbourhood:
         else:
             ok &= free
         gain = np.maximum(np.abs(q.c[ok]) - self.lambda1, 0.0) ** 2 / (2.0 * s[ok])
+        gain = table.in_steps(gain, self._tolerance(fit.value))
         W = W[ok]
         best = np.argpartition(-gain, most)[:most] if W.size > most else range(W.size)
         return [(-float(gain[j]), int(W[j])) for j in best]
@@ -106,6 +110,7 @@ class RefitNeighbourhood:
         """The best of the three removals ranked first; None when only forced columns are left."""
         cost = fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
         cost[self.model.problem.locked(fit.support)] = np.inf
+        cost = table.in_steps(cost, self._tolerance(fit.value))
         return self._lowest(
             fit,
             [
@@ -122,15 +127,21 @@ class RefitNeighbourhood:
         best, target, first = None, np.inf, 0
         while first < len(pairs):
             e, new = self._first_below(fit, pairs[first:], target)
-            if e < 0:
+            if new is None:
                 break
-            best, target, first = new, new.value, first + e + 1
+            best, target, first = new, new.value - self._tolerance(new.value), first + e + 1
         return best
 
     def _first_below(self, fit, pairs, target):
         """(number, fit) of the first of the exchanges `pairs` (out, into), all of which change the
         size alike, whose refit lies below `target`; -1 and None where there is none.
         """
+        if fit.b.ndim > 1:
+            for e, pair in enumerate(pairs):
+                new = self.refit(exchanged(fit.support, *pair), fit, target)
+                if new is not None and new.value < target:
+                    return e, new
+            return -1, None
         first, shrinkage = 0, (self.lambda1, self.lambda2)
         if pairs:
             out, into = np.array(pairs, dtype=np.int64).T
@@ -149,7 +160,7 @@ class RefitNeighbourhood:
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`,
         else ON_THE_WAY. A support polished before is tried with the columns that are new since.
         """
-        most = pairs_tried(self.settings, self.model.problem.n_eff, fit.support.size)
+        most = pairs_tried(self.settings, self.model.problem.refit_rows, fit.support.size)
         keep, trail = most if thorough else min(ON_THE_WAY, most), []
         for _ in range(self.settings.max_swaps):
             key = fit.key
@@ -173,42 +184,33 @@ class RefitNeighbourhood:
         """
         if FitStatus.SEPARATED in fit.flags or not fit.support.size:
             return None
-        change, pairs = self._ranked_swaps(fit, first, keep)
+        failed = self.failed.setdefault(fit.key, set())
+        best = self._ranked_swaps(fit, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
         )  # columns that came later must beat the first pairs of before
-        failed = self.failed.setdefault(key, set())
-        swaps = [
-            pair
-            for pair, lowers in zip(pairs, change.tolist(), strict=True)
-            if pair[0] >= 0 and lowers <= last and pair not in failed
-        ]
+        swaps = [(one.out, one.into) for one in best if one.out >= 0 and one.change <= last]
+        swaps = [pair for pair in swaps if pair not in failed]
         e, new = self._first_below(fit, swaps, target)
         if new is not None:
             failed.update(swaps[:e])
             return new
         failed.update(swaps)
-        if change.size == keep:
-            self.last_ranked[key, keep] = min(last, float(change[-1]))
+        if len(best) == keep:
+            self.last_ranked[key, keep] = min(last, best[-1].change)
         return None
 
     def _ranked_swaps(self, fit, first, keep):
-        """(changes, pairs (out, into)) of the `keep` exchanges with working columns from position
-        `first` on that the quadratic ranks first.
-        """
-        W = self.model.W[first:]
-        change, column, position = scanned(
+        """The `keep` first swaps with working columns from position `first` on: Candidates."""
+        return ranked(
             self.model,
             fit,
             self.model.quadratic(fit, self.lambda2, first),
-            W,
+            self.model.W[first:],
             separable(0.0, self.lambda1, self.lambda2),
             Wanted(1e300, 1e300, keep),
         )
-        change, into, position = in_order((change, W[column], position), keep)
-        out = np.append(fit.support, -1)[position]
-        return change, list(zip(out.tolist(), into.tolist(), strict=True))
 
     def removable(self, fit):
         """|b| of the unforced columns, ascending, and the columns."""

@@ -11,6 +11,7 @@ from ...core import threads
 from ...designs.cluster.shard_gram import standardised
 from .. import updates
 from ..ranking import Roles, entry_costs
+from ..table import in_order
 from . import ranges
 
 
@@ -23,13 +24,13 @@ class Place(NamedTuple):
     factor: np.ndarray | None
 
 
-def best_exchanges(held, walk, lambda0, counts, limits):
-    """For each support of a walk a list of (change, column, position), the best counts[e] of each
-    shard; held: ShardGram.
+def best_exchanges(held, sequence, lambda0, counts, limits):
+    """For each support of a sequence a list of (change, column, position), the best counts[e] of
+    each shard; held: ShardGram.
     """
-    arrays = (*walk.supports, *walk.tape)
+    arrays = (*sequence.supports, *sequence.record)
     sent = held.design.share(
-        (walk, lambda0, counts, limits.ranges), sum(np.asarray(a).nbytes for a in arrays)
+        (sequence, lambda0, counts, limits.ranges), sum(np.asarray(a).nbytes for a in arrays)
     )
     factor = held.problem.factor
     parts = held.answers(
@@ -61,7 +62,9 @@ def proposals(held, R, screenings, members, question):
     held.design.passes += 1
     parts = held.answers(_proposals, sent, lambda i: held.spans[i].start, held.batches_of)
     return [
-        sorted(pair for part in parts for pair in part[i])[: one.wanted.count]
+        sorted((pair for part in parts for pair in part[i]), key=in_order(one.tie / one.total))[
+            : one.wanted.count
+        ]
         for i, one in enumerate(screenings)
     ]
 
@@ -83,8 +86,8 @@ def _mine(record):
 
 def _best_exchanges(shard, static, common, sent, place, batches):
     first, factor = place
-    walk, lambda0, counts, most = sent
-    walk = walk._replace(supports=_mine(walk.supports), tape=_mine(walk.tape))
+    sequence, lambda0, counts, most = sent
+    sequence = sequence._replace(supports=_mine(sequence.supports), record=_mine(sequence.record))
     square, usable, q = map(_own, static[2:])
     cost = np.zeros(shard.p) if factor is None else entry_costs(factor, lambda0)
     lists = [[] for _ in counts]
@@ -96,10 +99,10 @@ def _best_exchanges(shard, static, common, sent, place, batches):
                 if batches
                 else np.empty((0, size))
             )
-            here = walk.supports._replace(index=walk.supports.index - (first + left))
+            here = sequence.supports._replace(index=sequence.supports.index - (first + left))
             columns = updates.AllColumns(rows, q[at], square[at], usable[at], cost[at])
             found = ranges.best_exchanges(
-                columns, walk._replace(supports=here), max(counts), 0, size
+                columns, sequence._replace(supports=here), max(counts), 0, size
             )
             for one, some in zip(lists, found, strict=True):
                 one += [

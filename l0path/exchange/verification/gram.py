@@ -1,7 +1,7 @@
 """Verification for the squared loss: every exchange of every fit with all p columns, by Gram rows.
 
-The walk from one support to the next is recorded on their members (`updates`) and replayed on
-ranges of columns.
+The rank-one updates that lead from one support to the next are recorded on their members
+(`updates`) and applied to ranges of columns.
 """
 
 from typing import NamedTuple
@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core import threads
-from ...working_set.gram import FAINT_RIDGE
+from ...working_set.gram import TINY_RIDGE
 from .. import table, updates
 from ..ranking import candidates, combinations_count, entry_costs
 from . import cluster
 from .ranges import best_exchanges, first_of, leaders, tasks
 
-LOOK = 1 << 16  # columns of a task of `leading`
+TASK_COLUMNS = 1 << 16  # columns of a task of `leading`
 
 
 class RangeLimits(NamedTuple):
@@ -49,10 +49,12 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
         and max(one.ceiling for one in wanted) < updates.RANKING
         and not (members.member_cost.size and cost.min() < members.member_cost.max())
     )
-    walk = _walk(_supports(model, fits, wanted, members, prune), members, float(penalty.lambda1))
+    sequence = _sequence(
+        _supports(model, fits, wanted, members, prune), members, float(penalty.lambda1)
+    )
     counts = [one.count for one in wanted]
     if model.cluster is not None:
-        lists = cluster.best_exchanges(model.cluster, walk, penalty.lambda0, counts, limits)
+        lists = cluster.best_exchanges(model.cluster, sequence, penalty.lambda0, counts, limits)
     else:
         lists, columns = (
             [[] for _ in fits],
@@ -60,7 +62,7 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
         )
 
         def check(start, stop):
-            found = best_exchanges(columns, walk, max(counts), start, stop)
+            found = best_exchanges(columns, sequence, max(counts), start, stop)
             for mine, parts in zip(lists, found, strict=True):
                 mine += parts
 
@@ -68,9 +70,10 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     model.tables += len(fits)
     out = []
     for e, parts in enumerate(lists):
-        support = members.index[walk.supports.S[e, : walk.supports.size[e]]]
+        support = members.index[sequence.supports.S[e, : sequence.supports.size[e]]]
         found = [np.concatenate(part) for part in zip(*parts, strict=True)]
-        out.append(candidates(support, found, counts[e]) if parts else [])
+        tie = sequence.supports.tie[e]
+        out.append(candidates(support, found, counts[e], tie) if parts else [])
     return out
 
 
@@ -79,7 +82,7 @@ def _members(model, fits, penalty, cost):
     p, index = model.problem, np.unique(np.concatenate([fit.support for fit in fits]))
     at, dependent = model.where[index], combinations_count(model, penalty)
     # members may depend on each other there: a trace of a ridge lets the table tell them apart
-    trace = FAINT_RIDGE * float(p.square[index].mean()) if dependent and index.size else 0.0
+    trace = TINY_RIDGE * float(p.square[index].mean()) if dependent and index.size else 0.0
     columns = table.Columns(
         np.ascontiguousarray(model.G[np.ix_(at, at)]),
         model.q[at],
@@ -100,7 +103,7 @@ def _supports(model, fits, wanted, members, prune):
         S[i, :k], b[i, :k] = at, fit.b
         if prune:
             G = members.quadratic.G[np.ix_(at, at)]
-            values = np.linalg.eigvalsh(G) + members.quadratic.twice if k else np.ones(1)
+            values = np.linalg.eigvalsh(G) + members.quadratic.ridge_diag if k else np.ones(1)
             norm[i] = 1.0 / max(values[0] - 1e-13 * k * values[-1], 1e-300)
     return updates.Supports(
         S,
@@ -108,6 +111,7 @@ def _supports(model, fits, wanted, members, prune):
         np.array([fit.support.size for fit in fits]),
         np.array([one.target for one in wanted], dtype=np.float64),
         np.array([one.ceiling for one in wanted], dtype=np.float64),
+        np.array([table.EQUAL * abs(fit.value) for fit in fits]),
         norm,
         members.index,
         np.array([model.row_of[j] for j in members.index.tolist()], dtype=np.int64),
@@ -117,12 +121,14 @@ def _supports(model, fits, wanted, members, prune):
     )
 
 
-def _walk(supports, members, lambda1):
-    """The recorded Walk through the supports."""
-    tape = updates.new_tape(supports)
+def _sequence(supports, members, lambda1):
+    """The updates that lead through the supports."""
+    record = updates.new_record(supports)
     state = table.new_state(members.index.size, supports.S.shape[1])
-    steps = updates.record(state, members.quadratic, supports, not members.dependent, tape)
-    return updates.Walk(supports, tape, steps, members.quadratic.twice, lambda1)
+    steps = updates.record_updates(
+        state, members.quadratic, supports, not members.dependent, record
+    )
+    return updates.UpdateSequence(supports, record, steps, members.quadratic.ridge_diag, lambda1)
 
 
 def leading(model, R, most):
@@ -133,12 +139,12 @@ def leading(model, R, most):
     if model.cluster is not None:
         return list(cluster.leading(model.cluster, R, most))
     p, C = model.problem, model.problem.X.correlate(R)
-    cuts = [*range(0, p.X.p, LOOK), p.X.p]
+    cuts = [*range(0, p.X.p, TASK_COLUMNS), p.X.p]
     parts = [None] * (len(cuts) - 1)
 
-    def look(start, stop):
+    def rank(start, stop):
         own = slice(start, stop)
-        parts[start // LOOK] = leaders(C[own], p.square[own], p.usable[own], most, start)
+        parts[start // TASK_COLUMNS] = leaders(C[own], p.square[own], p.usable[own], most, start)
 
-    threads.run(look, cuts)
+    threads.run(rank, cuts)
     return list(first_of(parts, most))

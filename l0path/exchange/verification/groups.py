@@ -9,7 +9,7 @@ ENTRIES_READ = 1 << 23  # entries of X'R of one read: 64 MB
 TASK_GROUPS = 512  # groups of a task
 
 
-def scores(model, R, mass, known=None):
+def scores(model, R, mass, products=None):
     """Scores of every group of a GroupModel for right-hand sides.
 
     Parameters
@@ -19,7 +19,7 @@ def scores(model, R, mass, known=None):
         Right-hand sides.
     mass : ndarray of shape (m,)
         Curvature of each, in units of the weights.
-    known : ndarray of shape (m, p), optional
+    products : ndarray of shape (m, p), optional
         R'X, where it is at hand.
 
     Returns
@@ -31,14 +31,14 @@ def scores(model, R, mass, known=None):
     blocks, p = model.all_blocks(), model.problem.X.p
     out = np.full((R.shape[1], model.free.size), -1.0)
     step = max(1, ENTRIES_READ // max(p, 1))
-    for left in range(0, R.shape[1], step):
-        right = min(left + step, R.shape[1])
-        C = np.empty((right - left, p)) if known is None else known[left:right]
-        if known is None:
-            model.problem.X.correlate_into(np.ascontiguousarray(R[:, left:right].T), C)
+    for start in range(0, R.shape[1], step):
+        stop = min(start + step, R.shape[1])
+        C = np.empty((stop - start, p)) if products is None else products[start:stop]
+        if products is None:
+            model.problem.X.correlate_into(np.ascontiguousarray(R[:, start:stop].T), C)
             model.model.reads += 1
-        part = out[left:right]
-        ridge = 2.0 * model.lambda2 / max(float(np.mean(mass[left:right])), 1e-300)
+        part = out[start:stop]
+        ridge = 2.0 * model.lambda2 / max(float(np.mean(mass[start:stop])), 1e-300)
 
         def task(a, e, C=C, part=part, ridge=ridge):
             group_table.scores(C, model.columns, blocks, ridge, model.widest, a, e, part)

@@ -7,28 +7,29 @@ from typing import NamedTuple
 import numpy as np
 
 from ...problem.penalties import Separable
+from ...working_set.starts import rounded
 from .. import updates
 from ..ranking import Wanted, new_list
-from ..screening import Screen, foretold
-from ..table import ExchangeList, ExchangeRule
+from ..screening import Screen, screen_exchanges
+from ..table import ExchangeList, ExchangeRule, in_order
 
 
-def best_exchanges(columns, walk, room, start, stop):
-    """For each support of a walk a list of (change, column, position), together its best exchanges
-    with the columns start..stop, `room` at least if there are so many.
+def best_exchanges(columns, sequence, capacity, start, stop):
+    """For each support of a sequence a list of (change, column, position), together its best
+    exchanges with the columns start..stop, `capacity` at least if there are so many.
     """
-    supports, e = walk.supports, walk.supports.size.size
+    supports, e = sequence.supports, sequence.supports.size.size
     if np.isfinite(supports.norm).all():
         J = np.empty(stop - start, np.int64)
-        count = updates.survivors(columns, walk, start, stop, J)
+        count = updates.unscreened(columns, sequence, start, stop, J)
         J = J[:count]
     else:
         J = start + np.flatnonzero(columns.usable[start:stop])
     lists = [[] for _ in range(e)]
-    for left in range(0, J.size, updates.RANGE):
-        some = J[left : left + updates.RANGE]
-        found = updates.BestExchanges(*new_list(e, room), np.zeros(e, np.int64))
-        updates.replay(columns, walk, some, found)
+    for first in range(0, J.size, updates.RANGE):
+        some = J[first : first + updates.RANGE]
+        found = updates.BestExchanges(*new_list(e, capacity), np.zeros(e, np.int64))
+        updates.apply_updates(columns, sequence, some, found)
         for i, k in enumerate(found.count.tolist()):
             if k:
                 kept = found.change[i, :k], found.column[i, :k], found.position[i, :k]
@@ -68,6 +69,8 @@ class Screening(NamedTuple):
         Where the Gram rows of the support stand.
     wanted : Wanted
         In units of the objective.
+    tie : float
+        By how much changes may differ that count as equal, in units of the objective.
     """
 
     support: np.ndarray
@@ -77,6 +80,7 @@ class Screening(NamedTuple):
     bound: float
     rows: np.ndarray
     wanted: Wanted
+    tie: float
 
 
 class Question(NamedTuple):
@@ -102,8 +106,9 @@ def proposed(fit, block, part, question, found=()):
         question.dependent,
         target / total,
         ceiling,
+        fit.tie / total,
     )
-    count = foretold(
+    count = screen_exchanges(
         block._replace(c=block.c / total),
         Screen(fit.rows, fit.B, fit.b, fit.bound),
         part,
@@ -111,14 +116,14 @@ def proposed(fit, block, part, question, found=()):
         ExchangeList(change, column, position),
     )
     pairs = zip(change[:count].tolist(), (block.first + column[:count]).tolist(), strict=True)
-    return sorted([*found, *pairs])[:most]
+    return sorted([*found, *pairs], key=in_order(rule.tie))[:most]
 
 
 def leaders(C, square, usable, most, first=0):
     """(score, column), (m, most or all) each: for each column of C (q, m) = Z'R the usable columns
     of largest |c| / sqrt(square), counted from `first`; a score of -1 is none.
     """
-    score = np.abs(C.T) / np.sqrt(np.maximum(square, 1e-300))
+    score = rounded(np.abs(C.T) / np.sqrt(np.maximum(square, 1e-300)))
     score[:, ~usable] = -1.0
     top = np.argpartition(-score, min(most, usable.size) - 1, axis=1)[:, :most]
     return np.take_along_axis(score, top, axis=1), top + first

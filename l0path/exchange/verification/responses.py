@@ -1,5 +1,5 @@
 """Verification under several responses: the whole table of every fit with all p columns, by Gram
-rows.
+rows. It is exact for the squared loss, and ranks for the multinomial one.
 """
 
 import numpy as np
@@ -7,6 +7,7 @@ import numpy as np
 from ...core import threads
 from .. import response_table
 from ..ranking import Candidate
+from ..updates import RANKING
 
 ENTRIES = 1 << 18  # of a table made at a time: 2 MB
 
@@ -15,35 +16,36 @@ def violators(model, fits, wanted, penalty):
     """`verification.violators` for one batch. Of each column the best exchange is kept."""
     p, out = model.problem, [None] * len(fits)
     model.read([fit.support for fit in fits])
-    for fit in fits:
-        model.kept_inverse(fit.support, penalty.lambda2)
+    states = model.over_all(fits, penalty.lambda2)
 
-    def look(i):
+    def rank(i):
         fit, found = fits[i], []
         step = max(256, ENTRIES // max(fit.support.size, 1))
         for left in range(0, p.X.p, step):
-            found += _best(model, fit, wanted[i], penalty.lambda2, left, min(left + step, p.X.p))
+            part = slice(left, min(left + step, p.X.p))
+            found += _best(model, fit, wanted[i], states[i], part)
         out[i] = sorted(found, key=lambda one: (one.change, one.into))[: wanted[i].count]
 
-    threads.run_each(look, len(fits))
+    threads.run_each(rank, len(fits))
     model.tables += len(fits)
     return out
 
 
-def _best(model, fit, wanted, lambda2, left, right):
-    """The best exchanges (Candidate) of a fit with the columns left..right, one for each column."""
-    p = model.problem
+def _best(model, fit, wanted, state, part):
+    """The best exchanges (Candidate) of a fit with a slice of all columns, one for each column."""
+    p, left, right = model.problem, part.start, part.stop
+    mean, lambda2 = state.mean, state.lambda2
     skip = ~p.usable[left:right]
     inside = fit.support[(fit.support >= left) & (fit.support < right)]
     skip[inside - left] = True
     locked = np.isin(fit.support, p.forced, assume_unique=True)
-    quadratic = model.of_all(fit, lambda2, slice(left, right))
+    quadratic = model.of_all(fit, state, part)
     found = response_table.table(fit, quadratic, lambda2, skip, locked)
-    out, change = np.full(right - left, -1), wanted.target + found.add
-    change[~(change < 0.0)] = np.inf
+    out, change = np.full(right - left, -1), wanted.target + mean * found.add
+    change[~(change < (np.inf if wanted.ceiling >= RANKING else 0.0))] = np.inf
     if fit.support.size:
         i = found.swap.argmin(axis=0)
-        lowest = found.swap[i, np.arange(i.size)]
+        lowest = mean * found.swap[i, np.arange(i.size)]
         swapped = (lowest < change) & (lowest < wanted.ceiling)
         out[swapped], change[swapped] = fit.support[i[swapped]], lowest[swapped]
     J = np.flatnonzero(np.isfinite(change))

@@ -12,6 +12,7 @@ from ...core import threads
 from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
 from ..ranking import candidates, combinations_count, roles, scanned
+from ..table import EQUAL
 from . import cluster
 from .ranges import Block, Question, Screening, proposed
 
@@ -51,8 +52,9 @@ def _screening(flat, fit, total, wanted, lambda2):
     B = flat.inverse(fit, lambda2 / total)
     bound = np.linalg.eigvalsh(B)[-1] * (1 + 1e-9) if B.size else 0.0
     rows = np.array([flat.row_of[j] for j in fit.support.tolist()], dtype=np.int64)
+    wanted = wanted._replace(count=PROPOSED * wanted.count)
     return Screening(
-        fit.support, fit.b, total, B, bound, rows, wanted._replace(count=PROPOSED * wanted.count)
+        fit.support, fit.b, total, B, bound, rows, wanted, EQUAL * abs(float(fit.value))
     )
 
 
@@ -63,8 +65,8 @@ def _proposals(model, fits, R, screenings, question):
     p, rows, found = model.problem, model.flat().rows, [[] for _ in fits]
     products = None if model.seen is None else np.empty((len(fits), p.X.p))
     step = max(512, PRODUCTS_AT_ONCE // R.shape[1])
-    for left in range(0, p.X.p, step):
-        at = slice(left, min(left + step, p.X.p))
+    for start in range(0, p.X.p, step):
+        at = slice(start, min(start + step, p.X.p))
         C = np.ascontiguousarray(p.X.correlate(R, at.start, at.stop).T)
         if products is not None:
             products[:, at] = -C
@@ -94,4 +96,5 @@ def _ranked(model, fit, proposals, penalty, wanted):
         more = scanned(model, fit, exact, J, penalty, wanted)
         change, position = np.append(change, more[0]), np.append(position, more[2])
         into = np.append(into, J[more[1]])
-    return candidates(fit.support, (change, into, position), wanted.count)
+    tie = EQUAL * abs(fit.value)
+    return candidates(fit.support, (change, into, position), wanted.count, tie)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..core.dispatch import njit
+from .dispatch import njit
 
 LOG2E, LN2_HIGH, LN2_LOW = (
     1.4426950408889634,

@@ -1,0 +1,1 @@
+"""Losses that couple rows: see `problem.verbs`."""

@@ -1,0 +1,201 @@
+"""Survival times as `fit` takes them, and the partial likelihood that is made of them."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...core.arguments import shown
+from ...designs.checks import check_table
+from ...errors import refuse_masked
+from ..losses import COUPLED
+from ..problem import effective_rows
+from .event_times import cox_of
+
+TIES = ("efron", "breslow")
+FORMS = (
+    "pass a structured array (event, time), a DataFrame or array with the columns (time, event) or "
+    '(start, stop, event), or a formula "Surv(time, event) ~ ..."'
+)
+LARGEST_OFFSET = 300.0  # of exp(offset): beyond it rows at risk count as none beside others
+
+
+class Rows(NamedTuple):
+    """Times (n,) of rows at risk in (start, stop] (start empty: from the beginning), and whether an
+    event ends them, 0 or 1.
+    """
+
+    start: np.ndarray
+    stop: np.ndarray
+    event: np.ndarray
+
+
+def rows_of(y, n):
+    """The `Rows` of a response in any of the forms that `fit` takes."""
+    if y is None:
+        raise ValueError(f"y is missing: loss='cox' needs times and events; {FORMS}")
+    check_table(y, "y")
+    refuse_masked(y, "y")
+    columns = _columns(y)
+    sizes = {len(column) for column in columns}
+    if sizes != {n}:
+        raise ValueError(f"X has {n} rows but y has {max(sizes)}; pass one time per row of X")
+    event = _events(columns[-1])
+    names = ("time",) if len(columns) == 2 else ("start", "stop")
+    times = [_times(column, name) for column, name in zip(columns, names, strict=False)]
+    if len(times) == 1:
+        return Rows(np.empty(0), times[0], event)
+    start, stop = times
+    bad = np.flatnonzero(~(start < stop))
+    if bad.size:
+        i = bad[0]
+        raise ValueError(
+            f"y has {bad.size} rows whose start is not before their stop, the first at position "
+            f"{i}: ({start[i]:g}, {stop[i]:g}]; a row is at risk in (start, stop], leave out rows "
+            "without time at risk"
+        )
+    return Rows(start, stop, event)
+
+
+def _columns(y):
+    """The columns of a response: times first, the event last."""
+    if isinstance(y, np.ndarray) and y.dtype.names:
+        parts = [y[name] for name in y.dtype.names]
+    elif isinstance(y, pd.DataFrame):
+        parts = [y.iloc[:, j] for j in range(y.shape[1])]
+    else:
+        values = np.asarray(y)
+        if values.ndim != 2:
+            raise ValueError(
+                f"y has shape {values.shape}, and loss='cox' needs times and events; {FORMS}"
+            )
+        parts = list(values.T)
+    if len(parts) not in (2, 3):
+        raise ValueError(f"y has {len(parts)} columns, and loss='cox' takes 2 or 3; {FORMS}")
+    truths = [j for j, part in enumerate(parts) if pd.api.types.is_bool_dtype(part.dtype)]
+    if len(truths) > 1:
+        raise ValueError(f"y has {len(truths)} columns of True and False; {FORMS}")
+    last = truths[0] if truths else len(parts) - 1
+    return [part for j, part in enumerate(parts) if j != last] + [parts[last]]
+
+
+def _events(column):
+    """Events (n,), 0 or 1."""
+    values = pd.Series(column)
+    if values.isna().any():
+        raise ValueError(
+            f"y has {int(values.isna().sum())} missing events, the first at position "
+            f"{int(values.isna().to_numpy().argmax())}; drop those rows from X and y"
+        )
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero(~np.isin(numbers, (0.0, 1.0)))
+    if bad.size:
+        raise ValueError(
+            f"y has the event {shown(values.iloc[bad[0]])} at position {bad[0]}, and events are 0 "
+            "or 1, or False or True (1: it happened, 0: censored); recode it, such as status == 2, "
+            f"or swap the columns if they are in another order: {FORMS}"
+        )
+    return numbers
+
+
+def _times(column, name):
+    """Times (n,), all finite."""
+    values = pd.to_numeric(pd.Series(column), errors="coerce")
+    out = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero(~np.isfinite(out))
+    if bad.size:
+        raise ValueError(
+            f"y has {bad.size} values of {name} that are no finite numbers, the first at position "
+            f"{bad[0]}; drop those rows from X and y"
+        )
+    return out.copy()
+
+
+def strata_of(value, n):
+    """Numbers of strata (n,) from labels, one per row; None: all rows are one."""
+    if value is None:
+        return None
+    labels = pd.Series(value.to_numpy() if isinstance(value, pd.Series) else np.asarray(value))
+    if labels.size != n:
+        raise ValueError(f"strata has {labels.size} values, X has {n} rows; pass one per row of X")
+    if labels.isna().any():
+        raise ValueError(
+            f"strata has {int(labels.isna().sum())} missing values; give these rows a stratum of "
+            "their own, or drop them"
+        )
+    return pd.factorize(labels)[0].astype(np.int64)
+
+
+def survival_loss(y, n, weights, *, strata, ties):
+    """(events (n,), the `Cox` loss) of the arguments of `fit`; weights (n,), not scaled."""
+    if ties not in TIES:
+        raise ValueError(f"ties={ties!r} is not known; choose 'efron' or 'breslow'")
+    rows = rows_of(y, n)
+    if not (rows.event[weights > 0] > 0).any():
+        raise ValueError(
+            "y has no event in the rows of positive weight, and a partial likelihood needs one; "
+            "look at how events are coded (1: it happened, 0: censored)"
+        )
+    record = cox_of(
+        rows.start,
+        rows.stop,
+        rows.event,
+        stratum=strata_of(strata, n),
+        efron=ties == "efron",
+        level=float(np.log(effective_rows(weights))),
+    )
+    return rows.event, record
+
+
+def served(a):
+    """The arguments with fit_intercept= decided, after what does not go with their loss was
+    refused.
+    """
+    coupled = a.loss in COUPLED
+    (refuse_what_cox_lacks if coupled else refuse_survival_only)(a)
+    return replace(a, fit_intercept=not coupled) if a.fit_intercept is None else a
+
+
+def refuse_what_cox_lacks(a):
+    """Raise ValueError for arguments that the partial likelihood has no use for."""
+    if a.fit_intercept:
+        raise ValueError(
+            "fit_intercept=True: a partial likelihood has no intercept, the baseline hazard takes "
+            "its place; leave fit_intercept out"
+        )
+    given = {
+        "class_weight": (a.class_weight, "use sample_weight"),
+        "pos_label": (a.pos_label, "events are coded 1, censored rows 0"),
+        "groups": (a.groups, "leave it out, with a formula groups=False"),
+    }
+    for name, (value, remedy) in given.items():
+        if value is not None:
+            raise ValueError(f"{name}={value!r} is not served for loss='cox'; {remedy}")
+    if a.lambda_scale != "mean":
+        raise ValueError(
+            f"lambda_scale={a.lambda_scale!r} is not defined for loss='cox'; leave it out"
+        )
+    if a.certify is True:
+        raise ValueError(
+            "certify=True: there are no lower bounds for loss='cox' yet; leave certify out"
+        )
+
+
+def refuse_survival_only(a):
+    """Raise ValueError for arguments of survival times with another loss."""
+    if a.strata is not None or a.ties != "efron":
+        name, value = ("strata", a.strata) if a.strata is not None else ("ties", a.ties)
+        raise ValueError(f"{name}={shown(value)} is for loss='cox', not loss={a.loss!r}")
+
+
+def given_anew(meta):
+    """The `Meta` of a path; ValueError where X and y would have to stand for data that are not
+    kept.
+    """
+    if meta.traits.coupled:
+        raise ValueError(
+            f"loss={meta.loss!r}: X and y given anew are not served, and the data are not kept "
+            "with a loaded path; fit again to use this method"
+        )
+    return meta

@@ -1,0 +1,200 @@
+"""The Cox partial likelihood: a loss that is no sum over rows.
+
+With weights w (n,) that are positive, u_i = w_i exp(eta_i), the risk set R_g = {i: start_i < t_g <=
+stop_i} and the deaths D_g of each event time t_g of each stratum,
+
+    loss = (sum_t v_t log phi_t - sum_{deaths} w_i eta_i) / sum_{deaths} w_i,                   (L)
+    phi_t = sum_{R_g} u_i - f_t sum_{D_g} u_i
+
+A *term* t belongs to an event time g. Breslow's ties have one for each time, v_t = sum_{D_g} w_i
+and f_t = 0; Efron's have one for each death, v_t the mean weight of D_g and f_t = 0, 1/d, .., (d -
+1)/d for the d deaths. With pi_t (n,) the shares of the rows in phi_t, the curvature in eta is
+
+    B = diag(v) - P'P,   v = sum_t v_t pi_t,   P z = (sqrt(v_t) pi_t'z)_t
+
+over sum_{deaths} w_i. Sums over risk sets and times are cumulative, so value, slopes and P z cost
+O(n). `level` is added so that the loss does not depend on the scale of the weights: it is the
+negative log partial likelihood for each event where weights are whole numbers, which count rows.
+
+Sources: Cox (JRSS B 34, 1972); Breslow (Biometrics 30, 1974); Efron (JASA 72, 1977), with weights
+as in R's survival (Therneau & Grambsch, Modeling Survival Data, 2000, section 3.3).
+"""
+
+import math
+
+import numpy as np
+
+from ...core.dispatch import njit
+from ..verbs import (
+    bound_of_rows,
+    coupling_of_rows,
+    derivatives,
+    derivatives_of_rows,
+    least_value,
+    rank_of,
+    slope_along,
+    unseen,
+    value_of_rows,
+)
+from .event_times import Cox
+from .risk_sets import at_risk, means, of_deaths, over_times, sum_times
+
+PROBES = 3  # predictors whose slopes must all be orthogonal to a column that the loss does not see
+ORTHOGONAL = 1e-11  # the cosine up to which they are
+
+
+@njit
+def _log_sums(loss, risk):
+    """sum_t v_t log phi_t; inf where the rows at risk are all so far below others that their u are
+    0.
+    """
+    value = 0.0
+    for s in range(loss.block.size - 1):
+        for g in range(loss.block[s], loss.block[s + 1]):
+            for t in range(loss.term[g], loss.term[g + 1]):
+                phi = risk.sums[g] - loss.fraction[t] * risk.tied[g]
+                if not phi > 0.0:
+                    return np.inf
+                value += risk.weight[g] * loss.share[t] * (math.log(phi) + risk.tops[s])
+    return value
+
+
+@value_of_rows.register(Cox)
+def _(loss, y, eta, weights):
+    risk = at_risk(loss, eta, weights)
+    return loss.level + (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) / risk.total
+
+
+@derivatives_of_rows.register(Cox)
+def _(loss, y, eta, weights, slopes, curvatures):
+    risk = at_risk(loss, eta, weights)
+    groups, scale = risk.sums.size, 1.0 / risk.total
+    steps, ties, hazard = np.empty(groups), np.empty(groups), np.empty(2 * groups)
+    for g in range(groups):
+        a, b = 0.0, 0.0
+        for t in range(loss.term[g], loss.term[g + 1]):
+            h = risk.weight[g] * loss.share[t] / (risk.sums[g] - loss.fraction[t] * risk.tied[g])
+            a += h
+            b += loss.fraction[t] * h
+        steps[g], ties[g] = a, b
+    sum_times(loss, steps, hazard)
+    for i in range(y.size):
+        curvatures[i] = risk.u[i] * over_times(loss, hazard, i) * scale
+        slopes[i] = curvatures[i]
+    for g in range(groups):
+        for d in range(loss.first[g], loss.first[g + 1]):
+            i = loss.deaths[d]
+            curvatures[i] = max(curvatures[i] - risk.u[i] * ties[g] * scale, 0.0)
+            slopes[i] = curvatures[i] - weights[i] * scale
+    return loss.level + (_log_sums(loss, risk) - of_deaths(loss, weights, eta)) * scale
+
+
+@rank_of.register(Cox)
+def _(loss):
+    return loss.fraction.size
+
+
+@coupling_of_rows.register(Cox)
+def _(loss, y, eta, weights, Z, out):
+    risk = at_risk(loss, eta, weights)
+    room, sums = np.empty(eta.size), np.empty((2, risk.sums.size))
+    for a in range(Z.shape[0]):
+        means(loss, risk, Z[a], room, sums, out[a])
+        for g in range(risk.sums.size):
+            for t in range(loss.term[g], loss.term[g + 1]):
+                out[a, t] *= math.sqrt(risk.weight[g] * loss.share[t] / risk.total)
+
+
+@slope_along.register(Cox)
+def _(loss, y, weights, start, end, t):
+    n = start.size
+    eta, move = np.empty(n), np.empty(n)
+    for i in range(n):
+        move[i] = end[i] - start[i]
+        eta[i] = start[i] + t * move[i]
+    risk = at_risk(loss, eta, weights)
+    moved = np.empty(loss.fraction.size)
+    means(loss, risk, move, eta, np.empty((2, risk.sums.size)), moved)
+    slope = -of_deaths(loss, weights, move)
+    for g in range(risk.sums.size):
+        for m in range(loss.term[g], loss.term[g + 1]):
+            slope += risk.weight[g] * loss.share[m] * moved[m]
+    return slope / risk.total
+
+
+@njit
+def _relative(loss, risk, start, end, move):
+    """move = end - start, less its mean by u in each stratum: the loss does not see it, and the
+    moments of small moves do not drown in it.
+    """
+    for s in range(risk.tops.size):
+        first, second = 0.0, 0.0
+        for m in range(loss.edges[s], loss.edges[s + 1]):
+            i = loss.order[m]
+            move[i] = end[i] - start[i]
+            first += risk.u[i]
+            second += risk.u[i] * move[i]
+        for m in range(loss.edges[s], loss.edges[s + 1]):
+            move[loss.order[m]] -= second / first
+
+
+@bound_of_rows.register(Cox)
+def _(loss, y, weights, tangent, end):
+    # The dual point is sum_t v_t p_t less the deaths, p_ti = pi_ti (1 + d), d = move_i - pi_t'move:
+    # shares of the rows at risk where d >= -1. Its conjugate is at most the entropy of the p_t, and
+    # (1 + d) log(1 + d) <= d + d^2 / 2 - d^3 / 6 + d^4 / 3 there, so that four moments of move in
+    # each risk set bound it.
+    n, groups = end.size, loss.first.size - 1
+    risk = at_risk(loss, tangent.start, weights)
+    move, power, room = np.empty(n), np.empty(n), np.empty(n)
+    sums, moments = np.empty((2, groups)), np.empty((4, loss.fraction.size))
+    _relative(loss, risk, tangent.start, end, move)
+    for i in range(n):
+        power[i] = 1.0
+    bound = -of_deaths(loss, weights, move)
+    for m in range(4):
+        for i in range(n):
+            power[i] *= move[i]
+        means(loss, risk, power, room, sums, moments[m])
+    for s in range(loss.block.size - 1):
+        least, enter = np.inf, loss.edges[s + 1]
+        for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
+            while enter > loss.upto[g]:
+                enter -= 1
+                least = min(least, move[loss.order[enter]])
+            for t in range(loss.term[g], loss.term[g + 1]):
+                a, b, c, d = moments[0, t], moments[1, t], moments[2, t], moments[3, t]
+                if least - a < -1.0:
+                    return -np.inf
+                second = max(b - a * a, 0.0)
+                third = c - 3.0 * a * b + 2.0 * a * a * a
+                fourth = max(d - 4.0 * a * c + 6.0 * a * a * b - 3.0 * a * a * a * a, 0.0)
+                gain = a + 0.5 * second + third / 6.0 - fourth / 3.0
+                bound += risk.weight[g] * loss.share[t] * gain
+    return bound / risk.total
+
+
+@least_value.register(Cox)
+def _(loss, y, weights):
+    # deaths that leave every other row at risk behind: phi_t is (1 - f_t) u of the tied ones, and
+    # equal eta among these are best
+    of = np.add.reduceat(weights[loss.deaths], loss.first[:-1])
+    v = np.repeat(of, np.diff(loss.term)) * loss.share
+    total = of @ np.log(of) + v @ np.log1p(-loss.fraction)
+    return float(loss.level + total / of.sum())
+
+
+@unseen.register(Cox)
+def _(loss, y, weights, X, square):
+    # a column that is constant within every risk set: the slopes at any predictor are orthogonal to
+    # it, and those at random ones to no other
+    n, blind = y.size, np.zeros(X.p, dtype=bool)
+    if loss.edges.size == 2 and not loss.start.size and loss.until.min() > 0:
+        return blind  # all rows are in the first risk set
+    slopes, rest = np.empty((PROBES, n)), np.empty(n)
+    rng = np.random.default_rng(0)
+    for one in slopes:
+        derivatives(loss, y, rng.standard_normal(n), weights, one, rest)
+    size = np.sqrt((slopes**2 / weights).sum(axis=1).max())
+    length = np.sqrt(square) * (1.0 + np.abs(X.center) / X.scale)
+    return np.abs(X.correlate(slopes.T)).max(axis=1) <= ORTHOGONAL * size * length

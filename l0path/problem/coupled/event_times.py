@@ -1,0 +1,137 @@
+"""The rows, risk sets and deaths of survival times: the record of the partial likelihood."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..traits import MONOTONE, LossTraits
+
+
+class Cox(NamedTuple):
+    """The negative log partial likelihood of rows (start, stop], by `cox_of`. y holds the events, 0
+    or 1.
+
+    start (n,), or (0,) where all begin at minus infinity; stop, stratum (n,); efron; level: the log
+    of the number of rows. order (n,): rows by stratum and stop; leave (n,) or (0,): rows by stratum
+    and start; edges (s + 1,): where strata begin in both. deaths: rows by stratum and time; first
+    (g + 1,): where event times begin in it; block (s + 1,): the event times of strata. upto, gone
+    (g,): where `order` has the rows of the risk set from, and `leave` those that are to come.
+    since, until (n,): the event times at which a row is at risk.
+    term (g + 1,): the terms of event times; fraction, share: f_t, and v_t / sum_{D_g} w_i.
+    """
+
+    traits = LossTraits(
+        "cox",
+        "survival",
+        math.inf,
+        jumps=False,
+        recession=MONOTONE,
+        bounded=False,
+        likelihood=True,
+        coupled=True,
+        intercept=False,
+    )
+
+    start: np.ndarray
+    stop: np.ndarray
+    stratum: np.ndarray
+    efron: bool
+    level: float
+    order: np.ndarray
+    leave: np.ndarray
+    edges: np.ndarray
+    deaths: np.ndarray
+    first: np.ndarray
+    block: np.ndarray
+    upto: np.ndarray
+    gone: np.ndarray
+    since: np.ndarray
+    until: np.ndarray
+    term: np.ndarray
+    fraction: np.ndarray
+    share: np.ndarray
+
+    def risk_sets(self):
+        """(deaths, rows at risk) of every event time: indices."""
+        for s in range(self.block.size - 1):
+            for g in range(self.block[s], self.block[s + 1]):
+                tied = self.deaths[self.first[g] : self.first[g + 1]]
+                at = self.order[self.upto[g] : self.edges[s + 1]]
+                yield tied, at[self.start[at] < self.stop[tied[0]]] if self.start.size else at
+
+    def restricted(self, event, rows, level=None):
+        """The loss of some rows (mask or indices), all of them of positive weight. event (n,): of
+        all rows; level: by default that of this loss.
+        """
+        start = self.start[rows] if self.start.size else self.start
+        level = self.level if level is None else level
+        return cox_of(
+            start,
+            self.stop[rows],
+            event[rows],
+            stratum=self.stratum[rows],
+            efron=self.efron,
+            level=level,
+        )
+
+
+def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0):
+    """The `Cox` loss of rows at risk in (start, stop] (n,); event (n,): 1 where one happened at
+    stop. start: empty where all rows are at risk from the beginning. stratum (n,): whole numbers
+    from 0.
+    """
+    n = stop.size
+    stratum = np.zeros(n, np.int64) if stratum is None else np.asarray(stratum, np.int64)
+    number = int(stratum.max(initial=-1)) + 1
+    order = np.lexsort((stop, stratum))
+    leave = np.lexsort((start, stratum)) if start.size else np.empty(0, np.int64)
+    edges = np.searchsorted(stratum[order], np.arange(number + 1))
+    deaths = order[event[order] > 0]
+    if not deaths.size:
+        raise ValueError(
+            "there is no event in the rows of this fit, and a partial likelihood needs one; look "
+            "at how events are coded (1: it happened, 0: censored), or take fewer folds or larger "
+            "subsamples"
+        )
+    new = np.append(True, (np.diff(stop[deaths]) > 0) | (np.diff(stratum[deaths]) > 0))
+    first = np.append(np.flatnonzero(new[: deaths.size]), deaths.size)
+    at, of = stop[deaths[first[:-1]]], stratum[deaths[first[:-1]]]
+    block = np.searchsorted(of, np.arange(number + 1))
+    upto = _places(order, stop, at, of, edges)
+    gone = _places(leave, start, at, of, edges) if start.size else np.zeros_like(upto)
+    since, until = block[stratum], np.empty(n, np.int64)
+    for s in range(number):
+        mine, times = stratum == s, at[block[s] : block[s + 1]]
+        until[mine] = block[s] + np.searchsorted(times, stop[mine], "right")
+        if start.size:
+            since = since.copy()
+            since[mine] = block[s] + np.searchsorted(times, start[mine], "right")
+    size = np.diff(first)
+    many = size if efron else np.ones_like(size)
+    term = np.append(0, np.cumsum(many))
+    within = np.arange(term[-1]) - np.repeat(term[:-1], many)
+    whole = [order, leave, edges, deaths, first, block, upto, gone, since, until]
+    return Cox(
+        np.ascontiguousarray(start, dtype=np.float64),
+        np.ascontiguousarray(stop, dtype=np.float64),
+        np.ascontiguousarray(stratum),
+        bool(efron),
+        float(level),
+        *(np.ascontiguousarray(one, dtype=np.int64) for one in whole),
+        np.ascontiguousarray(term, dtype=np.int64),
+        within / np.repeat(many, many),
+        1.0 / np.repeat(many, many),
+    )
+
+
+def _places(order, time, at, of, edges):
+    """The first of the rows `order`, sorted by stratum and time, with a time of at least `at` in
+    stratum `of`.
+    """
+    out = np.empty(at.size, np.int64)
+    for s in range(edges.size - 1):
+        mine = of == s
+        rows = order[edges[s] : edges[s + 1]]
+        out[mine] = edges[s] + np.searchsorted(time[rows], at[mine])
+    return out

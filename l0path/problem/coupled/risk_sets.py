@@ -1,0 +1,175 @@
+"""Sums over risk sets and over event times, cumulative in O(n)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.dispatch import njit
+
+CANCELLED = 1e-3  # share of a running sum below which what rows left it is summed anew
+
+
+class Risk(NamedTuple):
+    """The sums at a predictor: u (n,) with the largest eta of its stratum taken off, tops; of event
+    times, (g,): all at risk, the tied deaths, and their weight; fresh: whether the sum over the
+    risk set is made anew; the weight of all deaths.
+    """
+
+    u: np.ndarray
+    tops: np.ndarray
+    sums: np.ndarray
+    tied: np.ndarray
+    weight: np.ndarray
+    fresh: np.ndarray
+    total: float
+
+
+@njit
+def at_risk(loss, eta, weights):
+    """The `Risk` of a predictor."""
+    n, groups = eta.size, loss.first.size - 1
+    u, tops = np.empty(n), np.empty(loss.edges.size - 1)
+    v, fresh, total = np.empty((3, groups)), np.zeros(groups, np.bool_), 0.0
+    for s in range(tops.size):
+        tops[s] = -np.inf
+    for i in range(n):
+        tops[loss.stratum[i]] = max(tops[loss.stratum[i]], eta[i])
+    for i in range(n):
+        u[i] = weights[i] * math.exp(eta[i] - tops[loss.stratum[i]])
+    for g in range(groups):
+        v[2, g] = 0.0
+        for d in range(loss.first[g], loss.first[g + 1]):
+            v[2, g] += weights[loss.deaths[d]]
+        total += v[2, g]
+    if loss.leave.size > 0:
+        _mark_fresh(loss, u, fresh)
+    sum_risk_sets(loss, fresh, u, v[0])
+    sum_ties(loss, u, v[1])
+    return Risk(u, tops, v[0], v[1], v[2], fresh, total)
+
+
+@njit
+def _mark_fresh(loss, u, fresh):
+    """Mark the event times at which so much of a running sum over the risk set has left that
+    rounding shows.
+    """
+    for s in range(loss.block.size - 1):
+        total, peak = 0.0, 0.0
+        enter, go = loss.edges[s + 1], loss.edges[s + 1]
+        for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
+            while enter > loss.upto[g]:
+                enter -= 1
+                total += u[loss.order[enter]]
+            peak = max(peak, total)
+            while go > loss.gone[g]:
+                go -= 1
+                total -= u[loss.leave[go]]
+            if not total > CANCELLED * peak:
+                fresh[g] = True
+                total = _anew(loss, u, g, s)
+                peak = total
+
+
+@njit
+def _anew(loss, q, g, s):
+    """The sum of q over the risk set of an event time of stratum s."""
+    total, t = 0.0, loss.stop[loss.deaths[loss.first[g]]]
+    for m in range(loss.upto[g], loss.edges[s + 1]):
+        i = loss.order[m]
+        if loss.start[i] < t:
+            total += q[i]
+    return total
+
+
+@njit
+def sum_risk_sets(loss, fresh, q, out):
+    """out_g = sum of q over the risk set of every event time g."""
+    for s in range(loss.block.size - 1):
+        total = 0.0
+        enter, go = loss.edges[s + 1], loss.edges[s + 1]
+        for g in range(loss.block[s + 1] - 1, loss.block[s] - 1, -1):
+            while enter > loss.upto[g]:
+                enter -= 1
+                total += q[loss.order[enter]]
+            if loss.leave.size > 0:
+                while go > loss.gone[g]:
+                    go -= 1
+                    total -= q[loss.leave[go]]
+                if fresh[g]:
+                    total = _anew(loss, q, g, s)
+            out[g] = total
+
+
+@njit
+def sum_ties(loss, q, out):
+    """out_g = sum of q over the deaths at every event time g."""
+    for g in range(out.size):
+        t = 0.0
+        for d in range(loss.first[g], loss.first[g + 1]):
+            t += q[loss.deaths[d]]
+        out[g] = t
+
+
+@njit
+def sum_times(loss, steps, tree):
+    """Make sums of `steps` (g,) over event times of which `over_times` takes those of a row: over
+    those of a stratum up to each; where rows enter late, over pairs, fours and so on, of which no
+    sum is a difference. tree (2 g,).
+    """
+    groups = steps.size
+    if loss.leave.size > 0:
+        for g in range(groups):
+            tree[groups + g] = steps[g]
+        for g in range(groups - 1, 0, -1):
+            tree[g] = tree[2 * g] + tree[2 * g + 1]
+        return
+    for s in range(loss.block.size - 1):
+        total = 0.0
+        for g in range(loss.block[s], loss.block[s + 1]):
+            total += steps[g]
+            tree[g] = total
+
+
+@njit
+def over_times(loss, tree, i):
+    """The sum over the event times at which row i is at risk, from what `sum_times` made."""
+    left, right, total = loss.since[i], loss.until[i], 0.0
+    if left >= right:
+        return 0.0
+    if loss.leave.size == 0:
+        return tree[right - 1]
+    left += tree.size // 2
+    right += tree.size // 2
+    while left < right:
+        if left % 2 == 1:
+            total += tree[left]
+            left += 1
+        if right % 2 == 1:
+            right -= 1
+            total += tree[right]
+        left //= 2
+        right //= 2
+    return total
+
+
+@njit
+def of_deaths(loss, weights, eta):
+    """sum_{deaths} w_i eta_i."""
+    t = 0.0
+    for d in range(loss.deaths.size):
+        t += weights[loss.deaths[d]] * eta[loss.deaths[d]]
+    return t
+
+
+@njit
+def means(loss, risk, z, room, sums, out):
+    """out_t = pi_t'z for every term; room (n,), sums (2, g)."""
+    for i in range(room.size):
+        room[i] = risk.u[i] * z[i]
+    sum_risk_sets(loss, risk.fresh, room, sums[0])
+    sum_ties(loss, room, sums[1])
+    for g in range(risk.sums.size):
+        for t in range(loss.term[g], loss.term[g + 1]):
+            f = loss.fraction[t]
+            out[t] = (sums[0, g] - f * sums[1, g]) / (risk.sums[g] - f * risk.tied[g])

@@ -1,0 +1,174 @@
+"""What solvers ask of a loss: verbs that are chosen by the class of its record, in Python and in
+kernels.
+
+A loss that is a sum over rows registers the verbs of one row: `value`, `slope`, `curvature`, and
+`fenchel_gap` if bounds are to refute exchanges. The verbs of all rows below then sum these. A loss
+that couples rows (the partial likelihood of Cox) registers the verbs of all rows instead:
+
+    value_of_rows         the loss at a predictor eta (n,)
+    derivatives_of_rows   its slopes, and v (n,) of its curvature B = diag(v) - P'P in eta
+    slope_along           its slope along a line between two predictors
+    coupling_of_rows      P z for columns z, and `rank_of`, the number of rows of P
+    bound_of_rows         a lower bound by weak duality; without one it refutes nothing
+
+Its traits say `coupled`. Whoever makes Hessians, or tables of exchanges, takes off (P Z')'(P Z')
+from what v gives (`coupled_columns`). Python calls the functions at the end, which are compiled.
+"""
+
+import math
+from functools import singledispatch
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.dispatch import generic, njit
+
+# -------------------- one row
+
+
+@generic
+def value(loss, y, eta):
+    """Loss of one row."""
+    raise TypeError("this loss has no value")
+
+
+@generic
+def slope(loss, y, eta):
+    """First derivative in eta."""
+    raise TypeError("this loss has no slope")
+
+
+@generic
+def curvature(loss, y, eta):
+    """Second derivative in eta (one of its values where it jumps)."""
+    raise TypeError("this loss has no curvature")
+
+
+@generic
+def fenchel_gap(loss, y, eta, at, dual):
+    """At least l*(dual) + l(eta) - dual eta, where l* is the conjugate of the loss of one row in
+    eta and `at` its slope at eta; inf where l* is infinite, and for losses without one, of which
+    no exchange is then refuted by a bound.
+    """
+    return math.inf
+
+
+# -------------------- all rows
+
+
+class Tangent(NamedTuple):
+    """A predictor, and what `derivatives_of_rows` fills there: (n,) each."""
+
+    start: np.ndarray
+    slopes: np.ndarray
+    curvatures: np.ndarray
+
+
+@generic
+def value_of_rows(loss, y, eta, weights):
+    """The loss at eta (n,); weights (n,) sum to one."""
+    total = 0.0
+    for i in range(y.size):
+        total += weights[i] * value(loss, y[i], eta[i])
+    return total
+
+
+@generic
+def derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
+    """Fill slopes (n,) and v (n,) = `curvatures`, with the weights in them; returns the loss."""
+    total = 0.0
+    for i in range(y.size):
+        total += weights[i] * value(loss, y[i], eta[i])
+        slopes[i] = weights[i] * slope(loss, y[i], eta[i])
+        curvatures[i] = weights[i] * curvature(loss, y[i], eta[i])
+    return total
+
+
+@generic
+def slope_along(loss, y, weights, start, end, t):
+    """The derivative of the loss in t at start + t (end - start)."""
+    total = 0.0
+    for i in range(y.size):
+        d = end[i] - start[i]
+        total += weights[i] * slope(loss, y[i], start[i] + t * d) * d
+    return total
+
+
+@generic
+def rank_of(loss):
+    """The number of rows of P; 0 for a loss that is a sum over rows."""
+    return 0
+
+
+@generic
+def coupling_of_rows(loss, y, eta, weights, Z, out):
+    """out (k, rank_of) = Z P' at eta; Z (k, n) has a column in each row."""
+
+
+@generic
+def bound_of_rows(loss, y, weights, tangent, end):
+    """What no loss on these columns falls below, less the loss at the start of `tangent`, by weak
+    duality.
+
+    The dual point is slopes + B (end - start), the slopes that the quadratic model foretells at its
+    optimum `end` (n,): there it is feasible, whatever the loss does. -inf where it leaves the
+    domain of the conjugate. The shrinkage at `end` comes on top.
+    """
+    total = 0.0
+    for i in range(y.size):
+        d = end[i] - tangent.start[i]
+        dual = tangent.slopes[i] + tangent.curvatures[i] * d
+        w = weights[i]
+        gap = fenchel_gap(loss, y[i], tangent.start[i], tangent.slopes[i] / w, dual / w)
+        total += dual * d - w * gap  # without branches, for vector units
+    return total if abs(total) < math.inf else -math.inf
+
+
+@singledispatch
+def least_value(loss, y, weights):
+    """What a coupled loss is never below."""
+    return -math.inf
+
+
+@singledispatch
+def unseen(loss, y, weights, X, square):
+    """The columns (p,) of a design that a coupled loss does not see, because they change no
+    predictor but by what it takes off: one read of X, or none. square (p,): the weighted mean
+    square of the columns.
+    """
+    return np.zeros(X.p, dtype=bool)
+
+
+# -------------------- compiled
+
+
+@njit
+def mean_loss(loss, y, eta, weights):
+    """`value_of_rows`."""
+    return value_of_rows(loss, y, eta, weights)
+
+
+@njit
+def derivatives(loss, y, eta, weights, slopes, curvatures):
+    """`derivatives_of_rows`."""
+    return derivatives_of_rows(loss, y, eta, weights, slopes, curvatures)
+
+
+@njit
+def dual_bound(loss, y, weights, tangent, end):
+    """`bound_of_rows`."""
+    return bound_of_rows(loss, y, weights, tangent, end)
+
+
+@njit
+def _coupling(loss, y, eta, weights, Z, out):
+    coupling_of_rows(loss, y, eta, weights, Z, out)
+
+
+def coupled_columns(loss, y, eta, weights, Z):
+    """Z P' (m, rank_of) for columns Z (m, n), one a row, at a predictor: what the curvature of a
+    coupled loss takes off is the product of two such.
+    """
+    out = np.empty((Z.shape[0], rank_of(loss)))
+    _coupling(loss, y, eta, weights, np.ascontiguousarray(Z), out)
+    return out

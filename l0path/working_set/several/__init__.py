@@ -1,0 +1,1 @@
+"""Working columns of several responses, or of several classes."""

@@ -1,0 +1,141 @@
+"""The partial likelihood as a loss that couples rows: its verbs against the definition, every risk
+set summed anew.
+"""
+
+import numpy as np
+import pytest
+import survival
+
+from l0path.problem.coupled.event_times import cox_of
+from l0path.problem.losses import mean_of_rows, restricted
+from l0path.problem.verbs import (
+    Tangent,
+    coupled_columns,
+    derivatives,
+    dual_bound,
+    least_value,
+    mean_loss,
+    slope_along,
+)
+
+CASES = [
+    (entry, strata, weighted, efron)
+    for entry in (False, True)
+    for strata in (1, 3)
+    for weighted in (False, True)
+    for efron in (False, True)
+]
+
+
+def record(times, efron):
+    """(the record, y, weights of sum one) of drawn times."""
+    start = times.start if np.isfinite(times.start).any() else np.empty(0)
+    n = times.weights.size
+    whole = np.array_equal(times.weights, np.round(times.weights))
+    level = np.log(times.weights.sum() if whole else n)
+    made = cox_of(start, times.stop, times.event, stratum=times.stratum, efron=efron, level=level)
+    return made, times.event, times.weights / times.weights.sum()
+
+
+def instance(case, spread=1.0, n=14):
+    entry, strata, weighted, efron = case
+    rng = np.random.default_rng(CASES.index(case))
+    times = survival.draw(rng, n, entry=entry, strata=strata, weighted=weighted)
+    return rng, times, *record(times, efron), spread * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("spread", [1.0, 8.0])
+@pytest.mark.parametrize("case", CASES)
+def test_value_slopes_and_curvature_are_those_of_the_definition(case, spread):
+    _, times, loss, y, w, eta = instance(case, spread)
+    efron, n = case[3], eta.size
+    slopes, v = np.empty(n), np.empty(n)
+    value = derivatives(loss, y, eta, w, slopes, v)
+    expected = survival.loss(times, eta, efron)
+    assert value == pytest.approx(expected, abs=1e-12 * max(1.0, abs(expected)))
+    assert mean_loss(loss, y, eta, w) == pytest.approx(expected, abs=1e-12 * max(1, abs(expected)))
+    gradient, hessian = survival.derivatives(times, eta, efron)
+    events = times.weights @ times.event
+    assert slopes == pytest.approx(gradient / events, abs=1e-11)
+    half = coupled_columns(loss, y, eta, w, np.eye(n))
+    assert np.diag(v) - half @ half.T == pytest.approx(hessian / events, abs=1e-11)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_slope_along_a_line(case):
+    rng, times, loss, y, w, eta = instance(case)
+    move = rng.standard_normal(eta.size)
+    gradient = survival.derivatives(times, eta + 0.3 * move, case[3])[0]
+    expected = gradient @ move / (times.weights @ times.event)
+    assert slope_along(loss, y, w, eta, eta + move, 0.3) == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize("size", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("case", CASES)
+def test_dual_bounds_hold_and_are_close_for_small_steps(case, size):
+    rng, times, loss, y, w, eta = instance(case)
+    efron, n = case[3], eta.size
+    slopes, v = np.empty(n), np.empty(n)
+    value = derivatives(loss, y, eta, w, slopes, v)
+    move = size * rng.standard_normal(n)
+    bound = dual_bound(loss, y, w, Tangent(eta, slopes, v), eta + move)
+    half = coupled_columns(loss, y, eta, w, np.eye(n))
+    dual = slopes + (np.diag(v) - half @ half.T) @ move
+    if size == 0.1:
+        promised = slopes @ move + 0.5 * (dual - slopes) @ move
+        assert bound == pytest.approx(promised, abs=20 * size**3)
+    for _ in range(40):  # loss(e) >= dual'(e - end) + bound + loss(start), for every e
+        e = eta + 2 * rng.random() * move + rng.choice([0.01, 0.1, 1.0]) * rng.standard_normal(n)
+        assert survival.loss(times, e, efron) >= dual @ (e - eta - move) + bound + value - 1e-11
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_predictor_is_below_the_least_value(case):
+    rng, times, loss, y, w, _ = instance(case)
+    least = least_value(loss, y, w)
+    late = np.argsort(np.argsort(times.stop, kind="stable"))
+    for scale in (1.0, 10.0, 25.0):  # those that end first lead, by ever more
+        eta = -scale * late + rng.standard_normal(late.size)
+        assert survival.loss(times, eta, case[3]) >= least - 1e-9
+    if not case[0] and case[1] == 1:
+        times = times._replace(stop=np.where(times.event > 0, times.stop, 99.0))
+        at = np.unique(times.stop, return_inverse=True)[1]
+        made, y, w = record(times, case[3])
+        found = survival.loss(times, -25.0 * at, case[3])
+        assert found == pytest.approx(least_value(made, y, w), abs=1e-8)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_of_weight_zero_are_no_rows(case):
+    _, times, loss, y, w, eta = instance(case, n=18)
+    out = np.zeros(eta.size, dtype=bool)
+    out[[1, 4, 9]] = True
+    few = survival.Times(*(a[~out] for a in times))
+    w = np.where(out, 0.0, w)
+    w /= w.sum()
+    made = record(few, case[3])[0]
+    part = restricted(loss, y, ~out)._replace(level=made.level)
+    expected = mean_loss(made, y[~out], eta[~out], w[~out])
+    assert mean_loss(part, y[~out], eta[~out], w[~out]) == pytest.approx(expected, abs=1e-13)
+    assert mean_of_rows(loss._replace(level=0.0), y, eta, w) == pytest.approx(
+        expected - made.level, abs=1e-12
+    )
+
+
+def test_a_predictor_beyond_all_numbers_has_an_infinite_loss():
+    times = survival.Times(
+        *np.array([[-np.inf] * 3, [1, 2, 3], [1, 1, 1], [1] * 3, [0] * 3], float)
+    )
+    loss, y, w = record(times._replace(stratum=np.zeros(3, int)), True)
+    assert mean_loss(loss, y, np.array([0.0, 800.0, 0.0]), w) == np.inf
+
+
+def test_no_sum_loses_its_digits_where_large_rows_leave():
+    rng = np.random.default_rng(5)
+    times = survival.draw(rng, 16, entry=True)
+    eta = np.where(rng.random(16) < 0.5, 18.0, -18.0) + rng.standard_normal(16)
+    loss, y, w = record(times, True)
+    slopes, v = np.empty(16), np.empty(16)
+    derivatives(loss, y, eta, w, slopes, v)
+    gradient = survival.derivatives(times, eta)[0] / times.event.sum()
+    assert slopes == pytest.approx(gradient, rel=1e-9, abs=1e-12)

@@ -1,0 +1,228 @@
+"""loss="cox": paths against enumeration over supports by the definition of the partial likelihood,
+against statsmodels, and what is refused.
+"""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import survival
+
+import l0path
+from l0path.errors import SeparationWarning
+from l0path.solvers import LocalSearch
+
+
+def drawn(seed, n=36, p=6, **more):
+    """(X, Times) with degenerate columns: a copy, an opposite, a constant one, a combination."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    X[:, 3] = X[:, 0] + 0.4 * rng.standard_normal(n)
+    times = survival.draw(rng, n, eta=0.8 * X[:, 0] - 0.8 * X[:, 1], **more)
+    if seed % 3 == 0:
+        X[:, 4] = 2.0 - 3.0 * X[:, 1]
+    if seed % 4 == 0:
+        X[:, 5] = 7.0
+    if seed % 5 == 0:
+        X[:, 2] = X[:, 0] + X[:, 1]
+    return X, times
+
+
+def response(times):
+    """y as `fit` takes it."""
+    if np.isfinite(times.start).any():
+        return np.column_stack([times.start, times.stop, times.event])
+    return np.column_stack([times.stop, times.event])
+
+
+def fitted(X, times, **arguments):
+    stratum = times.stratum if times.stratum.max() > 0 else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        return l0path.fit(
+            X,
+            response(times),
+            loss="cox",
+            strata=stratum,
+            sample_weight=None if np.ptp(times.weights) == 0 else times.weights,
+            **arguments,
+        )
+
+
+def least(X, times, path, **settings):
+    """The enumerated least values of the sizes of a path."""
+    return survival.enumerated(X, times, [s.k for s in path.solutions], **settings)
+
+
+def compare(path, expected):
+    """Every size as low as enumerated, and none lower."""
+    found = path.table["objective"].to_numpy()
+    assert found == pytest.approx(np.array(expected), rel=1e-8, abs=1e-9)
+    assert (found >= np.array(expected) * (1 - 1e-10) - 1e-10).all()
+
+
+CASES = [
+    {"seed": 1},
+    {"seed": 2, "entry": True},
+    {"seed": 3, "strata": 2, "weighted": True},
+    {"seed": 4, "entry": True, "strata": 2},
+    {"seed": 5, "weighted": True},
+    {"seed": 8, "tied": False},
+]
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+@pytest.mark.parametrize("case", CASES)
+def test_every_size_is_as_low_as_enumeration_finds(case, ties):
+    X, times = drawn(**case)
+    path = fitted(X, times, max_k=3, ties=ties, algorithm=LocalSearch(effort="high"))
+    compare(path, least(X, times, path, efron=ties == "efron"))
+    assert path.meta.n_eff == (
+        times.event.sum()
+        if np.array_equal(times.weights, np.round(times.weights))
+        else (times.event > 0).sum()
+    )
+
+
+@pytest.mark.parametrize(
+    "shrinkage", [{"lambda2": 0.05}, {"lambda1": 0.03}, {"lambda1": 0.02, "lambda2": 0.02}]
+)
+def test_shrinkage_offset_and_forced_columns(shrinkage):
+    X, times = drawn(6, weighted=True)
+    offset = np.random.default_rng(0).standard_normal(len(X))
+    path = fitted(X, times, max_k=2, offset=offset, always_include=[2], **shrinkage)
+    compare(path, least(X, times, path, offset=offset, forced=(2,), **shrinkage))
+
+
+def test_bounds():
+    X, times = drawn(7)
+    s = survival.standardised(X, times.weights)[1]
+    path = fitted(X, times, max_k=3, lower=-0.3 / s, upper=0.2 / s)
+    compare(path, least(X, times, path, low=-0.3, high=0.2))
+
+
+def test_sparse_columns_are_the_same_model():
+    X, times = drawn(1)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense, sparse = (fitted(A, times, max_k=3) for A in (X, sp.csr_matrix(X)))
+    assert sparse.table["loss"].to_numpy() == pytest.approx(dense.table["loss"].to_numpy())
+    assert sparse.coef(k=3).to_numpy() == pytest.approx(dense.coef(k=3).to_numpy(), rel=1e-6)
+
+
+def test_columns_that_no_risk_set_sees_are_never_chosen():
+    X, times = drawn(4, strata=3)
+    X[:, 2] = np.array([3.0, -1.0, 5.0])[times.stratum]  # constant within each stratum
+    early = times.stop < times.stop[times.event > 0].min()
+    path = fitted(X, times, max_k=4)
+    assert all(2 not in s.support for s in path.solutions)
+    assert any("never chosen" in note for note in path.notes)
+    assert not early.any() or path.p == 6
+
+
+def test_a_weight_of_two_is_a_row_twice_with_breslow_ties():
+    X, times = drawn(1)
+    w = np.where(np.arange(len(X)) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(len(X)), w.astype(int))
+    one = fitted(X, times._replace(weights=w), max_k=3, ties="breslow")
+    other = fitted(X[twice], survival.Times(*(a[twice] for a in times)), max_k=3, ties="breslow")
+    for column in ("objective", "deviance_ratio"):
+        assert one.table[column].to_numpy() == pytest.approx(other.table[column].to_numpy())
+    assert one.meta.n_eff == other.meta.n_eff
+    assert one.score_table()["bic"].to_numpy() == pytest.approx(
+        other.score_table()["bic"].to_numpy()
+    )
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+@pytest.mark.parametrize("case", [{"seed": 1}, {"seed": 2, "entry": True, "strata": 2}])
+def test_statsmodels_finds_the_same_coefficients_and_likelihood(case, ties):
+    from statsmodels.duration.hazard_regression import PHReg
+
+    X, times = drawn(**case)
+    path = fitted(X, times, k=[3], ties=ties)
+    S = path.support(k=3)
+    # its rows are at risk from their start on, at that time too: half a unit later here
+    entry = times.start + 0.5 if np.isfinite(times.start).any() else None
+    results = PHReg(
+        times.stop, X[:, S], status=times.event, entry=entry, strata=times.stratum, ties=ties
+    ).fit()
+    assert path.coef(k=3).to_numpy()[1:] == pytest.approx(results.params, abs=1e-6)
+    assert path.score_table()["loglik"].to_numpy()[-1] == pytest.approx(results.llf, abs=1e-6)
+
+
+def test_a_monotone_likelihood_is_named_and_passed():
+    rng = np.random.default_rng(0)
+    X, stop = rng.standard_normal((30, 4)), np.arange(1.0, 31)
+    X[:, 2] = np.arange(30) < 6  # only these have events, and before all others
+    y = np.column_stack([stop, X[:, 2]])
+    with pytest.warns(SeparationWarning, match="make the likelihood monotone by x2"):
+        path = l0path.fit(X, y, loss="cox", max_k=2)
+    assert path.table["status"].tolist() == ["converged", "separated", "converged"]
+    assert "monotone" in path.status
+    assert path.support(k=2).tolist() == [0, 1]  # searched without the column
+    times = survival.Times(np.full(30, -np.inf), stop, X[:, 2], np.ones(30), np.zeros(30, int))
+    shrunk = l0path.fit(X, y, loss="cox", max_k=2, lambda2=1e-2)
+    compare(shrunk, least(X, times, shrunk, lambda2=1e-2))
+
+
+FORMS = {
+    "structured": lambda t, e: np.array(
+        list(zip(e > 0, t, strict=True)), dtype=[("event", bool), ("time", float)]
+    ),
+    "frame": lambda t, e: pd.DataFrame({"time": t, "event": e.astype(int)}),
+    "event first": lambda t, e: pd.DataFrame({"died": e > 0, "time": t}),
+    "array": lambda t, e: np.column_stack([t, e]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_the_response(form):
+    X, times = drawn(1)
+    expected = fitted(X, times, max_k=2).table["loss"].to_numpy()
+    path = l0path.fit(X, FORMS[form](times.stop, times.event), loss="cox", max_k=2)
+    assert path.table["loss"].to_numpy() == pytest.approx(expected)
+
+
+def test_formulas():
+    X, times = drawn(2, entry=True, strata=2)
+    data = pd.DataFrame(X, columns=list("abcdef")).assign(
+        start=times.start, stop=times.stop, died=times.event, ward=times.stratum
+    )
+    path = l0path.fit(
+        "Surv(start, stop, died) ~ a + b + c + d", data, loss="cox", strata="ward", max_k=2
+    )
+    expected = fitted(X[:, :4], times, max_k=2)
+    assert path.table["loss"].to_numpy() == pytest.approx(expected.table["loss"].to_numpy())
+    risk = path.predict(data.head(3), k=2, type="risk")
+    assert np.log(risk).to_numpy() == pytest.approx(path.predict(data.head(3), k=2).to_numpy())
+
+
+REFUSED = {
+    "events": ({"y": np.column_stack([np.arange(1.0, 37), np.arange(36) % 2 + 1])}, "0 or 1"),
+    "no event": ({"y": np.column_stack([np.arange(1.0, 37), np.zeros(36)])}, "no event"),
+    "order": ({"y": np.column_stack([np.full(36, 2.0), np.ones(36), np.ones(36)])}, "start"),
+    "shape": ({"y": np.ones(36)}, "times and events"),
+    "missing": ({"y": np.column_stack([np.full(36, np.nan), np.ones(36)])}, "finite"),
+    "strata": ({"strata": np.zeros(3)}, "strata"),
+    "ties": ({"ties": "exact"}, "ties"),
+    "intercept": ({"fit_intercept": True}, "fit_intercept"),
+    "class_weight": ({"class_weight": "balanced"}, "class_weight"),
+    "groups": ({"groups": [0, 0, 1, 1, 2, 2]}, "groups"),
+    "certify": ({"certify": True}, "certify"),
+    "scale": ({"lambda_scale": "l0learn"}, "lambda_scale"),
+    "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
+    "exact": ({"algorithm": "exact"}, "algorithm='swap'"),
+    "swap_size": ({"algorithm": LocalSearch(swap_size=2)}, "swap_size=1"),
+    "other loss": ({"loss": "squared", "y": np.arange(36.0), "ties": "breslow"}, "ties"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refusals_name_the_argument(what):
+    X, times = drawn(1)
+    given, match = REFUSED[what]
+    arguments = {"loss": "cox", **given}
+    with pytest.raises(ValueError, match=match):
+        l0path.fit(X, arguments.pop("y", response(times)), **arguments)

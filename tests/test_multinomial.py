@@ -1,0 +1,158 @@
+"""The multinomial loss with one support for all classes: enumeration with another solver, results,
+and what is refused.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import l0path
+
+LABELS = ["ash", "elm", "oak"]
+
+
+def drawn(seed, n=50, p=5):
+    """Correlated columns, a copy or a constant among them by turns, and three classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + 0.5 * rng.standard_normal((n, 1))
+    if seed % 3 == 1:
+        X[:, 3] = X[:, 0]
+    if seed % 3 == 2:
+        X[:, 4] = 2.0
+    eta = 1.5 * X[:, :2] @ rng.standard_normal((2, 3))
+    y = np.array([rng.choice(LABELS, p=np.exp(e) / np.exp(e).sum()) for e in eta])
+    y[:3] = LABELS
+    return X, y, rng
+
+
+def optimum(X, y, support, lambda2, weights=None, offset=0.0):
+    """The least penalised loss on a support, from all 3 (k + 1) coefficients by BFGS."""
+    w = np.ones(len(X)) if weights is None else weights
+    w = w / w.sum()
+    Z = X - w @ X
+    s = np.sqrt(w @ Z**2)
+    Z = (Z / np.where(s > 1e-12, s, 1.0))[:, support]
+    Y = (y[:, None] == np.array(LABELS)).astype(float)
+
+    def value(v):
+        B = v.reshape(-1, 3)
+        eta = offset + Z @ B[:-1] + B[-1]
+        top = eta.max(axis=1, keepdims=True)
+        E = np.exp(eta - top)
+        g = w[:, None] * (E / E.sum(axis=1, keepdims=True) - Y)
+        rows = (top + np.log(E.sum(axis=1, keepdims=True)))[:, 0] - (Y * eta).sum(axis=1)
+        gradient = np.vstack([Z.T @ g + 2 * lambda2 * B[:-1], g.sum(axis=0)])
+        return w @ rows + lambda2 * (B[:-1] ** 2).sum(), gradient.ravel()
+
+    start = np.zeros(3 * (len(support) + 1))
+    return minimize(value, start, jac=True, method="BFGS", options={"gtol": 1e-9}).fun
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_size_is_the_enumerated_best(seed):
+    X, y, rng = drawn(seed)
+    same, given, forced = {}, {}, ()
+    if seed % 2:
+        same["weights"] = given["sample_weight"] = rng.integers(1, 3, len(X)).astype(float)
+    if seed % 3 == 1:
+        same["offset"] = given["offset"] = 0.3 * rng.standard_normal((len(X), 3))
+    if seed % 3 == 2:
+        forced = given["always_include"] = (1,)
+    effort = l0path.solvers.LocalSearch(effort="high")
+    path = l0path.fit(X, y, loss="multinomial", lambda2=0.02, max_k=3, algorithm=effort, **given)
+    free = [j for j in range(5) if j not in forced and np.ptp(X[:, j])]
+    for s in path.solutions:
+        found = [
+            optimum(X, y, sorted({*S, *forced}), 0.02, **same) for S in combinations(free, s.k)
+        ]
+        assert s.objective == pytest.approx(min(found), rel=1e-8)
+        assert path.objective(index=s.k) == pytest.approx(s.objective, rel=1e-12)
+        np.testing.assert_allclose(s.beta.sum(axis=1), 0.0, atol=1e-12)
+
+
+def test_two_classes_are_the_logistic_loss_at_half_the_ridge():
+    X, y, _ = drawn(0)
+    two = np.where(y == "elm", "elm", "other")
+    many = l0path.fit(X, two, loss="multinomial", lambda2=0.1, max_k=3)
+    one = l0path.fit(X, two, loss="logistic", lambda2=0.05, max_k=3)
+    np.testing.assert_allclose(many.table.objective, one.table.objective, rtol=1e-9)
+    odds = many.coef(k=2, baseline="elm")["other"]
+    np.testing.assert_allclose(odds, one.coef(k=2), rtol=1e-5, atol=1e-8)
+
+
+def test_predictions_scores_and_files(tmp_path):
+    X, y, _ = drawn(0)
+    table = pd.DataFrame(X, columns=list("abcde"))
+    path = l0path.fit(table, y, loss="multinomial", lambda2=0.02, max_k=3)
+    P, labels = path.predict(table, k=2), path.predict(table, k=2, type="class")
+    assert P.columns.tolist() == LABELS
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert (labels == P.idxmax(axis=1)).all()
+    scores = path.score(table, y, k=2)
+    picked = P.to_numpy()[np.arange(50), [LABELS.index(label) for label in y]]
+    assert scores["deviance"] == pytest.approx(-2 * np.log(picked).mean())
+    assert scores["misclassification"] == np.mean(labels != y)
+    assert path.table.loss[2] == pytest.approx(-np.log(picked).mean())
+    confusion = path.confusion(table, y, k=2)
+    assert np.trace(confusion) == np.sum(labels == y) and confusion.to_numpy().sum() == 50
+    criteria = path.score_table()
+    assert criteria.df[2] == 6 and criteria.loglik[2] == pytest.approx(np.log(picked).sum())
+    path.save(tmp_path / "path.npz")
+    assert l0path.load(tmp_path / "path.npz").predict(table, k=2).equals(P)
+    assert path.predict(X).shape == (50, 4, 3) and path.predict(X, type="class").shape == (50, 4)
+
+
+def test_cross_validation_and_classifiers():
+    X, y, _ = drawn(3)
+    cv = l0path.cv_fit(X, y, loss="multinomial", lambda2=0.02, max_k=2, cv=3, random_state=0)
+    assert {"deviance", "auc", "misclassification", "brier"} <= set(cv.metrics())
+    train, test = cv.splits[0]
+    alone = l0path.fit(X[train], y[train], loss="multinomial", lambda2=0.02, max_k=2)
+    assert cv.folds.loc[2, 0] == pytest.approx(alone.score(X[test], y[test], k=2)["deviance"])
+    model = l0path.L0Classifier(k=2, lambda2=0.02, loss="multinomial").fit(X, y)
+    assert model.coef_.shape == (3, 5) and model.path_.loss == "multinomial"
+    np.testing.assert_allclose(model.predict_proba(X), cv.path.predict(X, k=2))
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+    assert (model.predict(X) == cv.path.predict(X, k=2, type="class")).all()
+    chosen = l0path.L0ClassifierCV(max_k=2, lambda2=0.02, loss="multinomial", cv=3, random_state=0)
+    assert chosen.fit(X, y).coef_.shape == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"lambda2": None}, "lambda2=1e-3"),
+        ({"lambda1": 0.1}, "lambda1"),
+        ({"upper": 1.0}, "bounds"),
+        ({"groups": [0, 0, 1, 1, 2]}, "groups"),
+        ({"algorithm": "exact"}, "'exact'"),
+        ({"algorithm": l0path.solvers.LocalSearch(swap_size=2)}, "swap_size"),
+        ({"certify": True}, "certify"),
+        ({"class_weight": "balanced"}, "class_weight"),
+        ({"pos_label": "elm"}, "pos_label"),
+        ({"response_weights": [1.0, 2.0, 1.0]}, "response_weights"),
+        ({"sample_weight": np.array(drawn(0)[1] != "elm", float)}, "class"),
+    ],
+)
+def test_what_is_not_served_is_refused_by_name(given, word):
+    X, y, _ = drawn(0)
+    with pytest.raises(ValueError, match=word):
+        l0path.fit(X, y, loss="multinomial", max_k=2, **{"lambda2": 0.02, **given})
+
+
+def test_methods_for_two_classes_say_so():
+    X, y, _ = drawn(0)
+    path = l0path.fit(X, y, loss="multinomial", lambda2=0.02, max_k=2)
+    for call in (
+        lambda: path.refit(k=2),
+        lambda: path.certify(k=2),
+        lambda: path.plot_roc(k=2),
+        lambda: path.summary(k=2),
+        lambda: l0path.nested_cv(X, y, loss="multinomial", lambda2=0.02, cv=3),
+        lambda: path.coef(k=2, baseline="yew"),
+    ):
+        with pytest.raises(ValueError, match="multinomial"):
+            call()
