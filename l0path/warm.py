@@ -69,7 +69,7 @@ def _moments():
 
 
 def _other(kind):
-    """What is neither a loss nor an algorithm of its own: see `OTHERS`."""
+    """Compile kernels that belong neither to a loss nor to an algorithm: see `OTHERS`."""
     X, eta = _data()
     if kind == "blocks":
         fit(blocks(np.asfortranarray(X), memory_limit="10MB"), eta, max_k=3)

@@ -43,7 +43,7 @@ def add_data(fit):
 
 
 def add_model(fit):
-    """What is fitted."""
+    """Add the options that say what is fitted."""
     fit.add_argument(
         "--loss",
         choices=[*NAMES, *ALIASES],

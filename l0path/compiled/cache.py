@@ -48,7 +48,9 @@ FOREIGN = (
 
 
 class KernelCache(NullCache):
-    """What numba asks for a kernel before it compiles it, and tells after it did."""
+    """The cache that numba asks for a kernel before compiling it, and gives the kernel to
+    afterwards.
+    """
 
     on_missing = []  # called without arguments before a kernel of the package is compiled
 

@@ -1,1 +1,1 @@
-"""What every other package may use and what knows nothing of statistics."""
+"""Helpers without statistics, which every other package may use."""

@@ -69,7 +69,7 @@ class _Part(Clock):
 
 
 class Control:
-    """What ends a run, and what ended it: solutions found before are kept.
+    """Ends a run by clock or Ctrl-C and remembers why; solutions found before are kept.
 
     Parameters
     ----------

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 
 class Design(Protocol):
-    """What `l0path.designs` have in common: batched access to a matrix (n, p), whatever holds
-    it.
+    """The methods that all `l0path.designs` share: batched access to a matrix (n, p), whatever
+    holds it.
     """
 
     n: int
@@ -36,8 +36,8 @@ Seed: TypeAlias = int | np.random.Generator | None
 
 
 class Selector(TypedDict, total=False):
-    """What names one solution of a path: one of k, lambda0 and index, with slice, lambda1 or
-    lambda2 where there are several slices.
+    """Keywords that name one solution of a path: one of k, lambda0 and index, with slice, lambda1
+    or lambda2 where there are several slices.
     """
 
     k: int

@@ -416,7 +416,7 @@ def _rows_of(X):
 
 
 def _take(value, rows, name):
-    """What belongs to rows, at these rows; pandas objects keep their index."""
+    """The entries of an argument by row at these rows; pandas objects keep their index."""
     if value is None:
         return None
     if isinstance(value, (pd.Series, pd.DataFrame)):

@@ -199,8 +199,8 @@ def cv_fit(
 
 
 class Folds(NamedTuple):
-    """What is to be solved: the tasks of a fold, (train, test) of every fold, processes, and
-    whether each fold has one thread.
+    """The fits of a cross-validation: the tasks of a fold, (train, test) of every fold, processes,
+    and whether each fold has one thread.
     """
 
     tasks: list

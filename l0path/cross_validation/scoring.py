@@ -1,4 +1,4 @@
-"""What a prediction is worth: metrics of held-out rows, by our names, scikit-learn's names, or a
+"""Scores of predictions: metrics of held-out rows, by our names, scikit-learn's names, or a
 function.
 
     name                what is averaged over rows, weighted by sample_weight

@@ -24,7 +24,7 @@ def is_splitter(cv):
 
 
 def check_arguments(cv, n_repeats, groups_cv):
-    """What can be refused before the data are seen."""
+    """Refuse arguments that are wrong whatever the data are."""
     if cv is None or isinstance(cv, (str, bool)):
         raise TypeError(f"cv={cv!r}: {WHAT}")
     number = isinstance(cv, (int, float, np.number))

@@ -90,7 +90,7 @@ class GramRows:
 
 
 class AllRows:
-    """What a fit on all rows knows of its design.
+    """Products of all rows of a design, computed by the fit on all rows.
 
     Parameters
     ----------

@@ -301,7 +301,9 @@ def rehulled(solutions, problem):
 
 
 def _left_over(i, point, x, F):
-    """What of a point's interval [low, high) the other points (x_j, F_j) leave it; NaN if none."""
+    """The part of a point's interval [low, high) that the other points (x_j, F_j) leave; NaN if
+    none.
+    """
     low, high = point.lambda0_low, point.lambda0_high
     for a, f in zip(x, F, strict=True):
         if a > x[i]:

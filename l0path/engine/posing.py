@@ -35,13 +35,13 @@ def selectable(problem):
 
 
 def unit(problem):
-    """What is counted, for messages: "columns" or "groups"."""
+    """The unit that sizes count, for messages: "columns" or "groups"."""
     return "columns" if problem.groups is None else "groups"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What all stages of a run look at.
+    """The data that all stages of a run share.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ def huber_threshold(problem, over=lambda: False):
     Parameters
     ----------
     problem : Problem
-        Its loss is not looked at.
+        Its loss is ignored.
     over : callable
         Whether the time is up; the threshold is then the last one.
 

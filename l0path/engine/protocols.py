@@ -1,4 +1,4 @@
-"""What algorithms, engines and the pipeline agree on.
+"""The protocols of algorithms, engines and the pipeline.
 
 An *engine* solves one slice: all sizes, or all lambda0 values, at one (lambda1, lambda2). It has a
 `result` at any time, so nothing is lost when a clock, Ctrl-C or a callback ends it. What algorithms
@@ -42,7 +42,7 @@ class Point(NamedTuple):
 
 
 class SliceResult(NamedTuple):
-    """What an engine has solved so far.
+    """The models that an engine has solved so far.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class SliceResult(NamedTuple):
     null : Fit
         The fit of the forced columns, from which every search starts.
     last : int
-        The largest size worth having.
+        The largest size that is searched.
     end : End or str
         Why `last` is below the largest size asked for; empty where it is not.
     separated : Fit, optional
@@ -108,7 +108,7 @@ def ignore(point: Point) -> None:
 
 
 class Session(NamedTuple):
-    """What goes along with a search.
+    """The clock, listener and starts of a search.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Engine(Protocol):
 
     @property
     def result(self) -> SliceResult:
-        """What is solved, valid at any time."""
+        """The models solved so far; valid at any time."""
 
     def next_value(self) -> float | None:
         """The objective of one more column, or group, than the last size; None for none."""

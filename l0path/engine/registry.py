@@ -101,7 +101,7 @@ def _accept(settings, data, lambda1, lambda2):
 
 
 class Algorithm(NamedTuple):
-    """What is declared of an algorithm.
+    """The declaration of an algorithm: its name, its requirements and its engine.
 
     Attributes
     ----------

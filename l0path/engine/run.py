@@ -44,8 +44,8 @@ class Fitted(NamedTuple):
     request : Request
         What was asked for, with what X decided: a further fit of the same data starts from it.
     working_set : GramModel or RowModel
-        The columns at hand. It holds Gram rows over all columns: who has no use for their products
-        lets it go.
+        The columns at hand. It holds Gram rows over all columns, so it should not be kept where
+        they are not needed.
     """
 
     path: Path
@@ -259,7 +259,7 @@ def _with_slopes(setting, result, rows):
 
 
 def _notes(setting, slices):
-    """What was noticed until now; what several slices have in common is said once."""
+    """The notes so far; a note that several slices share is given once."""
     notes = list(setting.notes)
     for one in slices:
         if one.near and one.near not in notes:
@@ -439,7 +439,7 @@ def _status(setting, slices, solutions):
 
 
 def _short_of(setting, largest):
-    """What the status of a whole path says where it does not reach the max_k asked for."""
+    """The status text of a complete path that does not reach the requested max_k."""
     plan = setting.request.plan
     asked = None if plan.grid == "lambda0" else plan.max_k
     if setting.cut:

@@ -39,7 +39,7 @@ from ..working_set.rows import RowModel
 
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
-MODELS_PER_POLL = 256  # models between two looks at the clock
+MODELS_PER_POLL = 256  # models between two polls of the clock
 
 
 def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
@@ -169,7 +169,7 @@ class SquaredUnits(OneUnit):
     """
 
     def sharpened(self, i, value):
-        """What is known of the value of a unit whose bound is `value`."""
+        """A sharper value of a unit than the bound `value`, where one is at hand."""
         return value
 
     def run(self):
@@ -399,7 +399,7 @@ class SingleFits(OneUnit):
             independent_count(np.abs(np.diagonal(R)))
 
     def first_bounds(self):
-        """What models of a single column do not fall below, by their first Newton step; -inf where
+        """Lower bounds on the objectives of single columns by a first Newton step; -inf where
         that is not in closed form.
         """
         p, own, F, null = self.problem, self.own, self.forced, self.null

@@ -58,7 +58,7 @@ class SizePath:
 
     @property
     def result(self) -> SliceResult:
-        """What is solved, valid at any time."""
+        """The models solved so far; valid at any time."""
         return self.strategy.result(self.rounds)
 
     def next_value(self) -> float | None:

@@ -1,5 +1,5 @@
-"""What all strategies over sizes share: the best fit of each size, whether it was verified, and
-their result.
+"""The part that all strategies over sizes share: the best fit of each size, whether it was
+verified, and their result.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ class SizeStrategy:
 
     @property
     def optimality_if_verified(self) -> Optimality:
-        """What a verification shows."""
+        """The class of a model that passed the verification."""
         return Optimality.STATIONARY
 
     def closed(self, k: int) -> bool:
@@ -94,7 +94,7 @@ class SizeStrategy:
             self.session.listener(self.point(k))
 
     def result(self, rounds=()) -> SliceResult:
-        """What is solved, valid at any time."""
+        """The models solved so far; valid at any time."""
         pool = self.pool
         return SliceResult(
             points=tuple(self.point(k) for k in sorted(pool.fits)),
@@ -118,7 +118,7 @@ class SizeStrategy:
         return self.pool.apart
 
     def profile(self) -> tuple:
-        """What `Rounds.end` is told."""
+        """The numbers for `Rounds.end`."""
         members = self.model.members if self.groups is None else self.groups.W.size
         return self.model, members, len(self.pool.fits) - len(self.unverified())
 
@@ -138,7 +138,7 @@ class SizeStrategy:
             self.pool.fits[k] = self.neighbourhood.refined(self.pool.fits[k])
 
     def begin(self) -> bool:
-        """Report the null fit; False where no larger size is worth having."""
+        """Report the null fit; False where no larger size needs to be searched."""
         pool, null = self.pool, self.pool.fits[0]
         self.session.listener(self.point(0))
         separated = FitStatus.SEPARATED in null.flags

@@ -1,4 +1,4 @@
-"""What the four estimators have in common: arguments, paths kept in a cache, the chosen columns."""
+"""The common part of the four estimators: arguments, paths kept in a cache, the chosen columns."""
 
 from __future__ import annotations
 
@@ -117,7 +117,9 @@ def _checked(estimator, X, *y, **options):
 
 
 class SelectedColumns(SelectorMixin, BaseEstimator):
-    """What the four estimators share: checked data, and a model of a path as fitted attributes."""
+    """Base class of the four estimators: checked data, and a model of a path as fitted
+    attributes.
+    """
 
     def _data(self, X, y, sample_weight):
         """(X, y, sample_weight) as `fit` takes them; n_features_in_, feature_names_in_ and, for

@@ -1,4 +1,4 @@
-"""What is known of one solution without a search: rounds of better dual points and of safe rules,
+"""Bounds of one solution without a search: rounds of better dual points and of safe rules,
 which fix columns.
 """
 
@@ -60,7 +60,7 @@ class Bounding:
 
     @property
     def target(self):
-        """What is bounded, as `relaxation.improve` takes it."""
+        """The size or lambda0 to be bounded, as `relaxation.improve` takes it."""
         if self.penalised:
             return targets([self.solution])
         return {"sizes": np.array([self.solution.k - int(self.into.sum())])}

@@ -1,5 +1,5 @@
-"""What every exact search is: it runs until it has ended or is stopped, knows how far models can
-still be better, and keeps the best ones met.
+"""The protocol of exact searches: a search runs until it has ended or is stopped, knows how far
+models can still be better, and keeps the best ones met.
 """
 
 import math
@@ -19,7 +19,7 @@ COPIED_WHOLE = 1 << 25  # entries of X up to which the usable columns are copied
 class ExactSearch(Protocol):
     """Looks for the best models of a problem. lower: no model outside `best` is below it; upper:
     the value of the worst model kept; best: [(value, what was kept)], ascending; nodes: how many
-    nodes (models, sets) were looked at.
+    nodes (models, sets) were evaluated.
     """
 
     lower: float

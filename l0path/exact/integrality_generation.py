@@ -169,7 +169,7 @@ def generate(
 
 
 class _Search:
-    """What the two kinds share: the best model, I, and the rounds."""
+    """Base class of the two kinds: the best model, I, and the rounds."""
 
     def __init__(self, wanted, fits, settings, time_limit, poll):
         self.wanted, self.dual, self.problem = wanted, wanted.dual, wanted.dual.problem

@@ -41,7 +41,7 @@ DEPENDENT = (
 NOTHING = 1e-13  # pivot below which a column adds nothing, as in refits
 READY = 512  # searches that are made ready at a time, where dependent columns split one
 MOST_SUBTREES = 1 << 16  # of them at most
-DEALS_BETWEEN_POLLS = 64  # of them that are looked at between polls
+DEALS_BETWEEN_POLLS = 64  # of them that are evaluated between polls
 MOST_COLUMNS = 200  # columns at most: every open level holds two matrices
 
 
@@ -297,7 +297,7 @@ class Leaps(Contest):
 
     @property
     def lower(self):
-        """What nothing outside `best` is below."""
+        """A lower bound for every set that is not in `best`."""
         if self.more is not None:  # no value of searches that are still to be made is negative
             return min(0.0, self.cutoff)
         least = min(

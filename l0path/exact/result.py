@@ -1,4 +1,4 @@
-"""What a certificate is made of: the result of a search, what it rests on, and why there is no
+"""The parts of a certificate: the result of a search, what it rests on, and why there is no
 proof, in words.
 """
 
@@ -18,7 +18,7 @@ NO_BOUNDS = "columns without ridge and without a box leave a search no bounds"
 
 
 class CertificateResult(NamedTuple):
-    """What a search has found, in units of the problem.
+    """The result of a search, in units of the problem.
 
     fit: a better model than the given one, None for none; lower: of the objective of every model;
         loss: no best model has a smaller mean loss; best: the n_best best models, where several
@@ -71,7 +71,7 @@ def too_dependent(problem, names):
 
 
 def why_not_compared(search, ended, names, labels):
-    """What kept a search that computes every model from a proof, "" for nothing; names of columns,
+    """Why a search that computes every model has no proof, "" where it has one; names of columns,
     labels of groups.
     """
     if ended == SearchEnd.TOO_CLOSE:
@@ -89,7 +89,7 @@ def why_not_compared(search, ended, names, labels):
 
 
 def assumptions(search):
-    """What the result of a `CertificateSearch` rests on, as texts; an assumed box first."""
+    """The assumptions of the result of a `CertificateSearch`, as texts; an assumed box first."""
     out, bounds, data = [], search.bounds, search.data
     if bounds.conditional:
         how = "as given"

@@ -243,7 +243,7 @@ class CertificateSearch:
 
     @property
     def target(self):
-        """What searches of what is left look for."""
+        """The size or lambda0 of the problem without its fixed columns."""
         if self.bounds.penalised:
             return {"lambda0": self.solution.lambda0}
         return {"size": self.solution.k - int(self.bounds.into.sum())}
@@ -323,8 +323,8 @@ class CertificateSearch:
         self.take_over(J, found.nodes, found.lower, fits, -math.inf)
 
     def take_over(self, J, nodes, lower, best, others=math.inf):
-        """What a search of the compact problem with columns J has found: best [(value, fit)],
-        ascending; others: no model that is not among them is below it.
+        """Take over the result of a search of the compact problem with columns J: best [(value,
+        fit)], ascending; others: no model that is not among them is below it.
         """
         self.nodes, self.values = nodes, [value + self.bounds.member_cost for value, _ in best]
         self.others = min([others + self.bounds.member_cost, *self.values[1:]])

@@ -104,7 +104,7 @@ class Tree(Contest):
 
     @property
     def lower(self):
-        """What nothing outside `best` is below."""
+        """A lower bound for every model that is not in `best`."""
         return (
             -math.inf
             if not self.nodes

@@ -113,7 +113,7 @@ def pairs_tried(settings, n, k):
 
 class SolutionPool:
     """The best fit of each size k (unforced units: columns or groups); `update` takes a better one.
-    `last` is the largest size worth having: max_k, or where the data are fitted perfectly or
+    `last` is the largest size that is searched: max_k, or where the data are fitted perfectly or
     classes separated.
     """
 
@@ -125,7 +125,7 @@ class SolutionPool:
         self.perfect = perfect or (lambda value, scale: value <= 1e-13 * scale)
 
     def tolerance(self, value):
-        """What counts as an improvement of F at this value."""
+        """The least decrease of F from this value that counts as an improvement."""
         return flat(value, self.scale, self.tol)
 
     def size(self, fit):
@@ -155,7 +155,7 @@ class SolutionPool:
         return True
 
     def finish(self, k, why):
-        """No size beyond k is worth having."""
+        """End the sizes at k: no larger one is searched."""
         if k < self.last or not self.end:
             self.last, self.end = k, why
             self.apart = self.fits[k] if why == FitStatus.SEPARATED else None

@@ -266,7 +266,7 @@ def cheapest_drop(state, columns, tie):
 @njit
 def polish(state, columns, tolerance, max_swaps):
     """Take the best improving swap, the first of those that differ by no more than `tolerance`,
-    until none improves by more; returns the number of tables of swaps looked at, negative when
+    until none improves by more; returns the number of tables of swaps evaluated, negative when
     max_swaps stopped it.
 
     Differs from the formula by testing  num^2 > 2 (drop_i - best) den  first: no division, so the

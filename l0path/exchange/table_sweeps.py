@@ -21,7 +21,7 @@ class BestSupports(NamedTuple):
     """The best support of sizes 0..K: S, b (K + 1, capacity) positions in W and coefficients, value
     (K + 1,) F, inf where there is none; fresh (3, K + 1): no step up, no step down was taken from
     it, Python has not seen it; counters = (a size improved, entries touched, tables of swaps, last
-    size worth having, no column was independent of the last support).
+    size that is searched, no column was independent of the last support).
     """
 
     S: np.ndarray
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What `make_move` does: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top`
+    """A move of `make_move`: `kind` UP or DOWN, a sweep over the sizes; OSCILLATE, up to `top`
     unforced columns and down again; RESTART, each size with counts[k] members dropped (K + 1,), by
     the rank of |b| times noise (K + 1, K + 1), so that chance does not fall on column numbers.
     """

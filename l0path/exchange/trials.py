@@ -145,7 +145,7 @@ def _closed_in(rows, table, exchange, trial, best, level):
 
 @njit
 def _least_change(rows, table, exchange, trial, left):
-    """What no descent on the support after an exchange falls below, less F here; -inf where no
+    """A lower bound on the change of F by an exchange and any descent on its support; -inf where no
     bound was found. Changes trial.r. left: the derivative in the intercept.
 
     The dual point slopes + scale curvatures d, with d the change of the predictor after the chord

@@ -15,7 +15,7 @@ from ..core.dispatch import njit
 from .table import COLLINEAR, REFRESH, START, ExchangeList, _keep, add, build, drop
 
 BUILD, ADD, DROP, CHECK = range(4)
-RANGE = 512  # columns looked at together: V of 50 members fits the cache
+RANGE = 512  # columns evaluated together: V of 50 members fits the cache
 RANKING = 1e299  # a ceiling from which on every pair is wanted
 
 

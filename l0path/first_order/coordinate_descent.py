@@ -106,7 +106,7 @@ class CoordinateSolver:
         return fit.value + lambda0 * float(self.factor_all[fit.support].sum())
 
     def tolerance(self, fit):
-        """What counts as an improvement at this fit."""
+        """The least decrease of the objective that counts as an improvement of this fit."""
         return NO_IMPROVEMENT * max(abs(fit.value), 1e-6 * self.scale)
 
     def _refresh(self):

@@ -181,7 +181,7 @@ class DualSizes:
         return self.dual.of_predictor(eta)
 
     def margin(self):
-        """What a bound is lowered by against rounding."""
+        """The amount by which a bound is lowered to allow for rounding."""
         return NO_GAP / 3.0 * self.scale
 
     def right_side(self, outcome):
@@ -214,5 +214,5 @@ class DualSizes:
         return fit.value - self.bounds.get(k, -np.inf) <= NO_GAP * self.scale and not fit.flags
 
     def profile(self):
-        """What `path.rounds` shows beside the reads."""
+        """Further columns of `path.rounds`, beside the reads."""
         return {}

@@ -1,4 +1,4 @@
-"""What accelerates a projected gradient where the support no longer changes: steps along the last
+"""Acceleration of a projected gradient where the support no longer changes: steps along the last
 move, and Newton steps on the support.
 
 Source: Alcantara & Lee, Accelerated Projected Gradient Algorithms for Sparsity Constrained

@@ -29,7 +29,7 @@ class Iterate(NamedTuple):
 
 
 class SizeOutcome(NamedTuple):
-    """What a solver found for one size or lambda0: fit (restricted optimum on its support),
+    """The result of a solver for one size or lambda0: fit (restricted optimum on its support),
     iterations, status; step of the last map; bound <= optimum (NaN: none); proven; alpha (n,) dual
     point;
     relaxed: value of a convex relaxation that was solved (NaN: none), which no bound from duality
@@ -52,8 +52,8 @@ class SizeOutcome(NamedTuple):
 
 
 class SolverTraits(NamedTuple):
-    """What the path of all sizes must know of a solver. all_columns: it works on all p columns and
-    needs no check; both_ways: it ends where its start leads it, so sizes are also entered from
+    """The declaration of a solver to the path of all sizes. all_columns: it works on all p columns
+    and needs no check; both_ways: it ends where its start leads it, so sizes are also entered from
     above; max_entering: columns that may join for one size at a time; proposes: the cheapest
     removal and the best addition compete for the sizes beside; prunes: its `reach` bounds the
     products that matter.

@@ -28,10 +28,10 @@ ARITHMETIC = ("abs", "round", "min", "max")
 
 
 class Encoded(NamedTuple):
-    """What a formula makes of rows: X (n, p) DataFrame, or sparse matrix where there are many
-    levels, without the intercept; `index` labels its rows. offset: the column of the table that the
-    argument offset= named. A table without a formula (None) is one of these if offset= named one of
-    its columns, which X then lacks.
+    """The columns that a formula makes of rows: X (n, p) DataFrame, or sparse matrix where there
+    are many levels, without the intercept; `index` labels its rows. offset: the column of the table
+    that the argument offset= named. A table without a formula (None) is one of these if offset=
+    named one of its columns, which X then lacks.
     """
 
     X: Any
@@ -425,7 +425,7 @@ class Formula:
     # -------------------- storage
 
     def stored(self):
-        """What a path file holds, for JSON; `state` None where levels are not text, numbers or
+        """The content of a path file, for JSON; `state` None where levels are not text, numbers or
         bools.
         """
         return to_stored(self)

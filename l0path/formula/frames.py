@@ -189,7 +189,7 @@ def packed(value):
 
 
 def unpacked(value):
-    """What `packed` was given."""
+    """The inverse of `packed`."""
     if isinstance(value, dict):
         return (
             np.array(value["array"])

@@ -104,7 +104,7 @@ def opened(text, data, arguments):
 
 
 def notes(formula):
-    """What a path should say about the rows; formula: a `Formula` or None."""
+    """The notes of a path about its rows; formula: a `Formula` or None."""
     if formula is None:
         return []
     dropped = formula.n_dropped

@@ -7,7 +7,7 @@ from .frames import packed, unpacked
 
 
 def to_stored(formula):
-    """What a path file holds, for JSON; `state` None where levels are not text, numbers or
+    """The content of a path file, for JSON; `state` None where levels are not text, numbers or
     bools.
     """
     columns = (

@@ -1,4 +1,4 @@
-"""What can be said of the columns after a selection: how stable their choice is, p-values and
+"""Inference about the columns after a selection: how stable their choice is, p-values and
 intervals from rows that had no part in it, and sets with a controlled false discovery rate.
 """
 

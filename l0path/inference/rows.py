@@ -1,5 +1,5 @@
-"""What the three procedures share: the arguments of `fit` resolved in one place, subsets of rows
-drawn by seeds of their own, and paths on them, one after another or in processes.
+"""The common part of the three procedures: the arguments of `fit` resolved in one place, subsets of
+rows drawn by seeds of their own, and paths on them, one after another or in processes.
 """
 
 import math
@@ -37,7 +37,7 @@ OURS = {
 
 
 class Resolved(NamedTuple):
-    """What the arguments of `fit` ask for, with what X decides, as a `Request` for further fits
+    """The arguments of `fit`, with what X decides, as a `Request` for further fits
     (plan.max_k None: not given), and how many columns or groups compete.
     """
 

@@ -151,7 +151,7 @@ class StabilitySelection(ShowingFrequencies):
         )
 
     def _bound(self):
-        """What is known of false choices, as text."""
+        """The bound on false choices, as text."""
         if math.isfinite(self.expected_false):
             return f"at most {self.expected_false:.3g} false expected"
         if self.n_reached < self.n_subsamples:

@@ -119,7 +119,7 @@ class Certificate:
         return [str((meta.names if meta.groups is None else meta.groups.labels)[j]) for j in fixed]
 
     def _fixed(self):
-        """What is known about the columns of the best models, as a sentence."""
+        """A sentence about the columns of all best models."""
         unit = "columns" if self.model.path.meta.groups is None else "groups"
         if self.unique:
             return "the only best model: every other one has a larger objective"

@@ -1,4 +1,4 @@
-"""What the results of a refit carry beyond those of statsmodels: the label that says who chose the
+"""Additions to the results of statsmodels: the label that says who chose the
 columns, predictions for new data, and the terms that `anova_lm` asks for.
 """
 

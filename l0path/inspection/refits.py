@@ -32,8 +32,8 @@ ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' rob
 
 
 class RefitRows(NamedTuple):
-    """What to refit on: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None, index
-    of the frame or None; same: they are the rows of the fit.
+    """The rows of a refit: design, y (classes -1, 1), weights (n,) or None, offset (n,) or None,
+    index of the frame or None; same: they are the rows of the fit.
     """
 
     design: object
@@ -183,7 +183,7 @@ def refit_rows(path, s, rows, **how):
 
 
 class RefitTable(NamedTuple):
-    """What statsmodels is given: response, columns, weights or None, whether these count rows,
+    """The input of statsmodels: response, columns, weights or None, whether these count rows,
     offset or None.
     """
 

@@ -251,7 +251,7 @@ def _label(path, model, i):
 
 
 def _fit_rows(path, table):
-    """What the models are and how well they fit: rows by name."""
+    """Sizes and fit of the models: rows by name."""
     shown = {"n": [path.n] * len(table), "k": list(table.k)}
     if (table.n_nonzero != table.k).any():
         shown["n_nonzero"] = list(table.n_nonzero)
@@ -266,7 +266,7 @@ def _fit_rows(path, table):
 
 
 def _check_rows(table):
-    """What was checked: rows by name."""
+    """Optimality and gap: rows by name."""
     shown = {"optimality": list(table.optimality), "gap": list(table.gap)}
     for name in ("status", "flags"):
         if (table[name] != {"status": "converged", "flags": ""}[name]).any():

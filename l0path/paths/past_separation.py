@@ -219,13 +219,13 @@ class PastSeparation:
         return ", ".join(str(every[j]) for j in left)
 
     def story(self):
-        """What was passed and what was left out, as a text."""
+        """A text about the sizes passed and the columns left out."""
         unit = "columns" if self.problem.groups is None else "groups"
         passed = "; ".join(f"at k = {step.k} {unit} {step.what}" for step in self.steps)
         return f"{passed}, so larger sizes were searched without {self.labels(self.left)}"
 
     def note(self):
-        """What the claims of the marked rows refer to, as a text."""
+        """A text about what the optimality of the marked rows refers to."""
         sizes = {}
         for k, row in sorted(self.rows.items()):
             if row.left:

@@ -153,7 +153,7 @@ class Path(Choosing, Predicting, Inspecting, Showing):
         return self._table.copy()
 
     def _chosen(self):
-        """What each solution chose, as one text: names of columns, or labels of groups."""
+        """The features of each solution as one text: names of columns, or labels of groups."""
         groups = self.meta.groups
         labels = self.meta.names if groups is None else groups.labels
         chosen = [(s.support if groups is None else s.groups).tolist() for s in self.solutions]

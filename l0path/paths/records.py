@@ -1,5 +1,5 @@
-"""What a path has beside its rows: one `Meta` for the fit, plain data in the user's units, and the
-`Source` that is kept in memory.
+"""The data of a path beside its rows: one `Meta` for the fit, plain data in the user's units, and
+the `Source` that is kept in memory.
 """
 
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from ..problem.losses import canonical_name, traits_named
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
-    """What all points share. center, scale (p,): of the standardisation; null_loss: mean loss of
-    intercept and offset alone; n_eff: the n of the criteria;
-    floor: mean loss of predicting every y, 0 but for poisson; has_offset: whether new rows need an
-    offset besides the terms offset(...) of a formula; offset_name: the column of a table it is in.
+    """Facts that all models of a path share. center, scale (p,): of the standardisation; null_loss:
+    mean loss of intercept and offset alone; n_eff: the n of the criteria; floor: mean loss of
+    predicting every y, 0 but for poisson; has_offset: whether new rows need an offset besides the
+    terms offset(...) of a formula; offset_name: the column of a table it is in.
     """
 
     names: list
@@ -88,8 +88,8 @@ class Meta:
 
 @dataclass
 class Source:
-    """What is kept in memory only: the data and the settings that made the path; `save` and pickle
-    leave it out.
+    """The part of a path that is kept in memory only: the data and the settings that made the path;
+    `save` and pickle leave it out.
     """
 
     data: Any = None

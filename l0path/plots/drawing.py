@@ -1,4 +1,4 @@
-"""What the plots of a path have in common: a plot in the making, its axes and its curves."""
+"""The common part of the plots of a path: a plot in the making, its axes and its curves."""
 
 from __future__ import annotations
 

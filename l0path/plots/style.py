@@ -104,7 +104,7 @@ def log_labels(axis, low, high):
 
 
 def _begin(names):
-    """What all names begin with."""
+    """The common beginning of all names."""
     least, most = min(names), max(names)
     return least[: next((i for i, letter in enumerate(least) if letter != most[i]), len(least))]
 

@@ -1,1 +1,3 @@
-"""What is minimised: losses and their conjugates, penalties, groups, the data and the problem."""
+"""The problem that is minimised: losses and their conjugates, penalties, groups, the data and the
+problem.
+"""

@@ -309,8 +309,8 @@ def _usable(data, second, unseen):
 
 
 def _prefetch(data, rows, weights, y, first):
-    """Tell a design whose reads are dear what will be asked for after its moments: products with y,
-    and in a first fit the looks of `duplicates`.
+    """Announce to a design whose reads are expensive the products needed after its moments:
+    products with y, and in a first fit the sketches of `duplicates`.
     """
     ahead = [directions(data.design.n)] if first else []
     if isinstance(data.loss, Squared):

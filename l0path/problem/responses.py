@@ -1,5 +1,5 @@
-"""What results ask of a loss: where its intercept starts, what a perfect prediction costs, its
-log-likelihood, the mean it predicts, and random responses.
+"""The functions of a loss that results need: where its intercept starts, what a perfect prediction
+costs, its log-likelihood, the mean it predicts, and random responses.
 
 Functions of a record choose by its class, `functools.singledispatch`; a loss that registers nothing
 gets the default.

@@ -204,7 +204,7 @@ def _status(data, flags):
 
 
 def _optimality(verified, status, flags, on_grid, only):
-    """What is verified of a fit, from what its search verified."""
+    """The optimality of a fit, from what its search verified."""
     apart = FitStatus.SEPARATED in flags
     if status != FitStatus.CONVERGED and apart:
         # there is no optimum to be checked: the loss goes on falling along a ray

@@ -37,8 +37,8 @@ from ..problem.problem import EPS, Problem
 
 @dataclass(frozen=True, kw_only=True)
 class Dual:
-    """What bounds are about: a problem with lambda1, a ridge (p,) and a box (p,) for each column;
-    columns not usable have the box [0, 0]. Make it with `dual_problem`.
+    """The problem that bounds refer to: one with lambda1, a ridge (p,) and a box (p,) for each
+    column; columns not usable have the box [0, 0]. Make it with `dual_problem`.
 
     split (p,) or None: the diagonal taken out of the Gram matrix of a squared loss and put into the
     ridge as split / 2; `conditional`: a box was assumed that the problem does not have, and every
@@ -358,7 +358,7 @@ def base(dual, points, m, h):
 
 
 def left(dual, points, m, h, taken):
-    """What is left of point m when the chosen columns take off `taken` (an array): C less forced
+    """The bound of point m when the chosen columns take off `taken` (an array): C less forced
     less taken; where the dual is homogeneous with the best multiple of the point for each entry.
 
     s a takes off s^2 times as much, and max over s of -s y'a - s^2 (sum a^2 / w / 2 + T) is (y'a)^2

@@ -236,7 +236,7 @@ class GeneratingSolver(DualSizes):
         )
 
     def profile(self):
-        """What `path.rounds` shows beside the reads: blocks made so far, and the largest relative
+        """Further columns of `path.rounds`: blocks made so far, and the largest relative
         gap (F - D) / |F| of a relaxation.
         """
         return {

@@ -7,7 +7,7 @@ import numpy as np
 from ..problem.conjugates import tangents
 from .perspective import envelope, prox
 
-BOUND_STEPS = 10  # steps between two looks at the restricted dual
+BOUND_STEPS = 10  # steps between two evaluations of the restricted dual
 
 
 def few_rows(A, B):

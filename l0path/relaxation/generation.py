@@ -11,7 +11,7 @@ solves, for columns and for groups of them.
 
 A *unit* is a column, or a group of columns; where groups overlap their columns are repeated, once
 for each group. The worst scaling for a dual point has d = 1 on the B units of largest score: these
-join, with more of large score where many are at work already. F falls with every look, D(a) <= R_B
+join, with more of large score where many are at work already. F falls with every pass, D(a) <= R_B
 <= F at all times, and F meets R_B in the end. No bound of this kind, D of any dual point, exceeds
 R_B.
 
@@ -34,7 +34,8 @@ BACK = 3  # blocks over which F or D must move
 
 class Pool:
     """The units that blocks are made of: unit `ids` with scores from dual points, and the columns
-    of each. Single columns: those at work, or with `all_columns` all p, each look one read of X.
+    of each. Single columns: those at work, or with `all_columns` all p, with one read of X for each
+    scoring.
     """
 
     def __init__(self, model, dual, all_columns):
@@ -143,7 +144,7 @@ class GroupPool(Pool):
 
 
 class GeneratedBlocks(NamedTuple):
-    """What cutting planes found: blocks and forced coefficients of the last (S), `value` F and
+    """The result of cutting planes: blocks and forced coefficients of the last (S), `value` F and
     `bound` D of (R) over the pool, slopes (n,) of the best D, blocks made, status.
     """
 

@@ -198,7 +198,7 @@ def starting_points(dual, fits, lambda2):
 
 
 def targets(solutions):
-    """What `relaxation.improve` bounds for these solutions: their lambda0, or on a support grid
+    """The targets of `relaxation.improve` for these solutions: their lambda0, or on a support grid
     their sizes.
     """
     if solutions and not math.isnan(solutions[0].lambda0):

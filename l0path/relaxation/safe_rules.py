@@ -28,7 +28,7 @@ MARGIN = 1e-9  # relative to |U|: an objective that is larger by less counts as 
 
 
 def _limit(problem, upper):
-    """What an objective must exceed to be larger than `upper` by more than rounding, that of a
+    """The value beyond which an objective exceeds `upper` by more than rounding, that of a
     perfect fit too.
     """
     size = 0.5 * float(problem.weights @ problem.y**2)
@@ -91,7 +91,7 @@ def fix_penalised(dual, points, lambda0, upper):
 
 
 def _sharpened(dual, points, m, J, cost):
-    """What a minimum with b_j != 0, and with b_j = 0, costs beyond D_{-j} at least; -inf and 0
+    """Lower bounds, beyond D_{-j}, on the minimum with b_j != 0 and with b_j = 0; -inf and 0
     where the sharpened rule does not apply.
 
     Let c = curvature bound times weighted square of column j (less a split), q its ridge, u =

@@ -53,7 +53,7 @@ class Improved(NamedTuple):
 
 
 class _Targets(NamedTuple):
-    """What bounds are wanted for: sizes (t,) or lambda0 (t,), the other None."""
+    """The targets of bounds: sizes (t,) or lambda0 (t,), the other None."""
 
     sizes: np.ndarray | None
     lambda0: np.ndarray | None
@@ -291,7 +291,7 @@ class RestrictedRelaxation:
         return True
 
     def _multiplier(self, m):
-        """What a column must take off to be worth entering for target m: the multiplier at which
+        """The least gain with which a column enters for target m: the multiplier at which
         its z sum to k.
         """
         x = self.x[m]

@@ -1,4 +1,4 @@
-"""The convex problem that the feature generating machine solves between two looks: a loss of some
+"""The convex problem that the feature generating machine solves between two passes: a loss of some
 columns, and a ridge whose scalings by blocks of columns share a budget.
 
     F(x) = sum_i w_i loss(y_i, o_i + b0 + sum_h z_i'x_h) + lambda1 ||x||_1
@@ -11,7 +11,7 @@ columns, and a ridge whose scalings by blocks of columns share a budget.
 With blocks of many units and B = 1 the ridge is r (sum_h ||x_h||)^2, the published form: a mixture
 of blocks. With a block for every unit that was generated it has all scalings of these units, of
 which the mixtures are a part: F is lower for the same columns, and where r is small, so that many
-units have a share, it takes a fraction of the looks.
+units have a share, it takes a fraction of the passes.
 
 `solver` solves the same relaxation for many sizes or lambda0 side by side, with boxes and a split,
 over columns alone. At n = 100, p = 300 and eight sizes its bounds were higher (by at most 2e-3 of
@@ -174,7 +174,7 @@ class Subproblem:
         return point.image - self.q if self.quadratic else self.Z @ point.slopes
 
     def penalty(self, x):
-        """What (S) has beside the loss."""
+        """The penalty of (S)."""
         free = x[self.split :]
         return self.ridge * (support_norm(self.norms(x), self.budget) + float(free @ free)) + (
             self.lambda1 * float(np.abs(x).sum()) if self.lambda1 else 0.0

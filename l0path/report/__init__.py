@@ -1,4 +1,4 @@
-"""What a notebook or a browser shows: HTML of paths, cross-validations, certificates and summaries,
+"""Pages for notebooks and browsers: HTML of paths, cross-validations, certificates and summaries,
 and `explore`, a page to look through a path; and a model as code.
 """
 

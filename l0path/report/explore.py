@@ -172,7 +172,7 @@ def _short(value):
 
 
 def _page_data(path, cv):
-    """What the page shows but for alternatives, ready for JSON."""
+    """The data of the page without alternatives, ready for JSON."""
     meta = path.meta
     ever = _entered(path)
     log = meta.grid == "lambda0" and any(s.lambda0 > 0 for s in path.solutions)

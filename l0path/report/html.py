@@ -1,5 +1,5 @@
-"""What a notebook shows: HTML for paths, cross-validations, certificates and summaries with a small
-picture, never failing: the text stands in.
+"""Displays in a notebook: HTML for paths, cross-validations, certificates and summaries with a
+small picture, never failing: the text stands in.
 """
 
 import re

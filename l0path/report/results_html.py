@@ -1,5 +1,5 @@
-"""What a notebook shows of one model, of a nested cross-validation, of a stability selection and of
-a knockoff filter: the text of their repr, their table, and a small picture.
+"""Displays in a notebook of one model, of a nested cross-validation, of a stability selection and
+of a knockoff filter: the text of their repr, their table, and a small picture.
 """
 
 from html import escape

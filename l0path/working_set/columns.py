@@ -1,5 +1,5 @@
-"""What the models on the working columns share: which columns these are, and which of them are
-nearly combinations of others.
+"""The common part of the models on the working columns: which columns these are, and which of them
+are nearly combinations of others.
 
 A column's number among all p is its *index*, its place among the working columns W its *position*.
 """
@@ -14,7 +14,7 @@ from .linear_algebra import COLLINEAR
 APART = 1e-4  # of its length, by which a column differs from another in a near combination
 CONDITION = 1e14  # condition of a few columns beyond which they count as dependent
 CLAIMED = 1e12  # that beyond which nothing is claimed of models
-NEAR_COLUMNS = 200  # columns that are looked through for near combinations
+NEAR_COLUMNS = 200  # columns that are searched for near combinations
 # lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
 # for their combination, below the second it is one
 SMALL_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
@@ -62,8 +62,8 @@ class WorkingColumns:
         self.unclear = False  # whether some of `near` are beyond CLAIMED
 
     def remember_slopes(self):
-        """Keep the slopes that checks over all columns compute, for bounds; where these are dear to
-        keep, only fits that will be bounded do.
+        """Keep the slopes that checks over all columns compute, for bounds; where these are
+        expensive to keep, only fits that will be bounded do.
         """
 
     @property

@@ -171,7 +171,7 @@ class Local:
 
     @property
     def bytes(self):
-        """What it holds by itself."""
+        """Bytes of its own arrays."""
         return 8 * (
             self.own.size
             + (0 if self.ZV is None else self.ZV.size)

@@ -233,7 +233,7 @@ class GramModel(WorkingColumns):
         yield slice(first, len(fits))
 
     def verified_slopes(self, fits, lambda1, lambda2):
-        """What checks of all columns left behind about the slopes a_i = w_i (z_i'b - y_i) of fits,
+        """Slopes that checks over all columns have computed: a_i = w_i (z_i'b - y_i) of fits,
         pairs (support, b): the numbers of the fits whose Gram rows are all at hand (m of them), a
         (n, m), tau (p, m) = Z'a = Gram rows times b less Z'(w y), and rounding_factor (m,), what
         rounding of tau is proportional to (see `relaxation.points_of_slopes`). No read of X. For

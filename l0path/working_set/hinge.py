@@ -71,7 +71,7 @@ class HingeModel(WorkingColumns):
 
 
 def make_model(problem):
-    """What refits supports of a problem."""
+    """The working columns of a problem, which refit supports."""
     if problem.turn is not None:
         return ResponseModel(problem) if problem.quadratic else MultinomialModel(problem)
     return (

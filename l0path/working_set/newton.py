@@ -53,7 +53,7 @@ def rows_of(problem, Z):
 
 
 class Shrinkage(NamedTuple):
-    """What (R) adds to the loss: lambda1 ||b||_1 + lambda2 ||b||^2."""
+    """The shrinkage terms of (R): lambda1 ||b||_1 + lambda2 ||b||^2."""
 
     lambda1: float
     lambda2: float

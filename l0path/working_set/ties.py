@@ -55,7 +55,7 @@ class Twins:
         W, size = model.W, np.sqrt(p.square[model.W])
         at = np.flatnonzero(p.usable[W] & ~p.locked(W) & (size > 0))
         if p.quadratic and model.half_square > 0:
-            # the products with y are known: columns are looked at where these agree
+            # the products with y are known: columns are compared where these agree
             length = np.sqrt(2.0 * model.half_square)
             q = np.abs(model.q[at]) if model.q.ndim == 1 else np.linalg.norm(model.q[at], axis=1)
             runs = _runs(at, q / (size[at] * length), W, ABOUT)

@@ -17,7 +17,7 @@ ENTERING_POINT = 10  # columns that may join for a point in one check
 
 
 class Verdict(NamedTuple):
-    """What a check says of a point: whether something improves it, whether it passes (neither,
+    """The outcome of a check of a point: whether something improves it, whether it passes (neither,
     where more columns have to be looked at first), and down to which lambda0 it is stationary (NaN:
     nothing new).
     """

@@ -46,7 +46,7 @@ class Solved(NamedTuple):
 
 @dataclass
 class Progress:
-    """What is known of a support at a lambda0.
+    """The state of the checks of a support at a lambda0.
 
     Attributes
     ----------
@@ -78,8 +78,8 @@ def separated(fit):
 
 
 class Lambda0Path:
-    """Points for falling lambda0 at one (lambda1, lambda2); what is there when it is interrupted
-    stays.
+    """Points for falling lambda0 at one (lambda1, lambda2); those found before an interruption are
+    kept.
 
     settings: CoordinateDescent; PrimalDual, whose points are stationary for coordinate descent too;
         LocalSearch(refit=False) for partial swaps, LocalSearch() for adds, drops and swaps
@@ -369,7 +369,7 @@ class Lambda0Path:
 
     @property
     def result(self):
-        """What is solved, valid at any time."""
+        """The models solved so far; valid at any time."""
         ended = [s.fit for s in self.points if separated(s.fit)]
         return SliceResult(
             points=tuple(map(self.point, self.points)),

@@ -36,7 +36,7 @@ WIDE = 4096
 NEAR = 0.3  # the share of a gain that such an exchange may lose
 # reads that only correlate the residuals of some sizes, before the first check of all sizes
 SCREENING_PASSES = 2
-SCREENED_SIZES = 6  # sizes whose residuals are looked at
+SCREENED_SIZES = 6  # sizes whose residuals are correlated
 
 
 def entering(found):
@@ -46,8 +46,6 @@ def entering(found):
 
 class ColumnExchanges(ExchangeStrategy):
     """Every size 0..max_k for one (lambda1, lambda2) by exchanges of single columns."""
-
-    screening_passes = SCREENING_PASSES
 
     def __init__(self, model, part, settings, session):
         self.settings, self.exact = settings, closed_form(model.problem, part.lambda1)
@@ -65,7 +63,7 @@ class ColumnExchanges(ExchangeStrategy):
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
                 seed(self.model, self.pool.fits[0], self.pool.last, self.lambda1)
-                for _ in range(self.screening_passes if self.exact else 0):
+                for _ in range(SCREENING_PASSES if self.exact else 0):
                     self.take_correlated()
             else:
                 self.start_from_squares()
@@ -119,22 +117,23 @@ class ColumnExchanges(ExchangeStrategy):
             {int(k) for k in np.linspace(2, max(self.pool.fits), SCREENED_SIZES)}
             & set(self.pool.fits)
         )
+        most = min(
+            60 if problem.X.p >= WIDE else 30,
+            max(model.columns_in_memory // SCREENED_SIZES, 4),
+            usable,
+        )
+        model.grow(np.unique(np.concatenate(self.most_correlated(sizes, most))))
+
+    def most_correlated(self, sizes, most):
+        """The `most` columns of largest correlation with the residuals of each size, arrays."""
+        model, problem = self.model, self.model.problem
         b = np.zeros((len(sizes), model.width))
         for row, k in zip(b, sizes, strict=True):
             row[model.where[self.pool.fits[k].support]] = self.pool.fits[k].b
         residual = b @ model.Z[: model.width]  # in place: n may be millions
         np.subtract(problem.y, residual, out=residual)
         residual *= problem.weights
-        top = leading(
-            model,
-            residual.T,
-            min(
-                60 if problem.X.p >= WIDE else 30,
-                max(model.columns_in_memory // SCREENED_SIZES, 4),
-                usable,
-            ),
-        )
-        model.grow(np.unique(np.concatenate(top)))
+        return leading(model, residual.T, most)
 
     def start_from_squares(self):
         """The squared-loss path of the pseudo-response -loss'(null), whose exact tables cost next
@@ -249,7 +248,7 @@ class ColumnExchanges(ExchangeStrategy):
         return grew
 
     def _gain(self, k):
-        """What the column beyond size k gains, or else the last one of size k."""
+        """The decrease by one column beyond size k, or else by the last column of size k."""
         fits = self.pool.fits
         if k + 1 in fits:
             return fits[k].value - fits[k + 1].value

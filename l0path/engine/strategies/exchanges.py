@@ -1,5 +1,5 @@
-"""What searches by exchanges share, of columns and of groups: rounds of sweeps with an oscillation
-in the first one, and ways out of local optima once every size is verified.
+"""The common part of searches by exchanges of columns and of groups: rounds of sweeps with an
+oscillation in the first one, and ways out of local optima once every size is verified.
 """
 
 from abc import ABC, abstractmethod

@@ -61,5 +61,5 @@ class FilledSizes(SizeStrategy):
         return self.path.dual_points()
 
     def result(self, rounds=()):
-        """What is solved, with the rounds of the path."""
+        """The models solved so far, with the rounds of the path."""
         return super().result(self.path.rounds)

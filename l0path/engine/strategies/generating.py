@@ -114,7 +114,7 @@ class Generation:
         self.groups.grow(np.unique(np.concatenate(joining)))
 
     def profile(self):
-        """What `Rounds.end` is told: no size is verified yet."""
+        """The numbers for `Rounds.end`: no size is verified yet."""
         return self.sizes.model, self.groups.W.size, 0, self.solver.profile()
 
 
@@ -159,7 +159,7 @@ class GeneratedGroups(GroupExchanges):
         return self.generation.solver.closed(k, self.pool.fits[k])
 
     def bound(self, k):
-        """What no fit of k groups falls below, NaN where there is none."""
+        """A lower bound for all fits of k groups; NaN where there is none."""
         return self.generation.solver.bounds.get(k, float("nan"))
 
 

@@ -181,7 +181,7 @@ class GroupExchanges(ExchangeStrategy):
 
     @property
     def optimality_if_verified(self):
-        """What a check has shown: all exchanges, or those of the m best."""
+        """The class of a model that passed: all exchanges were checked, or the m best."""
         return (
             Optimality.REFIT_SWAP
             if self.groups.exact and self.groups.whole and not self.groups.weak

@@ -2,6 +2,8 @@
 `columns`, with the tables of `exchange.response_table`.
 """
 
+import numpy as np
+
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch
@@ -16,12 +18,23 @@ class ResponseExchanges(ColumnExchanges):
     nothing is claimed, because the tables do not see them.
     """
 
-    screening_passes = 0
-
     @property
     def optimality_if_verified(self):
         """All exchanges; nothing with near combinations."""
         return Optimality.UNVERIFIED if self.apart else Optimality.REFIT_SWAP
+
+    def most_correlated(self, sizes, most):
+        """The `most` columns of largest correlation with the residuals of each size, arrays; the
+        norm over the responses.
+        """
+        model, p = self.model, self.problem
+        fits = [self.pool.fits[k] for k in sizes]
+        model.reads += 1
+        C = p.X.correlate(np.hstack([-model.derivatives(fit).slopes for fit in fits]))
+        score = np.linalg.norm(C.reshape(p.X.p, len(fits), -1), axis=2).T
+        score /= np.sqrt(np.maximum(p.square, 1e-300))
+        score[:, ~p.usable] = -1.0
+        return list(np.argpartition(-score, most - 1, axis=1)[:, :most])
 
     def use_refits(self):
         """Fit near combinations from the rows, and forget what was found without."""

@@ -76,7 +76,7 @@ class SparseSizes(SizeStrategy):
         return [k for k in sorted(self.outcomes) if k in self.pool.fits and not self.is_verified(k)]
 
     def profile(self):
-        """What `Rounds.end` is told."""
+        """The numbers for `Rounds.end`."""
         counts = self.solver.profile()
         return self.model, self.model.members, len(self.verified), counts
 
@@ -266,8 +266,8 @@ class SparseSizes(SizeStrategy):
         return self.solver.closed(k, self.pool.fits[k])
 
     def bound(self, k):
-        """What no fit of size k falls below, NaN where the solver has no dual or all columns were
-        not read yet (an outcome's own bound knows the working columns only).
+        """A lower bound for all fits of size k; NaN where the solver has no dual or all columns
+        were not read yet (an outcome's own bound knows the working columns only).
         """
         return self.solver.bounds.get(k, float("nan"))
 

@@ -1,1 +1,1 @@
-"""What is solved at one node of a search."""
+"""Relaxations and bounds at one node of a search."""

@@ -212,7 +212,9 @@ def search(loss, penalty, state, multiplier, A, b, step):
 
 @njit
 def slack(gamma, loss, b):
-    """What rounding may hide of c = q - G b: gamma times the largest entries that were summed."""
+    """A bound on the rounding error of c = q - G b: gamma times the largest entries that were
+    summed.
+    """
     size, top, reach = 0.0, 0.0, 0.0
     for j in range(b.size):
         size += abs(b[j])

@@ -149,5 +149,7 @@ class GroupNeighbourhood:
         return np.array([x for x, _ in drops]), np.array([g for _, g in drops], dtype=np.int64)
 
     def reach(self, last):
-        """A fifth of the sizes, at least two groups, as refits of large blocks are dear."""
+        """A fifth of the sizes, at least two groups, because refits of large blocks are
+        expensive.
+        """
         return Reach(max(2, int(FURTHER * last)), 0.5 * self.model.problem.n_eff, False)

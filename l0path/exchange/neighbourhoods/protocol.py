@@ -1,4 +1,4 @@
-"""What local search asks of a neighbourhood: the steps from a support to those beside it, with all
+"""The protocol of a neighbourhood: the steps from a support to those beside it, with all
 coefficients refitted.
 """
 
@@ -69,7 +69,7 @@ class Neighbourhood(Protocol):
         """The fit at full accuracy."""
 
     def removable(self, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
-        """What the unforced units of a fit matter, ascending, and the units."""
+        """The importance of the unforced units of a fit, ascending, and the units."""
 
     def reach(self, last: int) -> Reach:
         """How far an oscillation from size `last` goes."""

@@ -2,104 +2,112 @@
 
 import numpy as np
 
-from .. import response_table
+from ...problem.problem import Fit
+from .. import response_table, table
 from ..local_search import flat
 from .protocol import Reach
-from .refit import exchanged
 
 
 class ResponseNeighbourhood:
-    """Moves of a ResponseModel, a `protocol.Neighbourhood`. The end of a polish is remembered for
-    each support, and the best addition, as long as the working columns are the same.
+    """Moves of a ResponseModel, a `protocol.Neighbourhood`; one `table.State` follows them by
+    rank-one changes. Supports whose polish found nothing are remembered as long as the working
+    columns are the same.
     """
 
     compiled = False
 
     def __init__(self, model, lambda2, scale, settings):
         self.model, self.lambda2, self.scale, self.settings = model, float(lambda2), scale, settings
-        self.width, self.polished, self.added = -1, {}, {}
+        self.width, self.capacity, self.polished = -1, 0, set()
 
-    def _fresh(self):
-        """Forget what was found on fewer working columns."""
-        if self.width != self.model.width:
-            self.width, self.polished, self.added = self.model.width, {}, {}
-            p, W = self.model.problem, self.model.W
-            self.closed = ~p.usable[W]
+    def _widen(self, size):
+        """Follow the working columns, with room for a support of so many."""
+        model = self.model
+        if self.width == model.width and size <= self.capacity:
+            return
+        self.width, self.capacity, self.polished = model.width, 2 * size + 20, set()
+        q, p = model.q_all.shape[1], model.problem
+        self.state = table.new_state(self.width, self.capacity)
+        self.more = response_table.Coefficients(
+            np.ascontiguousarray(model.q),
+            np.zeros((q, self.capacity)),
+            np.zeros((self.width, q)),
+        )
+        self.columns = table.Columns(
+            model.G,
+            np.zeros(self.width),
+            2.0 * self.lambda2,
+            self.width,
+            np.isin(model.W, p.forced),
+            np.where(p.usable[model.W], 0.0, 1e300),
+        )
+        response_table.build_all(self.state, self.columns, self.more, 0)
 
-    def _skip(self, fit):
-        skip = self.closed.copy()
-        skip[self.model.where[fit.support]] = True
-        return skip
+    def _load(self, fit):
+        """Make the state hold the fit's support."""
+        k, at = fit.support.size, self.model.where[fit.support]
+        self._widen(k + 1)
+        state = self.state
+        if state.count[0] != k or not state.member[at].all() or state.count[1] > table.REFRESH:
+            state.S[:k] = at
+            response_table.build_all(state, self.columns, self.more, k)
 
-    def _locked(self, fit):
-        return self.model.problem.locked(fit.support)
+    def _fit(self):
+        """The state as a Fit."""
+        model, state, k = self.model, self.state, int(self.state.count[0])
+        S = state.S[:k]
+        support = model.W[S]
+        order = np.argsort(support)
+        b = self.more.b[:, :k].T
+        value = model.half_square - 0.5 * float((self.more.products[S] * b).sum())
+        return Fit(support[order], np.ascontiguousarray(b[order]), model.problem.shift, value)
 
-    def refit(self, support, fit=None, target=np.inf):
-        """The fit of a sorted support."""
-        return self.model.refit(support, 0.0, self.lambda2)
+    def _polished(self):
+        """The state after swaps, as a Fit."""
+        fit = self._fit()
+        if fit.key in self.polished:
+            return fit
+        tolerance = flat(fit.value, self.scale, self.settings.tol)
+        most = self.settings.max_swaps
+        tables = response_table.polish_all(self.state, self.columns, self.more, tolerance, most)
+        self.model.tables += tables
+        fit = fit if tables == 1 else self._fit()
+        if tables <= most:
+            self.polished.add(fit.key)
+        return fit
 
     def add(self, fit, polish=True):
         """One size up: the best addition, then swaps. None when no column is independent of the
         support.
         """
-        self._fresh()
-        if fit.key not in self.added:
-            quadratic = self.model.quadratic(fit, self.lambda2)
-            change = response_table.additions(quadratic, self.lambda2, self._skip(fit))[0]
-            j = int(np.argmin(change)) if change.size else 0
-            found = change.size and np.isfinite(change[j])
-            into = int(self.model.W[j]) if found else -1
-            self.added[fit.key] = self.refit(exchanged(fit.support, -1, into)) if found else None
-        new = self.added[fit.key]
-        if new is None or not np.isfinite(new.value):
+        self._load(fit)
+        j = response_table.best_column(self.state, self.columns, self.more)
+        if j < 0:
             return None
-        return self.swap(new) if polish else new
+        response_table.add_one(self.state, self.columns, self.more, j)
+        return self._polished() if polish else self._fit()
 
     def drop(self, fit, polish=True):
         """One size down: the cheapest removal, then swaps. None when only forced columns are
         left.
         """
-        self._fresh()
-        _, units = self.removable(fit)
-        if not units.size:
+        self._load(fit)
+        state, k = self.state, int(self.state.count[0])
+        loss = (self.more.b[:, :k] ** 2).sum(axis=0) / np.diagonal(state.B)[:k]
+        loss[self.columns.locked[state.S[:k]]] = np.inf
+        if not np.isfinite(loss).any():
             return None
-        new = self.without(fit, units[:1])
-        return self.swap(new) if polish else new
+        response_table.drop_one(state, self.columns, self.more, int(np.argmin(loss)))
+        return self._polished() if polish else self._fit()
 
     def swap(self, fit, thorough=False):
         """Swaps until none improves: the table is exact, so all are always tried."""
-        self._fresh()
-        trail = []
-        for _ in range(self.settings.max_swaps):
-            known = self.polished.get(fit.key)
-            if known is not None:
-                fit = known
-                break
-            trail.append(fit.key)
-            better = self._improved(fit)
-            if better is None:
-                break
-            fit = better
-        for key in trail:
-            self.polished[key] = fit
-        return fit
+        self._load(fit)
+        return self._polished()
 
-    def _improved(self, fit):
-        """The fit after the best swap, None where none improves."""
-        if not fit.support.size:
-            return None
-        quadratic = self.model.quadratic(fit, self.lambda2)
-        self.model.tables += 1
-        swap = response_table.table(
-            fit, quadratic, self.lambda2, self._skip(fit), self._locked(fit)
-        ).swap
-        i, j = np.unravel_index(int(np.argmin(swap)), swap.shape)
-        tolerance = flat(fit.value, self.scale, self.settings.tol)
-        if not swap[i, j] < -tolerance:
-            return None
-        pair = int(fit.support[i]), int(self.model.W[j])
-        new = self.refit(exchanged(fit.support, *pair))
-        return new if new.value < fit.value else None  # the table and the refit agree to rounding
+    def refit(self, support, fit=None, target=np.inf):
+        """The fit of a sorted support."""
+        return self.model.refit(support, 0.0, self.lambda2)
 
     def without(self, fit, units):
         """The fit without some of its columns."""
@@ -108,14 +116,15 @@ class ResponseNeighbourhood:
     def removable(self, fit):
         """The increase of F by the removal of each unforced column, ascending, and the columns."""
         B, kept = self.model.kept_inverse(fit.support, self.lambda2)
-        locked = self._locked(fit)
+        locked = np.isin(fit.support, self.model.problem.forced, assume_unique=True)
         loss = response_table.removals(fit.b, B, kept, locked)
         order = np.argsort(loss, kind="stable")[: int((~locked).sum())]
         return loss[order], fit.support[order]
 
     def refined(self, fit):
-        """The fit as it is: refits are exact."""
-        return fit
+        """The fit made anew: rank-one changes leave rounding."""
+        new = self.refit(fit.support)
+        return new if np.isfinite(new.value) else fit
 
     def reach(self, last):
         """Half as many columns again as the last size."""

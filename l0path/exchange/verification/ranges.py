@@ -84,8 +84,8 @@ class Screening(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What all fits of a verification share: the penalty, and whether columns count that are
-    combinations of a support.
+    """The settings that all fits of a verification share: the penalty, and whether columns count
+    that are combinations of a support.
     """
 
     penalty: Separable
