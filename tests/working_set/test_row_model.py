@@ -320,7 +320,7 @@ def each_refitted(model, supports, starts, b0, shrinkage, target):
 @pytest.mark.parametrize("max_iter", [1000, 1])
 @pytest.mark.parametrize("lambda1", [0.0, 0.02])
 def test_refits_in_turn_are_those_of_each_support(lambda1, max_iter):
-    model, shrinkage = a_model(n=60, p=8, seed=3), (lambda1, 1e-2)
+    model, shrinkage = a_model(n=60, p=14, seed=3), (lambda1, 1e-2)
     model.max_iter = max_iter
     fit = model.refit(np.array([1, 4, 6]), *shrinkage)
     into = np.array([0, 2, 3, 5, 7, 2, 0])
