@@ -24,6 +24,9 @@ OTHERS = ("certify", "exact", "groups", "dual", "gradient", "blocks")
 EXAMPLES = {
     "real": lambda eta: eta,
     "classes": lambda eta: np.where(eta > 0, 1, -1),
+    "shares": lambda eta: np.where(np.abs(eta) < 1, 0.5, eta > 0),
+    "positive": lambda eta: np.exp(np.clip(eta, -2, 2)),
+    "amounts": lambda eta: np.exp(np.clip(eta, -2, 2)) * (eta > -1),
     "counts": lambda eta: np.floor(np.exp(np.clip(eta, -2, 2))),
 }
 
@@ -142,7 +145,11 @@ def warm_up(
     chosen = [losses] if isinstance(losses, str) else losses
     names = list(NAMES) if every else [canonical_name(name) for name in chosen]
     parts = {
-        name: [name, *(f"{name}:{part}" for part in PARTS), *(["moments"] if not i else [])]
+        name: [
+            name,
+            *(f"{name}:{part}" for part in (PARTS if name in NAMES else ())),
+            *(["moments"] if not i else []),
+        ]
         for i, name in enumerate(names)
     }
     parts |= {kind: [kind] for kind in (OTHERS if every else ())}

@@ -376,10 +376,10 @@ def test_more_groups_than_can_be_enumerated_are_refused_with_the_limit():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 26)), rng.standard_normal(50)
     groups = np.repeat(np.arange(13), 2)
-    with pytest.raises(ValueError, match=r"at most 12 groups .* here are 13"):
+    with pytest.raises(ValueError, match=r"at most 12 groups .* here there are 13"):
         l0path.fit(X, y, groups=groups, algorithm="exact")
     path = l0path.fit(X, y, groups=groups, max_k=2)
-    with pytest.raises(ValueError, match=r"at most 12 groups .* here are 13"):
+    with pytest.raises(ValueError, match=r"at most 12 groups .* here there are 13"):
         path.certify(time_limit=None, k=2)
     few = l0path.fit(X, y, groups=groups, max_k=2, exclude=[0, 1])
     assert few.certify(time_limit=None, k=2).proven
