@@ -226,3 +226,72 @@ def test_refusals_name_the_argument(what):
     arguments = {"loss": "cox", **given}
     with pytest.raises(ValueError, match=match):
         l0path.fit(X, arguments.pop("y", response(times)), **arguments)
+
+
+def test_deviance_of_folds_is_what_held_out_rows_add_to_the_likelihood():
+    X, times = drawn(8, n=48)
+    y = response(times)
+    cv = l0path.cv_fit(X, y, loss="cox", cv=3, max_k=2, random_state=0)
+    for number, (train, test) in enumerate(cv.splits):
+        fold = l0path.fit(X[train], y[train], loss="cox", max_k=2)
+        for k in range(3):
+            eta = X @ fold.coef(k=k, full=True).to_numpy()[1:]
+
+            def likelihood(rows, eta=eta):
+                few = survival.Times(*(a[rows] for a in times))
+                return survival.log_likelihood(few, eta[rows])
+
+            both = np.sort(np.concatenate([train, test]))
+            expected = 2 * (likelihood(train) - likelihood(both)) / times.event[test].sum()
+            assert cv.folds.loc[k, number] == pytest.approx(expected, rel=1e-6)
+        assert abs(times.event[test].sum() - times.event.sum() / 3) < 2
+
+
+def test_concordance_of_folds_counts_pairs():
+    X, times = drawn(2, n=48, entry=True)
+    cv = l0path.cv_fit(
+        X, response(times), loss="cox", cv=3, max_k=2, random_state=0, scoring="concordance"
+    )
+    eta, (_, test) = cv.held_out(k=2), cv.splits[0]
+    right = total = 0.0
+    for i in test:
+        for j in test:
+            at_risk = times.start[j] < times.stop[i]
+            after = times.stop[j] > times.stop[i] or (
+                times.stop[j] == times.stop[i] and not times.event[j]
+            )
+            if times.event[i] and at_risk and after:
+                total += 1
+                right += (eta[i] > eta[j]) + 0.5 * (eta[i] == eta[j])
+    assert cv.folds.loc[2, 0] == pytest.approx(right / total)
+    assert cv.greater_is_better
+
+
+def test_folds_without_events_are_refused():
+    X, times = drawn(1)
+    late = np.where(np.arange(len(X)) < 18, times.event, 0.0)
+    y, folds = np.column_stack([times.stop, late]), np.arange(len(X)) // 18
+    with pytest.raises(ValueError, match="have no event; use fewer folds"):
+        l0path.cv_fit(X, y, loss="cox", cv=folds, max_k=1)
+    with pytest.raises(ValueError, match="'deviance' or 'concordance'"):
+        l0path.cv_fit(X, response(times), loss="cox", scoring="mse")
+
+
+def test_hazards_are_those_of_breslow():
+    X, times = drawn(2, entry=True, weighted=True)
+    path = fitted(X, times, max_k=2)
+    eta, at = X @ path.coef(k=2, full=True).to_numpy()[1:], np.unique(times.stop[times.event > 0])
+    u, w = times.weights * np.exp(eta), times.weights
+    steps = [
+        w[(times.stop == t) & (times.event > 0)].sum()
+        / u[(times.start < t) & (times.stop >= t)].sum()
+        for t in at
+    ]
+    expected = np.exp(eta[:4])[:, None] * np.cumsum(steps)
+    found = path.cumulative_hazard(X[:4], k=2)
+    assert found.columns.to_numpy() == pytest.approx(at)
+    assert found.to_numpy() == pytest.approx(expected)
+    between = path.survival(X[:4], k=2, times=[at[0] - 0.5, at[1] + 0.5])
+    assert between.to_numpy() == pytest.approx(np.exp(-np.c_[0 * eta[:4], expected[:, 1]]))
+    with pytest.raises(ValueError, match="loss='cox'"):
+        l0path.fit(X, times.stop, max_k=1).survival(X, k=1)

@@ -15,9 +15,8 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Model
 from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
-from ..paths.predicting import linear_predictor
 from .result import CVPath
-from .scoring import USES, HeldOutRows, Metric, metric_of, score
+from .scoring import Metric, held_out_rows, metric_of, metrics_for, score
 from .splits import spread
 
 Which = Rule | None
@@ -28,14 +27,11 @@ def fold_scores(path, data, splits, fits, metric: Metric) -> np.ndarray:
     path; a solution that stands in for several is scored once.
     """
     scores = np.empty((len(path), len(splits)))
-    for column, ((_, test), matched) in enumerate(zip(splits, fits, strict=True)):
+    for column, (split, matched) in enumerate(zip(splits, fits, strict=True)):
         known = {}
         for i, s in enumerate(matched):
             if id(s) not in known:
-                eta = linear_predictor(data.design, data.offset, s)[test]
-                known[id(s)] = score(
-                    metric, HeldOutRows(data.y[test], eta, data.weights[test], path)
-                )
+                known[id(s)] = score(metric, held_out_rows(path, data, s, split))
             scores[i, column] = known[id(s)]
     return scores
 
@@ -101,7 +97,7 @@ def metrics(
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
     if scoring is None:
-        scoring = [name for name, losses in USES.items() if self.path.loss in losses]
+        scoring = metrics_for(self.path.loss)
     out = self.path.table[["k"]].copy()
     for one in scoring:
         again = rescore(self, one, X=X, y=y)

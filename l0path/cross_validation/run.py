@@ -27,13 +27,13 @@ from ..designs.protocol import traits_of
 from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
-from ..paths.predicting import linear_predictor
+from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
 from ..problem.problem import all_rows_of
 from .comparing import fold_scores
 from .processes import check_jobs, draw_seed, in_processes, in_worker, processes, warn_once
 from .result import CVPath
-from .scoring import HeldOutRows, metric_of, score
+from .scoring import held_out_rows, metric_of, score
 from .splits import check_arguments, make_splits, repeats_of
 from .together import groups_of, run_together
 
@@ -102,7 +102,9 @@ def cv_fit(
         scikit-learn, or f(y, prediction, sample_weight), which is a loss unless
         `f.greater_is_better = True`. None means "deviance": the mean of 2 (loss - loss of a perfect
         prediction), which is the mean squared error for the squared loss and -2 mean log-likelihood
-        for the logistic loss; for the hinge losses it is the mean loss itself. A metric that fails
+        for the logistic loss; for the hinge losses it is the mean loss itself. loss="cox" takes
+        "deviance", for each held-out event and in its difference form (what the held-out rows add
+        to the partial likelihood), and "concordance", Harrell's. A metric that fails
         for the first solution does so before the folds are solved.
     groups_cv : array-like of shape (n,) or str, optional
         Labels of rows that stay together in a fold, and with a formula also the name of a column.
@@ -169,7 +171,10 @@ def cv_fit(
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
-    metric = metric_of(scoring, canonical_name(arguments.get("loss", "squared"), exact=True))
+    metric = metric_of(
+        scoring,
+        canonical_name(loss_meant(arguments.get("loss", "squared"), y), exact=True, coupled=True),
+    )
     check_jobs(n_jobs)
     seed = draw_seed(random_state)
     deadline = None if time_limit is None else time.time() + time_limit
@@ -181,7 +186,9 @@ def cv_fit(
     if path.end == End.INTERRUPTED:
         raise KeyboardInterrupt(f"cv_fit was interrupted in the fit on all rows ({path.status})")
     splits = make_splits(cv, asked.data, table, groups_cv=groups_cv, n_repeats=n_repeats, seed=seed)
-    score(metric, _first_held_out(path, asked.data, splits[0][1]))  # fails before folds are solved
+    score(
+        metric, held_out_rows(path, asked.data, path.solutions[0], splits[0])
+    )  # fails before folds are solved
     jobs = processes(n_jobs, len(splits))
     all_rows = all_rows_of(working_set, jobs) if SHARED_PRODUCTS else None
     del working_set  # its memory goes with the last reference
@@ -212,12 +219,6 @@ class Folds(NamedTuple):
     def data(self):
         """The data of all rows."""
         return self.tasks[0].request.data
-
-
-def _first_held_out(path, data, test):
-    """The held-out rows of a fold with the first model of the path."""
-    eta = linear_predictor(data.design, data.offset, path.solutions[0])[test]
-    return HeldOutRows(data.y[test], eta, data.weights[test], path)
 
 
 def tasks(path, part):

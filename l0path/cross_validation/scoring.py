@@ -6,6 +6,7 @@ function.
         squared         (y - mu)^2
         logistic        2 log(1 + exp(-y eta))
         poisson         2 (y log(y / mu) - y + mu)
+        cox             for each held-out event, see `coupled.scores.held_out_deviance`
         huber           2 loss
     mse, mae            (y - mu)^2, |y - mu|                             squared, huber, poisson
     brier               (P(positive) - [y positive])^2                   logistic
@@ -23,15 +24,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.losses import CLASSIFICATION, NAMES, traits_named
-from ..problem.responses import saturated
+from ..paths.predicting import linear_predictor
+from ..problem.coupled.scores import concordance, held_out_deviance
+from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, OWN_LOSSES, traits_named
+from ..problem.responses import unit_deviance
 from ..problem.several import class_codes, log_losses
 from ..problem.verbs import value
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION
 USES = {
-    "deviance": REAL | CLASSIFICATION,
+    "deviance": REAL | CLASSIFICATION | set(COUPLED),
+    "concordance": set(COUPLED),
     "mse": REAL,
     "mae": REAL,
     "r2": REAL,
@@ -39,6 +43,14 @@ USES = {
     "misclassification": CLASSIFICATION,
     "brier": CLASSIFICATION - HINGES,
 }
+
+
+def metrics_for(loss):
+    """Names of the metrics that are defined for the loss of a name; one of the user's own is for
+    numbers.
+    """
+    kind = "squared" if loss in OWN_LOSSES else loss
+    return [name for name, losses in USES.items() if kind in losses]
 
 
 class Metric(NamedTuple):
@@ -52,6 +64,17 @@ class Metric(NamedTuple):
     score: Callable
 
 
+class Fold(NamedTuple):
+    """The data of all rows, the predictor (n,) of a fit to the training rows, and weights (n,) of
+    the training and the held-out rows, 0 for the others.
+    """
+
+    data: Any
+    eta: np.ndarray
+    train: np.ndarray
+    test: np.ndarray
+
+
 class HeldOutRows(NamedTuple):
     """Rows that a fit has not seen: y as the loss takes it (-1 / 1 for classes), linear predictor
     eta, sample weights, and the path whose loss and classes they belong to.
@@ -61,6 +84,7 @@ class HeldOutRows(NamedTuple):
     eta: np.ndarray
     weights: np.ndarray
     path: Any
+    fold: Any = None  # the `Fold` that they are of
 
     @property
     def mu(self):
@@ -92,9 +116,7 @@ def deviance_rows(held):
         return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
     out = np.empty(held.y.size)
     losses(held.path.loss_record(), held.y, held.eta, out)
-    if not held.path.meta.traits.link:
-        return out
-    return 2.0 * (out - saturated(held.path.loss_record(), held.y))
+    return unit_deviance(held.path.loss_record(), held.y, held.eta, out)
 
 
 def predicted_codes(held):
@@ -172,14 +194,49 @@ def score(metric, held):
         return float(np.average(metric.rows(held), weights=held.weights))
 
 
+def held_out_rows(path, data, solution, split):
+    """The `HeldOutRows` of a fold (train, test) with a solution of it."""
+    train, test = split
+    eta, weights = linear_predictor(data.design, data.offset, solution), data.weights
+    counts = np.bincount(train, minlength=weights.size)
+    left_out = np.where(np.isin(np.arange(weights.size), test), weights, 0.0)
+    fold = Fold(data, eta, weights * counts, left_out)
+    return HeldOutRows(data.y[test], eta[test], weights[test], path, fold)
+
+
+def _of_survival(scoring, loss):
+    """The Metric of survival times, whose risk sets go beyond the held-out rows."""
+    if scoring == "deviance":
+        return Metric(
+            scoring,
+            False,
+            None,
+            lambda held: held_out_deviance(held.fold.data.loss, held.fold.data.y, *held.fold[1:]),
+        )
+    if scoring == "concordance":
+        return Metric(
+            scoring,
+            True,
+            None,
+            lambda held: concordance(
+                held.fold.data.loss, held.fold.data.y, held.fold.eta, held.fold.test
+            ),
+        )
+    raise ValueError(
+        f"scoring={scoring!r} is not defined for loss={loss!r}; choose 'deviance' or 'concordance'"
+    )
+
+
 def metric_of(scoring, loss):
     """The Metric of a `scoring` argument for a loss; ValueError naming what fits when it does
     not.
     """
     scoring = "deviance" if scoring is None else scoring
+    if loss in COUPLED:
+        return _of_survival(scoring, loss)
     if isinstance(scoring, str) and scoring in USES:
-        if loss not in USES[scoring]:
-            fitting = ", ".join(repr(name) for name, uses in USES.items() if loss in uses)
+        if scoring not in metrics_for(loss):
+            fitting = ", ".join(map(repr, metrics_for(loss)))
             raise ValueError(
                 f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a "
                 "name of scikit-learn, or a function f(y, prediction, sample_weight)"
@@ -278,12 +335,12 @@ def _by_scorer(scorer, name, loss, coded):
             lacks = "classes" if loss in REAL else "probabilities"
             raise ValueError(
                 f"scoring={name!r} needs {lacks}, which loss={loss!r} does not have ({error}); "
-                f"choose one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+                f"choose one of {', '.join(map(repr, metrics_for(loss)))}"
             ) from error
         except ValueError as error:  # a metric of classes for numbers, say
             raise ValueError(
                 f"scoring={name!r} cannot score held-out rows of loss={loss!r} ({error}); choose "
-                f"one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+                f"one of {', '.join(map(repr, metrics_for(loss)))}"
             ) from error
 
     return score
@@ -316,7 +373,9 @@ def _stand_in(loss):
                 [self.path._transform(sign * X[:, 0], "response") for sign in (-1.0, 1.0)]
             )
 
-    return Real if loss in REAL else Classes if loss in HINGES else Probabilities
+    return (
+        Real if loss in REAL or loss in OWN_LOSSES else Classes if loss in HINGES else Probabilities
+    )
 
 
 def _by_function(function, name):

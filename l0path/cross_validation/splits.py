@@ -127,6 +127,8 @@ def _drawn(count, data, groups, seed):
             f"cv={count} folds need at least as many rows with positive weight, there are "
             f"{rows.size}"
         )
+    survival = data.loss.traits.response == "survival"  # stratified by events
+    plain = data.classes is None and not survival
     y = data.y[rows] if data.classes is None else class_codes(data.y)[rows]
     if groups is not None:
         groups = groups[rows]
@@ -135,14 +137,14 @@ def _drawn(count, data, groups, seed):
             raise ValueError(f"cv={count} folds need at least as many groups, groups_cv has {many}")
         splitter = (
             GroupKFold(count, shuffle=True, random_state=seed)
-            if data.classes is None
+            if plain
             else StratifiedGroupKFold(count, shuffle=True, random_state=seed)
         )
-    elif data.classes is None or count == rows.size:
+    elif plain or count == rows.size:
         splitter = KFold(count, shuffle=True, random_state=seed)
     else:
         _, sizes = np.unique(y, return_counts=True)
-        if sizes.min() < 2 or sizes.max() < count:
+        if data.classes is not None and (sizes.min() < 2 or sizes.max() < count):
             raise ValueError(
                 f"cv={count} stratified folds are too many for classes of {sizes.min()} and "
                 f"{sizes.max()} rows; use fewer folds"
@@ -232,6 +234,13 @@ def _check_fold(i, train, test, data):
             "weight; choose other folds"
         )
     y = data.y[train][weights > 0]
+    if data.loss.traits.response == "survival":
+        for what, rows in (("training", train), ("held-out", test)):
+            if not data.weights[rows] @ data.y[rows] > 0:
+                raise ValueError(
+                    f"fold {i}: the {what} rows have no event; use fewer folds, which an integer "
+                    "cv stratifies by events, or sklearn.model_selection.StratifiedKFold"
+                )
     if data.classes is not None and y.ndim == 2 and not y.any(axis=0).all():
         missing = data.classes[int(np.flatnonzero(~y.any(axis=0))[0])]
         raise ValueError(

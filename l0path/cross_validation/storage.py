@@ -14,11 +14,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from ..core.archive import file_name, write_whole
 from ..core.describing import described_by
 from ..core.status import End
 from ..paths import Path
 from ..paths import load as load_path
-from ..paths.archive import file_name, write_whole
 from ..paths.storage import end_of_text
 from .nested import NestedCV
 from .result import CVPath

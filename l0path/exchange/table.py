@@ -119,6 +119,14 @@ def new_state(width, capacity):
     )
 
 
+def clear(state, columns):
+    """Make the state hold the empty support."""
+    w = columns.w
+    state.count[:], state.member[:] = 0, False
+    state.c[:] = columns.q[:w]
+    state.s[:] = np.diagonal(columns.G)[:w] + columns.ridge_diag
+
+
 @njit
 def build(state, columns, k):
     """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.archive import file_name
 from ..core.describing import described_by
 from ..core.progress import Bar
 from ..core.types import Matrix
 from ..cross_validation import CVPath
 from ..paths import Path as FittedPath
-from ..paths.archive import file_name
 from ..paths.records import one_response
 
 MARKED_CRITERIA = ("bic", "ebic", "aic")

@@ -54,7 +54,7 @@ class GramNeighbourhood:
                 np.isin(model.W, model.problem.forced),
                 cost,
             )
-            table.build(self.state, self.columns, 0)
+            table.clear(self.state, self.columns)
             if self.best is not None:
                 self.best.fresh[:2] = True
 
@@ -92,10 +92,16 @@ class GramNeighbourhood:
         """One size up: the best addition, then swaps. None when no column is independent of the
         support.
         """
-        self._move_to(fit)
-        if not table.add_best(self.state, self.columns, self._tie()):
-            return None
-        return self._polish() if polish else self._fit()
+        self._widen()
+        # the sweep of one size: one more kernel that Python enters would take a second to compile
+        size, k = fit.support.size, fit.support.size - self.forced
+        best = table_sweeps.new_best_supports(k + 1, size + 1)
+        best.S[k, :size], best.value[k] = self.model.where[fit.support], fit.value
+        limits = self.limits if polish else self.limits._replace(max_swaps=0)
+        up = table_sweeps.sweep(True)
+        table_sweeps.make_move(self.state, best, self.columns, limits, up, k)
+        self.model.tables += polish
+        return self._found(best, k + 1) if np.isfinite(best.value[k + 1]) else None
 
     def drop(self, fit, polish=True):
         """One size down: the cheapest removal, then swaps. None when only forced columns are
@@ -153,19 +159,19 @@ class GramNeighbourhood:
                 self.shown[k] = fit
         return best.value.size
 
+    def _found(self, best, k):
+        """The fit of size k of a BestSupports."""
+        size = k + self.forced
+        support = self.model.W[best.S[k, :size]]
+        order = np.argsort(support)
+        b, value = best.b[k, :size][order], float(best.value[k])
+        return Fit(support[order], b, self.model.problem.shift, value)
+
     def _push(self, pool):
         """Update the pool by what the kernels improved; True if there was anything."""
         best = self.best
         for k in np.flatnonzero(best.fresh[2] & np.isfinite(best.value)).tolist():
-            size = k + self.forced
-            support = self.model.W[best.S[k, :size]]
-            order = np.argsort(support)
-            fit = Fit(
-                support[order],
-                best.b[k, :size][order],
-                self.model.problem.shift,
-                float(best.value[k]),
-            )
+            fit = self._found(best, k)
             best.fresh[2, k] = False
             if pool.update(fit):
                 self.shown[k] = fit
