@@ -25,6 +25,7 @@ from .inference import (
 )
 from .inspection import Certificate, Summary
 from .paths import Model, Path
+from .problem.families import own_loss
 from .warm import warm_up
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ __all__ = [
     "load",
     "nested_cv",
     "one_standard_error",
+    "own_loss",
     "plots",
     "simulate",
     "solvers",

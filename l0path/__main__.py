@@ -14,6 +14,7 @@ from .command_line.predicting import remember
 from .command_line.reading import complete_rows
 from .formula import opened
 from .formula.frames import counted
+from .problem.families.trials import loss_meant
 from .problem.losses import CLASSIFICATION, canonical_name
 
 
@@ -129,7 +130,7 @@ def many_levels(n):
 def choose_loss(options, y, say):
     """The loss asked for, or the one the response suggests."""
     if options.loss:
-        return canonical_name(options.loss)
+        return canonical_name(loss_meant(options.loss, y))
     classes = not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y)
     if classes and y.nunique() != 2:
         labels = list(y.unique())

@@ -47,6 +47,9 @@ def fit(
     ties: str = "efron",
     gamma: float = 0.25,
     delta: float | None = None,
+    theta: float | None = None,
+    power: float = 1.5,
+    quantile: float = 0.5,
     lambda_scale: str = "mean",
     tol: float = 1e-8,
     max_iter: int = 1000,
@@ -76,7 +79,9 @@ def fit(
         sparse matrix, or a design of `l0path.designs`. X is never copied as a whole and never
         changed. Or a formula, with the DataFrame as y (see Notes).
     y : array-like of shape (n,) or (n, r), DataFrame or None
-        The response: real numbers, counts >= 0 for the Poisson loss, or two classes of any dtype.
+        The response: real numbers, counts >= 0 (poisson, negative_binomial), positive amounts
+        (gamma), amounts >= 0 (tweedie), successes and failures in two columns (binomial), or two
+        classes of any dtype.
         For loss="cox" times and events: a structured array (event, time) as in scikit-survival, a
         DataFrame or array with the columns (time, event) or (start, stop, event), or on the left of
         a formula Surv(time, event) or Surv(start, stop, event). Events are 0 or 1.
@@ -84,11 +89,12 @@ def fit(
         about. With the squared loss also several responses, of shape (n, r): all of them share the
         columns of a model, and each has coefficients of its own (docs/responses.md).
     loss : str, default "squared"
-        "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber",
-        "poisson" or "cox", and with algorithm="exact" also "hinge". The losses are on the page
-        docs/losses.md. Without shrinkage columns may separate the classes. Where they do so
-        completely, the path ends; where only some observations are separated, larger sizes are
-        searched without these columns.
+        "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber", "poisson",
+        "gamma", "negative_binomial", "binomial", "tweedie", "quantile" or "cox", with
+        algorithm="exact" also "hinge", or a record of a loss of your own (`l0path.own_loss`). The
+        losses are on the page docs/losses.md. Without shrinkage columns may separate the classes.
+        Where they do so completely, the path ends; where only some observations are separated,
+        larger sizes are searched without these columns.
     penalty : str, default "L0"
         "L0", "L0L1", "L0L2" or "L0L1L2": the shrinkage terms that get a default grid of `n_shrink`
         values. Values given by lambda1 and lambda2 are always used. A term that is neither given
@@ -169,6 +175,13 @@ def fit(
     delta : float, optional
         The threshold > 0 of the Huber loss, in units of y. None takes it from the residuals of a
         robust pilot fit (docs/losses.md). `path.delta` has it.
+    theta : float, optional
+        The theta > 0 of the negative binomial loss, whose variance is mean + mean^2 / theta. None
+        takes it from a pilot fit. It is one number for the whole path; `path.theta` has it.
+    power : float, default 1.5
+        The power, 1 < power <= 2, of the Tweedie loss: the variance is proportional to mean^power.
+    quantile : float, default 0.5
+        The quantile, between 0 and 1, that loss="quantile" predicts.
     lambda_scale : str, default "mean"
         "mean" for penalties in units of the mean loss, or "l0learn" to give lambda0, lambda1 and
         lambda2 in the scale of L0Learn.

@@ -24,6 +24,9 @@ OTHERS = ("certify", "exact", "groups", "dual", "gradient", "blocks")
 EXAMPLES = {
     "real": lambda eta: eta,
     "classes": lambda eta: np.where(eta > 0, 1, -1),
+    "shares": lambda eta: np.where(np.abs(eta) < 1, 0.5, eta > 0),
+    "positive": lambda eta: np.exp(np.clip(eta, -2, 2)),
+    "amounts": lambda eta: np.exp(np.clip(eta, -2, 2)) * (eta > -1),
     "counts": lambda eta: np.floor(np.exp(np.clip(eta, -2, 2))),
 }
 

@@ -87,6 +87,47 @@ LOSSES = {
         lambda gamma: np.inf,
     ),
 }
+# of these `delta` is theta, the power and the quantile, and `gamma` the width of the quantile's
+FAMILIES = {
+    "gamma": Loss(
+        lambda y, eta, *_: y * np.exp(-eta) + eta,
+        lambda y, eta, *_: 1 - y * np.exp(-eta),
+        lambda y, eta, *_: y * np.exp(-eta),
+        lambda gamma: np.inf,
+    ),
+    "negative_binomial": Loss(
+        lambda y, eta, _, theta: (y + theta) * np.logaddexp(0, eta - np.log(theta)) - y * eta,
+        lambda y, eta, _, theta: (y + theta) * expit(eta - np.log(theta)) - y,
+        lambda y, eta, _, theta: (
+            (y + theta) * expit(eta - np.log(theta)) * expit(np.log(theta) - eta)
+        ),
+        lambda gamma: np.inf,
+    ),
+    "binomial": Loss(
+        lambda y, eta, *_: np.logaddexp(0, eta) - y * eta,
+        lambda y, eta, *_: expit(eta) - y,
+        lambda y, eta, *_: expit(eta) * expit(-eta),
+        lambda gamma: 0.25,
+    ),
+    "tweedie": Loss(
+        lambda y, eta, _, p: (
+            y * np.exp((1 - p) * eta) / (p - 1) + (np.exp((2 - p) * eta) - 1) / (2 - p)
+        ),
+        lambda y, eta, _, p: np.exp((2 - p) * eta) - y * np.exp((1 - p) * eta),
+        lambda y, eta, _, p: (2 - p) * np.exp((2 - p) * eta) + (p - 1) * y * np.exp((1 - p) * eta),
+        lambda gamma: np.inf,
+    ),
+    "quantile": Loss(
+        lambda y, eta, h, t: (
+            (t - 0.5) * (y - eta)
+            + np.where(abs(y - eta) <= h, (y - eta) ** 2 / (4 * h) + h / 4, abs(y - eta) / 2)
+        ),
+        lambda y, eta, h, t: 0.5 - t - np.clip((y - eta) / (2 * h), -0.5, 0.5),
+        lambda y, eta, h, t: (np.abs(y - eta) < h) / (2 * h),
+        lambda gamma: 0.5 / gamma,
+    ),
+}
+EVERY = LOSSES | FAMILIES
 CLASSES = ("logistic", "squared_hinge", "smoothed_hinge")
 
 
@@ -115,7 +156,7 @@ def objective(
     o = np.zeros(len(X)) if offset is None else np.asarray(offset, float)
     f = np.ones(X.shape[1]) if penalty_factor is None else np.asarray(penalty_factor, float)
     b = scaling(X, weights=w, standardize=standardize, intercept=intercept)[1] * beta
-    mean_loss = w @ LOSSES[loss].value(y, o + beta0 + X @ beta, gamma, delta) / w.sum()
+    mean_loss = w @ EVERY[loss].value(y, o + beta0 + X @ beta, gamma, delta) / w.sum()
     return float(mean_loss + lambda0 * f @ (b != 0) + lambda1 * np.abs(b).sum() + lambda2 * (b @ b))
 
 
@@ -137,7 +178,7 @@ class Convex(NamedTuple):
     delta: float
 
     def value(self, t):
-        rows = LOSSES[self.loss].value(self.y, self.o + self.A @ t, self.gamma, self.delta)
+        rows = EVERY[self.loss].value(self.y, self.o + self.A @ t, self.gamma, self.delta)
         return float(self.w @ rows + self.l1 @ np.abs(t) + self.l2 @ t**2)
 
     def gradient(self, t):
@@ -148,7 +189,7 @@ class Convex(NamedTuple):
         separated classes never pass for converged.
         """
         eta = self.o + self.A @ t
-        slope = LOSSES[self.loss].slope(self.y, eta, self.gamma, self.delta)
+        slope = EVERY[self.loss].slope(self.y, eta, self.gamma, self.delta)
         rows = (
             np.abs(slope)
             if self.loss == "logistic"
@@ -161,7 +202,7 @@ class Convex(NamedTuple):
         """R with R'R = Hessian of all but the l1 term: better conditioned than the Hessian
         itself.
         """
-        curvature = self.w * LOSSES[self.loss].curvature(
+        curvature = self.w * EVERY[self.loss].curvature(
             self.y, self.o + self.A @ t, self.gamma, self.delta
         )
         return np.vstack([self.A * np.sqrt(curvature)[:, None], np.diag(np.sqrt(2 * self.l2))])
@@ -252,7 +293,7 @@ def minimise(problem, *, tolerance=1e-14, max_steps=500):
     while unit steps are good, and grows otherwise.
     """
     t = np.clip(np.zeros(problem.A.shape[1]), problem.low, problem.high)
-    scale = t.size * min(LOSSES[problem.loss].largest(problem.gamma), 1e3)
+    scale = t.size * min(EVERY[problem.loss].largest(problem.gamma), 1e3)
     best, best_residual, since, floor = t, np.inf, 0, 1e-3 * scale
     for _ in range(max_steps):
         gradient, size = problem.gradient(t)
@@ -467,7 +508,7 @@ def conjugate_by_search(loss, y, r, *, gamma=0.25, delta=1.345):
     """sup over eta of r eta - loss(y, eta) on a fine grid, wide enough for |r| of order one within
     the domain.
     """
-    value = LOSSES[loss].value if loss != "hinge" else lambda y, eta, *_: np.maximum(0, 1 - y * eta)
+    value = EVERY[loss].value if loss != "hinge" else lambda y, eta, *_: np.maximum(0, 1 - y * eta)
     eta = np.concatenate([np.linspace(-60, 60, 12_001), np.linspace(-3, 3, 60_001)])
     return float((r * eta - value(y, eta, gamma, delta)).max())
 
@@ -582,6 +623,14 @@ def _response(loss, signal, rng):
         return np.where(signal + rng.logistic(size=signal.size) > 0, 1.0, -1.0)
     if loss == "poisson":
         return rng.poisson(np.exp(np.clip(0.4 * signal + 0.7, -2, 3))).astype(float)
+    if loss == "binomial":
+        return rng.binomial(6, expit(signal)) / 6
+    if loss in ("gamma", "negative_binomial", "tweedie"):
+        mean = np.exp(np.clip(0.4 * signal + 0.7, -2, 3))
+        if loss == "gamma":
+            return rng.gamma(2.0, mean / 2.0)
+        several = rng.poisson(rng.gamma(1.5, mean / 1.5))
+        return several * (1.0 if loss == "negative_binomial" else rng.uniform(0.2, 2, mean.size))
     return signal + (
         rng.normal(size=signal.size) if loss == "squared" else rng.standard_t(2, size=signal.size)
     )

@@ -81,6 +81,13 @@ def test_a_proven_exchange_has_none_better():
                 assert s.objective == pytest.approx(best_of_size(X, Y, s.k)[0], rel=1e-9)
 
 
+def test_forced_columns_that_are_copies():
+    X, Y, _ = drawn(1)  # column 3 equals column 0
+    path = l0path.fit(X, Y, max_k=3, always_include=[0, 3])
+    for s in path.solutions:
+        assert s.objective == pytest.approx(best_of_size(X, Y, s.k, forced=(0, 3))[0], rel=1e-9)
+
+
 def test_one_response_as_a_column_is_a_vector():
     X, Y, _ = drawn(0)
     one, column = l0path.fit(X, Y[:, 0], max_k=3), l0path.fit(X, Y[:, :1], max_k=3)

@@ -256,9 +256,6 @@ print(f"1se: k = {best.k}, lambda2 = {best.lambda2:g}, held-out AUC {classes.tab
 # # What is not here
 #
 # * **Cox regression** (censored survival times): not here. glmnet and abess have it.
-# * **More than two classes** as one multinomial model: not here. `sklearn.multiclass.OneVsRestClassifier(l0path.L0Classifier(...))` fits one model for each class, with different columns for each,
-#   which is another thing. glmnet and abess have multinomial models.
-# * **Several responses** (one set of columns for all, `mgaussian`): not here. glmnet and abess have it. A loop over responses chooses columns for each by itself.
 # * **Gamma and ordinal** responses (abess), negative binomial or any other GLM family by `family = ` object (glmnet): not here. Counts and heavy tails are served by `"poisson"` and `"huber"`.
 # * **The relaxed lasso and adaptive weights** in one call: not here; models of sizes are not shrunk in the first place, and weights go into `penalty_factor`.
 # * **A lasso at glmnet's speed**: `lambda0=[0.0]` is right, as shown, but not what this package was made fast for.
@@ -278,7 +275,6 @@ def refuses(call):
 three = np.array(["a", "b", "c"])[np.arange(len(y)) % 3]
 print(refuses(lambda: l0path.fit(X, y, loss="cox")))
 print(refuses(lambda: l0path.fit(X, three, loss="logistic")))
-print(refuses(lambda: l0path.fit(X, np.column_stack([y, y]))))
 
 # %% [markdown]
 # # What is here and not there

@@ -59,3 +59,27 @@ def log1p_unit(e):
     t = t * q + 1.0 / 3.0
     t = t * q + 1.0
     return 2.0 * z * t
+
+
+@njit
+def entropy_rise(u):
+    """At least (1 + u) log(1 + u) - u for u >= -1, to third order and without a logarithm: log(1 +
+    u) <= u (6 + u) / (6 + 4 u) for u >= 0 and <= 2 u / (2 + u) for u <= 0 (Topsoe, RGMIA 7(2),
+    2004).
+    """
+    return u * u * (3.0 + u) / (6.0 + 4.0 * u) if u >= 0.0 else u * u / (2.0 + u)
+
+
+@njit
+def binary_gap(share, d):
+    """At least the divergence of the shares share + d, 1 - share - d of two classes from share, 1 -
+    share; inf where they are no shares.
+    """
+    rest = 1.0 - share
+    # share entropy_rise(d / share) + rest entropy_rise(-d / rest) as one fraction
+    a, b = (share, rest) if d >= 0.0 else (rest, share)
+    d = abs(d)
+    if not (d <= b and a > 0.0):
+        return math.inf
+    high, low = a * (6.0 * a + 4.0 * d), 2.0 * b - d
+    return d * d * ((3.0 * a + d) * low + high) / (high * low) if low > 0.0 else 0.0

@@ -16,7 +16,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..paths import Model
 from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
 from .result import CVPath
-from .scoring import USES, Metric, held_out_rows, metric_of, score
+from .scoring import Metric, held_out_rows, metric_of, metrics_for, score
 from .splits import spread
 
 Which = Rule | None
@@ -97,7 +97,7 @@ def metrics(
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
     if scoring is None:
-        scoring = [name for name, losses in USES.items() if self.path.loss in losses]
+        scoring = metrics_for(self.path.loss)
     out = self.path.table[["k"]].copy()
     for one in scoring:
         again = rescore(self, one, X=X, y=y)

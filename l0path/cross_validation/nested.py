@@ -25,6 +25,7 @@ from ..errors import refuse_masked
 from ..paths import Model
 from ..paths.predicting import linear_predictor
 from ..paths.records import Source
+from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
 from .processes import draw_seed, warn_once
 from .run import cv_fit
@@ -217,7 +218,7 @@ def nested_cv(
     outer, groups_cv, sample_weight, offset = map(arguments.pop, by_row)
     table = X.X if isinstance(X, formula.Encoded) else X
     same_index(X=table, y=y, outer=outer, groups_cv=groups_cv)
-    loss = canonical_name(arguments.get("loss", "squared"), exact=True)
+    loss = canonical_name(loss_meant(arguments.get("loss", "squared"), y), exact=True)
     metric = metric_of(scoring, loss)
     _check_inner(cv)
     _named_outer(check_arguments, outer, n_repeats, groups_cv)

@@ -27,6 +27,7 @@ from ..designs.protocol import traits_of
 from ..engine.posing import default_max_k
 from ..engine.request import Request, request
 from ..engine.run import run as fit_request
+from ..problem.families.trials import loss_meant
 from ..problem.losses import canonical_name
 from ..problem.problem import all_rows_of
 from .comparing import fold_scores
@@ -171,7 +172,8 @@ def cv_fit(
     same_index(X=table, y=y, cv=cv, groups_cv=groups_cv)
     check_arguments(cv, n_repeats, groups_cv)
     metric = metric_of(
-        scoring, canonical_name(arguments.get("loss", "squared"), exact=True, coupled=True)
+        scoring,
+        canonical_name(loss_meant(arguments.get("loss", "squared"), y), exact=True, coupled=True),
     )
     check_jobs(n_jobs)
     seed = draw_seed(random_state)

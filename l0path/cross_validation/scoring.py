@@ -26,8 +26,8 @@ import numpy as np
 from ..core.dispatch import njit
 from ..paths.predicting import linear_predictor
 from ..problem.coupled.scores import concordance, held_out_deviance
-from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, traits_named
-from ..problem.responses import saturated
+from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, OWN_LOSSES, traits_named
+from ..problem.responses import unit_deviance
 from ..problem.several import class_codes, log_losses
 from ..problem.verbs import value
 
@@ -43,6 +43,14 @@ USES = {
     "misclassification": CLASSIFICATION,
     "brier": CLASSIFICATION - HINGES,
 }
+
+
+def metrics_for(loss):
+    """Names of the metrics that are defined for the loss of a name; one of the user's own is for
+    numbers.
+    """
+    kind = "squared" if loss in OWN_LOSSES else loss
+    return [name for name, losses in USES.items() if kind in losses]
 
 
 class Metric(NamedTuple):
@@ -108,9 +116,7 @@ def deviance_rows(held):
         return (held.y - held.eta) ** 2 @ held.path.meta.response_weights
     out = np.empty(held.y.size)
     losses(held.path.loss_record(), held.y, held.eta, out)
-    if not held.path.meta.traits.link:
-        return out
-    return 2.0 * (out - saturated(held.path.loss_record(), held.y))
+    return unit_deviance(held.path.loss_record(), held.y, held.eta, out)
 
 
 def predicted_codes(held):
@@ -229,8 +235,8 @@ def metric_of(scoring, loss):
     if loss in COUPLED:
         return _of_survival(scoring, loss)
     if isinstance(scoring, str) and scoring in USES:
-        if loss not in USES[scoring]:
-            fitting = ", ".join(repr(name) for name, uses in USES.items() if loss in uses)
+        if scoring not in metrics_for(loss):
+            fitting = ", ".join(map(repr, metrics_for(loss)))
             raise ValueError(
                 f"scoring={scoring!r} is not defined for loss={loss!r}; choose one of {fitting}, a "
                 "name of scikit-learn, or a function f(y, prediction, sample_weight)"
@@ -329,12 +335,12 @@ def _by_scorer(scorer, name, loss, coded):
             lacks = "classes" if loss in REAL else "probabilities"
             raise ValueError(
                 f"scoring={name!r} needs {lacks}, which loss={loss!r} does not have ({error}); "
-                f"choose one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+                f"choose one of {', '.join(map(repr, metrics_for(loss)))}"
             ) from error
         except ValueError as error:  # a metric of classes for numbers, say
             raise ValueError(
                 f"scoring={name!r} cannot score held-out rows of loss={loss!r} ({error}); choose "
-                f"one of {', '.join(repr(n) for n, uses in USES.items() if loss in uses)}"
+                f"one of {', '.join(map(repr, metrics_for(loss)))}"
             ) from error
 
     return score
@@ -367,7 +373,9 @@ def _stand_in(loss):
                 [self.path._transform(sign * X[:, 0], "response") for sign in (-1.0, 1.0)]
             )
 
-    return Real if loss in REAL else Classes if loss in HINGES else Probabilities
+    return (
+        Real if loss in REAL or loss in OWN_LOSSES else Classes if loss in HINGES else Probabilities
+    )
 
 
 def _by_function(function, name):

@@ -14,12 +14,13 @@ from ..problem.losses import CLASSIFICATION, COUPLED, make_loss, traits_named
 from ..problem.problem import row_weights
 from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
-from .responses import is_several, table_of_classes, table_of_responses
+from .responses import check_ends, check_signs, is_several, table_of_classes, table_of_responses
 
 BY_OUTCOME = (
-    "give each outcome a row, y = 1 with sample_weight = the number of successes and y = 0 with "
-    "that of failures: fit(pd.concat([X, X]), np.repeat([1, 0], len(X)), "
-    "loss='logistic', sample_weight=np.concatenate([successes, failures]))"
+    "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with sample_weight "
+    "= the number of successes and y = 0 with that of failures: fit(pd.concat([X, X]), "
+    "np.repeat([1, 0], len(X)), loss='logistic', "
+    "sample_weight=np.concatenate([successes, failures]))"
 )
 
 
@@ -41,9 +42,11 @@ def responded(y, n, a, weights):
     """(y, the loss, names of several responses or None, classes or None, notes); weights (n,)."""
     if a.loss in COUPLED:
         return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
-    delta = 1.0 if a.delta is None else number(a.delta, "delta")  # 1 until the pilot fit
+    given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
+    # those that are not given are 1 until a pilot fit
+    numbers = {name: number(one, name) for name, one in given.items() if one is not None}
     target, *others = responses(y, n, a.loss, a.pos_label)
-    return target, make_loss(a.loss, number(a.gamma, "gamma"), delta), *others
+    return target, make_loss(a.loss, **numbers), *others
 
 
 def response(y, n, loss, pos_label=None):
@@ -214,26 +217,16 @@ def _numbers(series, loss):
         )
     notes = []
     what = traits_named(loss).response
-    if what != "real":
-        _check_signs(out, loss, what)
+    if what == "shares" and ((out < 0) | (out > 1)).any():
+        raise ValueError(
+            f"y has values from {out.min():g} to {out.max():g}; loss={loss!r} takes two columns, "
+            "successes and failures, or shares between 0 and 1"
+        )
+    if what not in ("real", "shares"):
+        check_signs(out, loss, what)
     elif np.unique(out[:1000]).size == 2 and np.unique(out).size == 2:
         notes.append(f"y has two values only, under loss={loss!r}; for classes use loss='logistic'")
     return out.copy(), None, notes
-
-
-# what a response that is not real may hold: whether 0 is in it, and its name
-NUMBERS = {"counts": (True, "counts >= 0")}
-
-
-def _check_signs(y, loss, what):
-    """Refuse numbers that a loss has no value for; what: a key of `NUMBERS`."""
-    zero, words = NUMBERS[what]
-    bad = y < 0 if zero else y <= 0
-    if bad.any():
-        kind = "negative" if zero else "zero or negative"
-        raise ValueError(
-            f"y has {bad.sum()} {kind} values (smallest {y.min():g}); loss={loss!r} needs {words}"
-        )
 
 
 def sample_weights(value, n):
@@ -314,6 +307,7 @@ def check_classes(data, loss):
         raise ValueError(
             "y has one class only on the rows with positive weight; a classification needs both"
         )
+    check_ends(data, full > 0, loss)
     if without_mean(data.loss, full @ data.y):
         raise ValueError(
             f"y is zero in every row with positive weight; loss={loss!r} has no finite intercept "

@@ -1,6 +1,5 @@
 """From a request to the setting of its search: the problem, and what X decides where the user does
-not, which is copies of columns, sizes, grids of lambda1 and lambda2, and the threshold of the Huber
-loss.
+not, which is copies of columns, sizes, and grids of lambda1 and lambda2.
 """
 
 import math
@@ -8,23 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..core.arguments import some
 from ..core.control import Control
+from ..designs import Derived
 from ..designs.copies import without_copies
 from ..problem.conjugates import smooth
-from ..problem.losses import Hinge, Huber, smoothness
-from ..problem.problem import Problem, pose, row_weights, weighted_median
+from ..problem.coupled.arguments import given_anew
+from ..problem.losses import Hinge, smoothness
+from ..problem.problem import Problem, checksum, pose, row_weights, with_loss
 from ..working_set.hinge import make_model
-from ..working_set.rows import RowModel
 from ..working_set.starts import null_gradient
 from .registry import search_settings
-from .request import PENALTIES, Plan, Request
-
-MAD_TO_SD = 1.482602218505602  # standard deviation of a normal variable over its MAD
-SDS_OF_HUBER = 1.345  # thresholds of so many standard deviations: 95 % efficiency at the normal
-PILOT_READS, PILOT_RENEWALS = 10, 50  # of X in a pilot path; of the threshold on its last support
-ALL_EQUAL = 1e-9  # a MAD below this share of the spread of y is 0
+from .request import PENALTIES, Arguments, Plan, Request, data_of
+from .strategies.pilots import pilot_loss
 
 
 def selectable(problem):
@@ -90,21 +87,18 @@ class Setting:
 
 
 def resolved(request, clock):
-    """(the request with what X decides, its Problem): copies of columns, the threshold of the Huber
-    loss, and notes on both. Nothing but the problem is new where an earlier fit found them.
+    """(the request with what X decides, its Problem): copies of columns, the number of the loss
+    that a pilot fit finds, and notes on both. Nothing but the problem is new where an earlier fit
+    found them.
     """
     problem = pose(request.data, request.row_counts, request.all_rows)
     if request.resolved:
         return request, problem
     data, notes = request.data, list(request.notes)
     if request.pilot:
-        delta, exact = huber_threshold(problem, clock.over)
-        if exact:
-            notes.append(
-                "more than half of the residuals of a pilot fit are equal, so the threshold of the "
-                f"Huber loss is a floor, delta = {delta:.4g}; pass delta= in units of y to set it"
-            )
-        data, problem = replace(data, loss=Huber(delta)), replace(problem, loss=Huber(delta))
+        loss, more = pilot_loss(problem, clock.over)
+        notes += more
+        data, problem = replace(data, loss=loss), with_loss(problem, loss)
     notes += _constant_notes(data, problem)
     pairs, more = without_copies(data, problem, _any_ridge(request))
     usable = problem.usable.copy()
@@ -224,133 +218,56 @@ def default_max_k(groups, p, n_eff):
     return int(min(p, n_eff // 2, 100))
 
 
-def huber_threshold(problem, over=lambda: False):
-    """Threshold of the Huber loss from the residuals of a pilot path of that loss.
+# -------------------- the data of an earlier fit
 
-    The pilot adds one column at a time, the one of largest standardised gradient, while that is
-    more than noise gives, sqrt(2 log p) standard errors (Donoho & Johnstone, Biometrika 81, 1994),
-    up to k = min(p, n_eff / 10) columns (forced ones among them; groups count by their columns, the
-    box and the shrinkage are left out). On every support the threshold is renewed from the
-    residuals,
 
-        delta = 1.345 * 1.4826 * MAD,
-
-    MAD their weighted median size, and on the last support until it no longer changes: on that
-    support it is what `rlm` of R's package MASS ends with. The factor 1.345 gives 95 % efficiency
-    at normal errors (Huber, Annals of Mathematical Statistics 35, 1964). There is no correction for
-    the coefficients fitted: with ten observations for each it would be 5 %, and the threshold of
-    `rlm` would not be met. A pilot reads X at most ten times.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its loss is ignored.
-    over : callable
-        Whether the time is up; the threshold is then the last one.
-
-    Returns
-    -------
-    float
-        The threshold in units of y, positive.
-    bool
-        Whether it is a floor, because more than half of the residuals are equal: 1.345 hundredths
-        of the mean absolute deviation of y (1 where y does not vary).
-    """
-    pilot, support = _Pilot(problem), problem.forced
-    wanted = min(int(problem.usable.sum()), int(problem.n_eff // 10)) - support.size
-    fit = pilot.refit(support, None)
-    for step in range(max(wanted, 0)):
-        j = (
-            None
-            if over()
-            else pilot.best_column(fit, step % -(-wanted // PILOT_READS) == 0, wanted)
+def data_of_fit(path, X=None, y=None):
+    """The `Data` that a path was fitted on: those kept in memory, or those of X and y."""
+    data = path._source.data
+    if X is not None:
+        X, y, by_row = path._given(X, y)
+        if y is None:
+            raise ValueError("pass y= together with X=")
+        data = _data_given_anew(path, X, y, by_row["offset"])
+    if data is None:
+        raise ValueError(
+            "the data are not kept with a loaded path: pass X= and y=, those of the fit"
         )
-        if j is None:
-            break
-        at = int(np.searchsorted(fit.support, j))
-        start = np.insert(fit.b, at, 0.0), fit.b0
-        fit = pilot.refit(np.insert(fit.support, at, j), start)
-    for _ in range(PILOT_RENEWALS):
-        before = pilot.delta
-        if over():
-            break
-        fit = pilot.refit(fit.support, (fit.b, fit.b0))
-        if abs(pilot.delta - before) <= 1e-12 * before:
-            break
-    return pilot.delta, pilot.exact
+    if path.meta.checksum and checksum(data) != path.meta.checksum:
+        raise ValueError(
+            "X or y differ from those of the fit (checksum); pass the X and y that the "
+            "path was fitted on, unchanged"
+        )
+    return data
 
 
-class _Pilot:
-    """The state of `huber_threshold`: the threshold, and a model of the loss with it on the working
-    columns.
+def _data_given_anew(path, X, y, offset):
+    """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
+    table held, are not stored, so such paths need a new fit.
     """
-
-    def __init__(self, problem):
-        none = np.full(problem.X.p, np.inf)
-        self.problem = replace(problem, lower=-none, upper=none, groups=None)
-        r = problem.y - problem.offset
-        if problem.intercept:
-            r = r - weighted_median(r, problem.weights)
-        self.spread = float(problem.weights @ np.abs(r))
-        self.renew(r)
-        self.model = self.made()
-        self.model.grow(problem.forced)
-
-    def renew(self, r):
-        """Take the threshold from the residuals of a model."""
-        w = self.problem.weights
-        scale = MAD_TO_SD * float(weighted_median(np.abs(r), w))
-        # an intercept between equal values and the others makes equal residuals that are not 0
-        alike = float(weighted_median(np.abs(r - weighted_median(r, w)), w))
-        self.exact = min(scale, alike) <= ALL_EQUAL * self.spread
-        if self.exact:
-            scale = 0.01 * self.spread if self.spread > 0 else 1.0 / SDS_OF_HUBER
-        self.delta = SDS_OF_HUBER * scale
-
-    def made(self):
-        """A model of the loss with the threshold of now."""
-        return RowModel(replace(self.problem, loss=Huber(self.delta)))
-
-    def refit(self, support, start):
-        """The fit on a support, from whose residuals the threshold is renewed."""
-        model = self.made()
-        model.share(self.model)
-        self.model, self.used = model, self.delta
-        fit = model.refit(support, 0.0, 0.0, start)
-        eta, self.slopes, _ = model.derivatives(fit)
-        self.renew(self.problem.y - eta)
-        return fit
-
-    def best_column(self, fit, all_columns, wanted):
-        """The working column of largest standardised gradient, None if noise gives as much; look:
-        take the largest ones of all p columns among the working columns first.
-        """
-        p, model = self.problem, self.model
-        usable = np.flatnonzero(p.usable)
-        if all_columns and model.width < usable.size:
-            most = max(
-                min(
-                    2 * -(-wanted // PILOT_READS) + 10,
-                    max(model.columns_in_memory // PILOT_READS, 4),
-                ),
-                1,
-            )
-            if usable.size > most * PILOT_READS:
-                c = np.abs(p.X.correlate(self.slopes[:, None])[:, 0])
-                usable = _largest(usable, c / np.sqrt(np.where(p.square > 0, p.square, 1.0)), most)
-            model.grow(usable)
-        J = model.W
-        score = np.abs(model.Z[: model.width] @ self.slopes) / np.sqrt(p.square[J])
-        score[~p.usable[J] | np.isin(J, fit.support)] = 0.0
-        # slopes are w_i psi_i: noise in a standardised column gives |psi| / sqrt(n), |psi| their
-        # root mean square
-        psi = float(np.sqrt(self.slopes @ (self.slopes / p.weights)))
-        noise = np.sqrt(2.0 * np.log(max(int(p.usable.sum()), 2)) / p.n_eff) * psi
-        if not score.size or score.max() <= max(noise, ALL_EQUAL * min(self.used, self.spread)):
-            return None
-        return int(J[score == score.max()].min())
-
-
-def _largest(J, score, most):
-    """The `most` columns of J of largest score; ties go to the smaller column."""
-    return J[np.argsort(-score[J], kind="stable")[:most]]
+    meta = given_anew(path.meta)
+    if isinstance(meta.names, Derived) or meta.formula is not None:
+        X, _ = path._new_design(X)
+    if (meta.has_offset and offset is None) or meta.weighted:
+        raise ValueError(
+            "the path was fitted with an offset or weights, which a path file does not hold; fit "
+            "again to use this method"
+        )
+    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
+    arguments = Arguments(
+        loss=meta.loss,
+        fit_intercept=meta.intercept,
+        standardize=meta.standardize,
+        offset=offset,
+        response_weights=meta.response_weights,
+        lower=meta.lower,
+        upper=meta.upper,
+        always_include=meta.forced,
+        exclude=np.flatnonzero(meta.excluded),
+        penalty_factor=meta.factor,
+        feature_names=None if named else meta.names,
+        **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
+        pos_label=None if meta.classes is None else meta.classes[1],
+    )
+    data = data_of(X, y, arguments, read=True)[0]
+    return replace(data, loss=path.loss_record(), groups=meta.groups)

@@ -14,13 +14,15 @@ import pandas as pd
 
 from .. import formula
 from ..core.arguments import flag, nonnegative, same_index, whole
-from ..designs import Derived, as_design, check_finite
+from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
-from ..problem.coupled.arguments import given_anew, served
+from ..problem.coupled.arguments import served
+from ..problem.families.own import check_derivatives
+from ..problem.families.trials import loss_meant, trials_of
 from ..problem.groups import group_factor, make_groups, with_factors
-from ..problem.losses import canonical_name
-from ..problem.problem import Data, checksum
+from ..problem.losses import OWN_LOSSES, canonical_name, name_of, traits_named
+from ..problem.problem import Data
 from . import arguments as checks
 from . import registry, responses
 
@@ -60,6 +62,9 @@ class Arguments:
     ties: str = "efron"
     gamma: float = 0.25
     delta: float | None = None
+    theta: float | None = None
+    power: float = 1.5
+    quantile: float = 0.5
     lambda_scale: str = "mean"
     tol: float = 1e-8
     max_iter: int = 1000
@@ -172,8 +177,10 @@ def request(X, y=None, *, data=None, **given) -> Request:
     unknown = sorted(given.keys() - {field.name for field in fields(Arguments)})
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
+    if "loss" in given:
+        given["loss"] = loss_meant(given["loss"], y)
     a = _checked(Arguments(**given))
-    data, notes = _data(X, y, a)
+    data, notes = data_of(X, y, a)
     plan = _plan(a)
     encoding = X.formula if isinstance(X, formula.Encoded) else None
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
@@ -188,7 +195,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
         formula=encoding,
         offset_name=X.offset if isinstance(X, formula.Encoded) else None,
-        pilot=data.loss.traits.parameter == "delta" and a.delta is None,
+        pilot=_needs_pilot(data.loss, a),
         certify=bool(a.certify),
         progress=a.progress,
         on_solution=a.on_solution,
@@ -200,9 +207,10 @@ def _checked(a):
     """The arguments with the loss by its own name, and those refused that nothing else checks."""
     if not isinstance(a.certify, (bool, np.bool_)):
         raise TypeError(f"certify={a.certify!r} must be True or False")
-    if not isinstance(a.loss, str):
+    if not isinstance(a.loss, str) and type(a.loss) not in OWN_LOSSES.values():
         raise ValueError(
-            f"loss={a.loss!r} must be the name of a loss, such as 'squared' or 'logistic'"
+            f"loss={a.loss!r} must be the name of a loss, such as 'squared' or 'logistic', or a "
+            "record of a class with the decorator l0path.own_loss"
         )
     if a.on_solution is not None and not callable(a.on_solution):
         raise TypeError(f"on_solution={a.on_solution!r} must be a function of one Model, or None")
@@ -210,8 +218,33 @@ def _checked(a):
         isinstance(a.n_jobs, bool) or not isinstance(a.n_jobs, (int, np.integer))
     ):
         raise TypeError(f"n_jobs={a.n_jobs!r} must be None, -1 or a whole number >= 1")
-    exact = registry.proves(a.algorithm)
-    return served(replace(a, loss=canonical_name(a.loss, exact=exact, coupled=True)))
+    name = canonical_name(a.loss, exact=registry.proves(a.algorithm), coupled=True)
+    if name in OWN_LOSSES:
+        _refuse_for_own(name, a)
+        return served(a if not isinstance(a.loss, str) else replace(a, loss=OWN_LOSSES[name]()))
+    return served(replace(a, loss=name))
+
+
+def _refuse_for_own(name, a):
+    """Refuse what needs the conjugate of a loss, which one's own has not."""
+    if a.certify:
+        raise ValueError(
+            f"certify=True needs the conjugate of the loss, which loss={name!r} of your own has "
+            "not; leave it out"
+        )
+    settings = registry.settings_of(a.algorithm, a.tol)
+    row = registry.algorithm_of(settings)
+    if row.proves or row.ridge or not row.boxes:
+        raise ValueError(
+            f"algorithm={a.algorithm!r} needs the conjugate of the loss, which loss={name!r} of "
+            "your own has not; use 'swap', 'cd' or 'CDPSI'"
+        )
+
+
+def _needs_pilot(loss, a):
+    """Whether a number of the loss is to be found from the data."""
+    found = loss.traits.pilot
+    return bool(found) and getattr(a, found, None) is None
 
 
 def _taken_by_name(X, feature_names, names):
@@ -226,7 +259,7 @@ def _taken_by_name(X, feature_names, names):
 # -------------------- the data
 
 
-def _data(X, y, a, read=False):
+def data_of(X, y, a, read=False):
     """(Data, notes) of arguments. read: missing values of X are looked for here, and not by `pose`,
     which does not see rows of weight 0.
     """
@@ -238,7 +271,12 @@ def _data(X, y, a, read=False):
         raise TypeError(
             f"feature_names={a.feature_names!r} must be a sequence of names, one per column of X"
         )
+    own, a = (None, a) if isinstance(a.loss, str) else (a.loss, replace(a, loss=name_of(a.loss)))
     design, names, _, notes = as_design(X, a.feature_names)
+    trials = None
+    if traits_named(a.loss).response == "shares":
+        y, given, trials = trials_of(y, a.sample_weight)
+        a = replace(a, sample_weight=given)
     if read:
         check_finite(design, names)
     weights = checks.sample_weights(a.sample_weight, design.n)
@@ -246,6 +284,9 @@ def _data(X, y, a, read=False):
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
+    if own is not None:
+        record = own
+        check_derivatives(own, target)
     groups, columns = _columns(design.p, names, a)
     data = Data(
         design=design,
@@ -257,6 +298,7 @@ def _data(X, y, a, read=False):
         intercept=flag(a.fit_intercept, "fit_intercept"),
         standardize=flag(a.standardize, "standardize"),
         names=names,
+        trials=trials,
         classes=classes,
         groups=groups,
         responses=labels,
@@ -293,57 +335,6 @@ def _columns(p, names, a):
         "forced": forced,
         "excluded": excluded,
     }
-
-
-def data_of_fit(path, X=None, y=None):
-    """The `Data` that a path was fitted on: those kept in memory, or those of X and y."""
-    data = path._source.data
-    if X is not None:
-        X, y, by_row = path._given(X, y)
-        if y is None:
-            raise ValueError("pass y= together with X=")
-        data = _data_given_anew(path, X, y, by_row["offset"])
-    if data is None:
-        raise ValueError(
-            "the data are not kept with a loaded path: pass X= and y=, those of the fit"
-        )
-    if path.meta.checksum and checksum(data) != path.meta.checksum:
-        raise ValueError(
-            "X or y differ from those of the fit (checksum); pass the X and y that the "
-            "path was fitted on, unchanged"
-        )
-    return data
-
-
-def _data_given_anew(path, X, y, offset):
-    """Data for a loaded path from X and y given anew; weights, and an offset that no column of the
-    table held, are not stored, so such paths need a new fit.
-    """
-    meta = given_anew(path.meta)
-    if isinstance(meta.names, Derived) or meta.formula is not None:
-        X, _ = path._new_design(X)
-    if (meta.has_offset and offset is None) or meta.weighted:
-        raise ValueError(
-            "the path was fitted with an offset or weights, which a path file does not hold; fit "
-            "again to use this method"
-        )
-    named = isinstance(X, pd.DataFrame) or isinstance(meta.names, Derived)
-    arguments = Arguments(
-        loss=meta.loss,
-        fit_intercept=meta.intercept,
-        standardize=meta.standardize,
-        offset=offset,
-        response_weights=meta.response_weights,
-        lower=meta.lower,
-        upper=meta.upper,
-        always_include=meta.forced,
-        exclude=np.flatnonzero(meta.excluded),
-        penalty_factor=meta.factor,
-        feature_names=None if named else meta.names,
-        **({meta.traits.parameter: meta.loss_parameter} if meta.traits.parameter else {}),
-        pos_label=None if meta.classes is None else meta.classes[1],
-    )
-    return replace(_data(X, y, arguments, read=True)[0], groups=meta.groups)
 
 
 # -------------------- the plan

@@ -11,6 +11,7 @@ from ..designs.names import column_names
 from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exchange.local_search import LocalSearch
+from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
 
 
@@ -147,4 +148,39 @@ def refuse_responses(data, what):
         raise ValueError(
             f"y has {len(data.responses)} responses, and {what} take one: pass one of them, for "
             f"example {data.responses[0]}"
+        )
+
+
+# what a response that is not real may hold: whether 0 is in it, and its name
+NUMBERS = {
+    "counts": (True, "counts >= 0"),
+    "positive": (False, "positive numbers; loss='tweedie' takes zeros too"),
+    "amounts": (True, "numbers >= 0"),
+}
+
+
+def check_signs(y, loss, what):
+    """Refuse numbers that a loss has no value for; what: a key of `NUMBERS`."""
+    zero, words = NUMBERS[what]
+    bad = y < 0 if zero else y <= 0
+    if bad.any():
+        kind = "negative" if zero else "zero or negative"
+        raise ValueError(
+            f"y has {bad.sum()} {kind} values (smallest {y.min():g}); loss={loss!r} needs {words}"
+        )
+
+
+def check_ends(data, seen, loss):
+    """Refuse shares that are all 0 or all 1, and zeros where a family has none; seen (n,): rows of
+    positive weight; loss: its name.
+    """
+    if data.trials is not None and np.unique(data.y[seen]).tolist() in ([0.0], [1.0]):
+        raise ValueError(
+            f"y is {data.y[seen][0]:g} in every row with positive weight; loss={loss!r} has no "
+            "finite intercept then"
+        )
+    if not takes_zero(data.loss) and (data.y == 0).any():
+        raise ValueError(
+            f"y has {(data.y == 0).sum()} zeros; loss={loss!r} with power=2 needs positive "
+            "numbers: take a power below 2"
         )

@@ -22,7 +22,7 @@ from ..formula import marginality_notes
 from ..paths import Model, Path
 from ..paths.past_separation import SEPARATION_REMEDY, PastSeparation, consequence, marked
 from ..paths.records import Source
-from ..problem.losses import name_of
+from ..problem.losses import OWN_LOSSES, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from . import assemble
@@ -82,9 +82,10 @@ def _compiled_ahead(request):
     beforehand. See `warm.recipes`.
     """
     default = request.plan.settings == LocalSearch(tol=request.plan.tol)
-    if not default or request.resolved or request.data.responses is not None:
-        return ()
     name = name_of(request.data.loss)
+    several = request.data.responses is not None
+    if not default or request.resolved or several or name in OWN_LOSSES:
+        return ()
     kind = name if request.data.groups is None else f"{name}:groups"
     return (kind, f"{name}:certify") if request.certify else (kind,)
 

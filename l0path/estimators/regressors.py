@@ -35,7 +35,8 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
     lambda1, lambda2 : float, default 0.0
         Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss.
     loss : str, default "squared"
-        "squared", "huber" (threshold `delta`) or "poisson".
+        "squared", "huber" (threshold `delta`), "poisson", "gamma", "negative_binomial" (`theta`),
+        "tweedie" (`power`) or "quantile" (`quantile`).
     max_k : int, optional
         The largest size of the path. None means k, and with memory=, which serves every k, min(p,
         n_eff // 2, 100) or k if that is more. A longer path may hold a better model of size k,
@@ -69,6 +70,12 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
         it through unchanged. `offset_index_` is its place in X.
     delta : float, optional
         The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
+    theta : float, optional
+        The theta of the negative binomial loss. None takes it from a pilot fit.
+    power : float, default 1.5
+        The power, 1 < power <= 2, of the Tweedie loss.
+    quantile : float, default 0.5
+        The quantile that loss="quantile" predicts.
     tol : float, default 1e-8
         The relative accuracy, as in `l0path.fit`.
     max_iter : int, default 1000
@@ -139,6 +146,9 @@ class L0Regressor(RegressorMethods, ModelOfOneSize):
         groups: Sequence | dict | None = None,
         offset: str | int | None = None,
         delta: float | None = None,
+        theta: float | None = None,
+        power: float = 1.5,
+        quantile: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
         time_limit: float | None = None,
@@ -180,9 +190,16 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
     grid : str, default "support"
         "support" for every size, or "lambda0".
     loss : str, default "squared"
-        "squared", "huber" (threshold `delta`) or "poisson".
+        "squared", "huber" (threshold `delta`), "poisson", "gamma", "negative_binomial" (`theta`),
+        "tweedie" (`power`) or "quantile" (`quantile`).
     delta : float, optional
         The threshold of the Huber loss in units of y. None takes it from a robust pilot fit.
+    theta : float, optional
+        The theta of the negative binomial loss. None takes it from a pilot fit.
+    power : float, default 1.5
+        The power, 1 < power <= 2, of the Tweedie loss.
+    quantile : float, default 0.5
+        The quantile that loss="quantile" predicts.
     algorithm : str or settings record, default "swap"
         The search, as in `l0path.fit`.
     fit_intercept, standardize : bool, default True
@@ -255,6 +272,9 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         groups: Sequence | dict | None = None,
         offset: str | int | None = None,
         delta: float | None = None,
+        theta: float | None = None,
+        power: float = 1.5,
+        quantile: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
         time_limit: float | None = None,

@@ -43,6 +43,9 @@ PASSED = (
     "penalty_factor",
     "gamma",
     "delta",
+    "theta",
+    "power",
+    "quantile",
     "tol",
     "max_iter",
     "time_limit",
@@ -127,6 +130,8 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         """
         loss = canonical_name(self.loss, exact=True) if isinstance(self.loss, str) else self.loss
         classes = isinstance(self, ClassifierMixin)
+        if classes and loss == "binomial":  # glmnet's name
+            loss = "logistic"
         if isinstance(loss, str) and (loss in CLASSIFICATION) != classes:
             other = "Regressor" if classes else "Classifier"
             raise ValueError(

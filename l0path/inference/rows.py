@@ -21,7 +21,7 @@ from ..engine.request import request
 from ..engine.responses import refuse_responses
 from ..engine.run import run as fit_request
 from ..problem.losses import name_of
-from ..problem.problem import effective_rows
+from ..problem.problem import counted_rows
 from ..problem.responses import without_mean
 
 OURS = {
@@ -173,7 +173,7 @@ def path_on_rows(asked, rows, deadline=None, most=None):
         )
     max_k = plan.max_k
     if max_k is None:
-        max_k = default_max_k(data.groups, data.design.p, effective_rows(data.weights))
+        max_k = default_max_k(data.groups, data.design.p, counted_rows(data))
     left = None if deadline is None else deadline - time.time()
     if left is not None and left <= 0:
         raise Stop(End.TIME_LIMIT.reason, End.TIME_LIMIT)

@@ -26,7 +26,7 @@ from ..exact.result import certified, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
 from ..paths.records import one_response, sums_over_rows
-from ..problem.losses import NAMES
+from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
 from ..relaxation.path_bounds import GLOBAL_GAP, relative_gap
 from .neighbours import fit_data
@@ -180,6 +180,11 @@ def certify(
     _check(settings, n_best, time_limit)
     index, clock = self.index(rule, **selector), Clock(time_limit)
     control = Control(clock)
+    if self.loss in OWN_LOSSES:
+        raise ValueError(
+            f"certify needs the conjugate of the loss, which loss={self.loss!r} of your own has "
+            "not; fit with a loss of the package for proofs"
+        )
     ahead = (f"{self.loss}:certify",) if self.loss in NAMES else ()
     with HELPING_PROCESSES.compiling(*ahead), deferred_interrupts(clock):
         data = fit_data(self, X, y)

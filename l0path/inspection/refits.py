@@ -23,6 +23,7 @@ from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
 from ..paths.records import one_response
+from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
 from .refit_results import describe, describe_survival
@@ -162,7 +163,7 @@ def _rows(path, X, y, sample_weight, offset):
         return _rows(path, None, None, None, None)._replace(index=rows.index)
     if path.meta.has_offset and rows.offset is None:
         raise missing_offset(path, X, "refit")
-    if rows.same and path.meta.weighted and sample_weight is None:
+    if rows.same and path.meta.weighted and rows.weights is None:
         raise ValueError(
             "the fit had weights, which a path file does not hold: pass sample_weight= (times the "
             "class weights)"
@@ -186,10 +187,11 @@ def _table(path, s, rows, repeat_all):
     weights, additive = rows.weights, path.meta.traits.link == "identity"
     keep = np.arange(rows.design.n) if weights is None else np.flatnonzero(weights > 0)
     w = None if weights is None or (weights[keep] == 1).all() else weights[keep]
-    counts = w is not None and bool((w == np.floor(w)).all())
+    shares = path.meta.trials is not None  # then the weights are trials, which no rows repeat
+    counts = w is not None and not shares and bool((w == np.floor(w)).all())
     A, names = _exog(path, s, rows, keep)
     fits = w is None or w.sum() * A.shape[1] <= REPEAT
-    repeat = counts and (repeat_all or additive) and fits
+    repeat = counts and (repeat_all or additive or path.theta) and fits
     if counts and repeat_all and not fits:
         raise ValueError(
             "cov_type= needs rows of whole-number weights repeated, which here makes "
@@ -206,7 +208,7 @@ def _table(path, s, rows, repeat_all):
         y, name = y - offset, f"{name} - offset"
     if path.classes is not None:
         y = (y > 0).astype(float)
-    if w is not None and not counts:
+    if w is not None and not counts and not shares:
         w = w / w.mean()
     exog = pd.DataFrame(A, columns=names, index=index)
     return pd.Series(y, index=index, name=name), exog, w, counts, offset, keep
@@ -268,9 +270,13 @@ def _(loss, sm, path, s, table, how):
 @singledispatch
 def glm_family(loss, sm):
     """The family of statsmodels' GLM that a loss belongs to."""
-    raise TypeError(f"statsmodels has no GLM for {name_of(loss)}")
+    raise ValueError(
+        f"statsmodels has no regression for loss={name_of(loss)!r}; fit with a loss of the package "
+        "for standard errors"
+    )
 
 
+@glm_family.register(Binomial)
 @glm_family.register(Logistic)
 def _(loss, sm):
     return sm.families.Binomial()
@@ -279,6 +285,54 @@ def _(loss, sm):
 @glm_family.register(Poisson)
 def _(loss, sm):
     return sm.families.Poisson()
+
+
+@glm_family.register(Gamma)
+def _(loss, sm):
+    return sm.families.Gamma(sm.families.links.Log())
+
+
+@glm_family.register(Tweedie)
+def _(loss, sm):
+    return sm.families.Tweedie(sm.families.links.Log(), var_power=loss.power)
+
+
+@fitted.register(NegativeBinomial)
+def _(loss, sm, path, s, table, how):
+    """NB2 with theta = 1 / alpha estimated anew; statsmodels has it without weights."""
+    if table.weights is not None:
+        raise ValueError(
+            "statsmodels has no weighted negative binomial regression that estimates theta: refit "
+            "of loss='negative_binomial' takes whole-number weights only; refit with "
+            "path.refit(X=, y=) on unweighted rows"
+        )
+    if how.get("scale") is not None:
+        raise ValueError(
+            f"scale={how['scale']!r}: the refit of loss='negative_binomial' estimates theta in its "
+            "place; leave scale out"
+        )
+    start = np.concatenate([[s.intercept], s.beta]) if path.meta.intercept else s.beta
+    model = sm.NegativeBinomial(table.endog, table.exog, offset=table.offset)
+    how = {"start_params": np.append(start, 1.0 / loss.theta), "gtol": 1e-9, **how}
+    return model.fit(**{"method": "bfgs", "maxiter": 1000, "disp": 0, **how})
+
+
+@fitted.register(Quantile)
+def _(loss, sm, path, s, table, how):
+    """The check loss as it is, not smoothed."""
+    if table.weights is not None:
+        raise ValueError(
+            "statsmodels has no weighted quantile regression: refit of loss='quantile' takes "
+            "whole-number weights only; refit with path.refit(X=, y=) on unweighted rows"
+        )
+    odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
+    if odd:
+        raise ValueError(
+            f"the refit of loss='quantile' takes no {odd[0]}; leave it out, or pass vcov='iid' or "
+            "'robust' as statsmodels' QuantReg has it"
+        )
+    model = sm.QuantReg(table.endog, table.exog)
+    return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
 
 
 def _fitted_glm(model, how):

@@ -43,7 +43,7 @@ def score(
         self,
     )
     out = {}
-    for name in (name for name, losses in scoring.USES.items() if self.loss in losses):
+    for name in scoring.metrics_for(self.loss):
         out[name] = _value(name, held)
         if name == "mse":
             out["rmse"] = np.sqrt(out["mse"])

@@ -15,6 +15,16 @@ from .model import Model
 class Choosing:
     """Methods of `Path` that choose one solution."""
 
+    @property
+    def delta(self) -> float | None:
+        """The threshold of the Huber loss in units of y, one for all models; else None."""
+        return self.meta.loss_parameter if self.meta.traits.parameter == "delta" else None
+
+    @property
+    def theta(self) -> float | None:
+        """The theta of the negative binomial loss, one for all models; else None."""
+        return self.meta.loss_parameter if self.meta.traits.parameter == "theta" else None
+
     def index(
         self,
         rule: Rule | None = None,

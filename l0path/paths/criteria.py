@@ -127,12 +127,14 @@ def _criteria(path, q, chosen, ebic_gamma):
         df = np.array(free) + float(intercepts(meta))
     weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
+        counted = n if meta.trials is None else meta.trials
         kind = None if meta.traits.coupled else path.loss_record()
-        loglik = log_likelihood(kind, loss, meta.log_constant, n)
+        loglik = log_likelihood(kind, loss, meta.log_constant, counted)
         loglik = loglik + 0.5 * meta.n_eff * weighed
-        m = df + squared
+        d = df + meta.traits.dispersion
+        m = d + squared
         residual_df = n - m - 1.0
-        aic, bic = 2.0 * df - 2.0 * loglik, math.log(n) * df - 2.0 * loglik
+        aic, bic = 2.0 * d - 2.0 * loglik, math.log(n) * d - 2.0 * loglik
         return {
             "loglik": loglik,
             "df": df.astype(np.int64),
@@ -144,7 +146,7 @@ def _criteria(path, q, chosen, ebic_gamma):
             ),
             "bic": bic,
             "ebic": bic + 2.0 * ebic_gamma * log_binomial(q, chosen),
-            "gic": max(math.log(max(math.log(n), 1.0)), 0.0) * math.log(max(q, 1)) * df
+            "gic": max(math.log(max(math.log(n), 1.0)), 0.0) * math.log(max(q, 1)) * d
             - 2.0 * loglik,
             "mbic": bic + 2.0 * chosen * math.log(max(q / 4.0 - 1.0, 1.0)),
         }
@@ -300,7 +302,7 @@ def _has_likelihood(meta):
         (
             "is a margin loss"
             if not meta.traits.link
-            else "depends on a scale (delta) that no likelihood estimates"
+            else f"has a scale ({meta.traits.pilot or 'of its own'}) that no likelihood estimates"
         ),
     )
     raise ValueError(

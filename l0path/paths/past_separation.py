@@ -15,13 +15,15 @@ from ..exchange.local_search import flat
 from ..problem.losses import mean_of_rows
 from ..problem.recession import leading, separating
 from ..problem.solution import LEFT_OUT
-from ..problem.traits import EMPTIES, MONOTONE
+from ..problem.traits import EMPTIES, FILLS, MONOTONE, SEPARATES, held_by
 
 MOST_SEARCHES = 10  # searches beyond separated sizes in one slice; each may name further columns
 SEPARATION_REMEDY = (
     "the coefficients have no finite optimum and stopped at |eta| = 30; add a little shrinkage, "
     "lambda2=1e-3"
 )
+
+SENT = {EMPTIES: "the rates of some rows to zero", FILLS: "the shares of some rows to 0 or 1"}
 
 
 class Row(NamedTuple):
@@ -53,21 +55,22 @@ def apart(fit):
 def separated_by(problem, fit):
     """(whether the separation is complete, columns that separate) of a separated fit."""
     Z = np.ascontiguousarray(problem.X.columns(fit.support).T)
-    if problem.loss.traits.recession == MONOTONE:
+    recession = problem.loss.traits.recession
+    if recession == MONOTONE:
         at = leading(problem, Z, problem.lower[fit.support], problem.upper[fit.support])
         return False, fit.support[at]
-    counts = problem.loss.traits.recession == EMPTIES
-    if not counts:
+    if recession == SEPARATES:
         eta = fit.b0 + fit.b @ Z
         if (problem.y * eta).min() > 0:
             return True, fit.support
+    signs, held = held_by(recession, problem.y)
     at = separating(
         Z,
-        np.full(problem.y.size, -1.0) if counts else problem.y,
+        signs,
         problem.intercept,
         problem.lower[fit.support],
         problem.upper[fit.support],
-        problem.y > 0 if counts else None,
+        held,
     )
     return False, fit.support[at]
 
@@ -80,9 +83,10 @@ def loss_of(problem, fit):
 
 def consequence(problem, names, fit):
     """(what the columns or groups of a separated fit do, what follows), as texts."""
-    if problem.loss.traits.recession == EMPTIES:
+    if problem.loss.traits.recession != SEPARATES:
         by = ", ".join(names[j] for j in separated_by(problem, fit)[1])
-        return f"send the rates of some rows to zero{f' by {by}' if by else ''}", SEPARATION_REMEDY
+        where = SENT[problem.loss.traits.recession]
+        return f"send {where}{f' by {by}' if by else ''}", SEPARATION_REMEDY
     complete, columns = separated_by(problem, fit)
     if problem.loss.traits.recession == MONOTONE:
         by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""

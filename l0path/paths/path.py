@@ -1,7 +1,6 @@
 """`Path`: all solutions of a fit as one object with a table, coefficients by name and predictions.
 
-Its methods stand in files by subject, as classes that `Path` inherits from. Those whose code is in
-a package above this one (plot, certify, ...) have one line, which imports it when it is called.
+Its methods stand in files by subject; those of packages above have a line that imports them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..core.status import End, FitStatus
 from ..core.types import Matrix, Rule, Selector
 from ..designs.names import INTERCEPT
-from ..problem.losses import make_loss
+from ..problem.losses import kind_named, make_loss
 from ..problem.problem import Data, row_weights
 from ..problem.several import summed_loss
 from ..problem.solution import Solution, present
@@ -111,13 +110,6 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
     def responses(self) -> list[str] | None:
         """The names of several responses, else None."""
         return None if self.meta.responses is None else list(self.meta.responses)
-
-    @property
-    def delta(self) -> float | None:
-        """The threshold of the Huber loss in units of y, the same for all models; None for other
-        losses.
-        """
-        return self.meta.loss_parameter if self.meta.traits.parameter == "delta" else None
 
     @property
     def penalty(self) -> str:
@@ -327,14 +319,14 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
         Returns
         -------
         NamedTuple
-            The loss with its parameters, such as the `delta` of the Huber loss.
+            The loss with its parameters, such as `delta`.
         """
-        if self.meta.traits.coupled:
+        meta, argument = self.meta, self.meta.traits.parameter
+        if meta.traits.coupled:
             return self.data().loss
-        argument = self.meta.traits.parameter
-        return make_loss(
-            self.meta.loss, **({argument: self.meta.loss_parameter} if argument else {})
-        )
+        if meta.loss_numbers:
+            return kind_named(meta.loss)(*meta.loss_numbers)
+        return make_loss(meta.loss, **({argument: meta.loss_parameter} if argument else {}))
 
     def objective(
         self,
@@ -408,7 +400,7 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
         ValueError
             If X or y is not the one of the fit, by a checksum of some columns.
         """
-        from ..engine.request import data_of_fit
+        from ..engine.posing import data_of_fit
 
         return data_of_fit(self, X, y)
 

@@ -17,6 +17,7 @@ from ..core.types import Matrix, Rule, Selector
 from ..designs import Derived, Reordered, as_design, derived
 from ..designs.names import column_names
 from ..formula import Encoded
+from ..problem.families.trials import trials_of
 from ..problem.responses import mean_at
 from ..problem.several import offsets_of_responses
 from .records import by_response
@@ -315,6 +316,9 @@ class Predicting:
         which takes the left side of the DataFrame X and leaves incomplete rows out. An offset that
         is in X is found there.
         """
+        if y is not None and self.meta.trials is not None:
+            y, weights, _ = trials_of(y, by_row.get("sample_weight"))
+            by_row |= {"sample_weight": weights} if "sample_weight" in by_row else {}
         by_row["offset"] = offset_of_table(self, X, by_row.get("offset"))
         if not isinstance(X, pd.DataFrame):
             return X, y, by_row

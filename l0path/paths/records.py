@@ -53,6 +53,8 @@ class Meta:
         0.0  # mean of log(y!) for poisson: what the negative log-likelihood has beyond the loss
     )
     floor: float = 0.0
+    trials: float | None = None  # of shares, their sum over the rows
+    loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
 

@@ -17,6 +17,7 @@ from ..core.status import End
 from ..designs import Derived, Levels, Numbered, Pairs
 from ..formula import Formula
 from ..problem.groups import Groups
+from ..problem.losses import OWN_LOSSES
 from ..problem.solution import Solution
 from .path import Path
 from .records import Meta
@@ -47,9 +48,20 @@ def _unlabel(x):
     return np.dtype(dtype).type(plain) if dtype else plain
 
 
+def _checked_name(path, file):
+    """The name of the file; a loss whose code is the user's is refused."""
+    loss = path.meta.loss
+    if loss in OWN_LOSSES:
+        raise ValueError(
+            f"loss={loss!r} is your own, and code is never stored on disk; keep path.coef() and "
+            "path.table, for example by to_csv"
+        )
+    return file_name(file, "path.save('path.npz')")
+
+
 @described_by(Path.save)
 def save(self: Path, file: str | PathLike) -> None:
-    file = file_name(file, "path.save('path.npz')")
+    file = _checked_name(self, file)
     formula = self.meta.formula
     meta = dataclasses.asdict(dataclasses.replace(self.meta, formula=None)) | {
         "formula": None if formula is None else formula.stored()

@@ -48,16 +48,24 @@ def smooth(loss):
     return SmoothedHinge(loss.width) if isinstance(loss, Hinge) else loss
 
 
+def _without_conjugate(loss):
+    """The error for a loss whose conjugate is not known."""
+    return ValueError(
+        f"loss={loss.traits.name!r} has no conjugate here, which lower bounds and proofs need; fit "
+        "with a loss of the package for them"
+    )
+
+
 @singledispatch
 def conjugate(loss, y, r):
     """l*(y, r) of arrays that broadcast; r within `interval`."""
-    raise TypeError(f"no conjugate for {type(loss).__name__}")
+    raise _without_conjugate(loss)
 
 
 @singledispatch
 def interval(loss, y):
     """(low, high), each like y: where l*(y, .) is finite."""
-    raise TypeError(f"no dual domain for {type(loss).__name__}")
+    raise _without_conjugate(loss)
 
 
 @conjugate.register(Squared)
@@ -125,7 +133,7 @@ def conjugate_slope(loss, y, r):
     """Derivative of l*(y, r) in r: the predictor whose slope r is; kept finite at the ends of the
     domain.
     """
-    raise TypeError(f"no slope of a conjugate for {type(loss).__name__}")
+    raise _without_conjugate(loss)
 
 
 @conjugate_slope.register(Squared)

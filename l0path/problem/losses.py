@@ -16,12 +16,12 @@ Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumde
 """
 
 import math
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import njit
-from ..core.elementary import exp_minus, log1p_unit
+from ..core.elementary import binary_gap, entropy_rise, exp_minus, log1p_unit
 from .coupled.cox import Cox
 from .traits import EMPTIES, SEPARATES, LossTraits
 from .verbs import curvature, fenchel_gap, mean_loss, slope, value
@@ -65,7 +65,9 @@ class SmoothedHinge(NamedTuple):
 class Huber(NamedTuple):
     """Squared inside |r| <= delta, linear outside."""
 
-    traits = LossTraits("huber", "real", 1.0, True, 0.02, link="identity", parameter="delta")
+    traits = LossTraits(
+        "huber", "real", 1.0, True, 0.02, link="identity", parameter="delta", pilot="delta"
+    )
 
     delta: float
 
@@ -208,26 +210,9 @@ def _(loss, y, eta):
     return -y if y * eta < 1.0 else 0.0
 
 
-@njit
-def entropy_rise(u):
-    """At least (1 + u) log(1 + u) - u for u >= -1, to third order and without a logarithm: log(1 +
-    u) <= u (6 + u) / (6 + 4 u) for u >= 0 and <= 2 u / (2 + u) for u <= 0 (Topsoe, RGMIA 7(2),
-    2004).
-    """
-    return u * u * (3.0 + u) / (6.0 + 4.0 * u) if u >= 0.0 else u * u / (2.0 + u)
-
-
 @fenchel_gap.register(Logistic)
 def _(loss, y, eta, at, dual):
-    share, d = -y * at, y * (at - dual)
-    rest = 1.0 - share
-    # share entropy_rise(d / share) + rest entropy_rise(-d / rest) as one fraction
-    a, b = (share, rest) if d >= 0.0 else (rest, share)
-    d = abs(d)
-    if not (d <= b and a > 0.0):
-        return math.inf
-    high, low = a * (6.0 * a + 4.0 * d), 2.0 * b - d
-    return d * d * ((3.0 * a + d) * low + high) / (high * low) if low > 0.0 else 0.0
+    return binary_gap(-y * at, y * (at - dual))
 
 
 @fenchel_gap.register(SquaredHinge)
@@ -302,21 +287,26 @@ ALIASES = {
     "SquaredError": "squared",
     "gaussian": "squared",
     "Logistic": "logistic",
-    "binomial": "logistic",
     "SquaredHinge": "squared_hinge",
 }
 EXACT = {"hinge": Hinge}  # losses of algorithm="exact" alone
 SEVERAL = {"multinomial": Multinomial}  # losses of several predictors
 COUPLED = {"cox": Cox}  # losses that are no sum over rows
-RECORDS = NAMES | EXACT | SEVERAL | COUPLED
-CLASSIFICATION = {name for name, kind in RECORDS.items() if kind.traits.response == "classes"}
+OWN_LOSSES = {}  # losses of the user's own by name: see `families.own`
+CLASSIFICATION = {
+    name for name, kind in (NAMES | EXACT | SEVERAL).items() if kind.traits.response == "classes"
+}
 
 
+@singledispatch
 def smoothness(loss):
-    """Largest curvature of the loss in eta (L of the papers), infinite for the Poisson loss and the
-    hinge.
-    """
-    return 1.0 / loss.gamma if isinstance(loss, SmoothedHinge) else loss.traits.smoothness
+    """Largest curvature of the loss in eta (L of the papers); infinite where there is no bound."""
+    return loss.traits.smoothness
+
+
+@smoothness.register(SmoothedHinge)
+def _(loss):
+    return 1.0 / loss.gamma
 
 
 def name_of(loss):
@@ -324,9 +314,14 @@ def name_of(loss):
     return loss.traits.name
 
 
+def kind_named(name):
+    """The class of the records of a public name."""
+    return (NAMES | EXACT | SEVERAL | COUPLED | OWN_LOSSES)[name]
+
+
 def traits_named(name):
     """The LossTraits of a public name."""
-    return RECORDS[name].traits
+    return kind_named(name).traits
 
 
 def canonical_name(name, exact=False, coupled=False):
@@ -345,9 +340,10 @@ def canonical_name(name, exact=False, coupled=False):
             f"loss={name!r} has no curvature and serves algorithm='exact' only; use that, or "
             "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
         )
-    full = ALIASES.get(name, name)
-    if full not in NAMES and full not in SEVERAL:
-        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(NAMES | SEVERAL)}")
+    full = name.traits.name if type(name) in OWN_LOSSES.values() else ALIASES.get(name, name)
+    known = NAMES | SEVERAL
+    if full not in known and full not in OWN_LOSSES:
+        raise ValueError(f"loss={name!r} is not known; choose one of {', '.join(known)}")
     return full
 
 
@@ -355,18 +351,27 @@ def canonical_name(name, exact=False, coupled=False):
 MEANINGS = {
     "gamma": "a positive number, the width of the smoothed corner (default 0.25)",
     "delta": "a positive number in units of y (None: from the residuals of a robust pilot fit)",
+    "theta": "a positive number (None: from a pilot fit)",
+    "power": "a number with 1 < power <= 2, such as 1.5",
+    "quantile": "a number between 0 and 1, such as 0.9",
 }
+UNSET = {"power": 1.5, "quantile": 0.5}  # where none is given
+# where an argument is not just positive: it is above the first and at most the second number
+RANGES = {"power": (1.0, 2.0), "quantile": (0.0, 1.0 - 1e-12)}
 
 
-def make_loss(name, gamma=0.25, delta=1.0):
+def make_loss(name, gamma=0.25, delta=1.0, **more):
     """The record of a loss name. gamma > 0: width of the smoothed hinge; delta > 0: threshold of
-    the Huber loss, in units of y.
+    the Huber loss, in units of y; more: theta > 0, 1 < power <= 2, 0 < quantile < 1 and width > 0
+    of `families`.
     """
-    kind = RECORDS[name]
+    kind = kind_named(name)
     argument = kind.traits.parameter
     if not argument:
         return kind()
-    value = {"gamma": gamma, "delta": delta}[argument]
-    if not (np.isfinite(value) and value > 0):
+    numbers = {"gamma": gamma, "delta": delta, **more}
+    value = numbers.setdefault(argument, UNSET.get(argument, 1.0))
+    low, high = RANGES.get(argument, (0.0, np.finfo(float).max))
+    if not low < value <= high:
         raise ValueError(f"{argument}={value!r} must be {MEANINGS[argument]}")
-    return kind(float(value))
+    return kind(*(float(numbers.get(field, 1.0)) for field in kind._fields))

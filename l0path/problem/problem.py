@@ -7,7 +7,7 @@ z_j = (x_j - c_j) / s_j,   b_j = s_j beta_j,   beta0 = b0 - sum_j c_j beta_j
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ class Data:
     names: list
     classes: tuple | None = None
     groups: Any = None  # `groups.Groups`: then the penalty counts these
+    trials: np.ndarray | None = None  # (n,) of shares; they are in the weights
     # (m, 2) columns that are left out, each with the one that it equals: see `copies`
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
@@ -188,8 +189,12 @@ def effective_rows(weights):
 
 
 def counted_rows(data, keep=None):
-    """The n of criteria: `effective_rows`, of the events where some rows have none."""
+    """The n of criteria: `effective_rows`, of the events where some rows have none; for shares,
+    whose weights are trials, the rows of positive weight.
+    """
     counted = data.weights if keep is None else data.weights * keep
+    if data.trials is not None:
+        return effective_rows((counted > 0).astype(float))
     if data.loss.traits.response == "survival":
         counted = counted * data.y
     return effective_rows(counted)
@@ -326,6 +331,17 @@ def all_rows_of(model, jobs=1):
     if p.quadratic and model.cluster is None:
         more |= {"members": sorted(model.row_of, key=model.row_of.get), "rows": model.rows}
     return AllRows(p.X, p.weights, p.square, p.centred, jobs=jobs, **more)
+
+
+def with_loss(problem, loss):
+    """The problem with another loss on the same y, which is not squared."""
+    size = float(np.abs(problem.y).max())
+    return replace(
+        problem,
+        loss=loss,
+        floor=float(problem.weights @ saturated(loss, problem.y)),
+        noise=rounding(loss, problem.y, problem.weights, size),
+    )
 
 
 def weighted_median(x, weights):

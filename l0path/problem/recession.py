@@ -19,7 +19,7 @@ def separating(Z, y, intercept, lower, upper, held=None):
     Z : ndarray of shape (k, n)
         Columns, one a row.
     y : ndarray of shape (n,)
-        Classes, -1 and 1; -1 for counts of 0.
+        Classes, -1 and 1, or the sign that the predictor of each row may have.
     intercept : bool
         Whether the direction may move the intercept.
     lower, upper : ndarray of shape (k,)

@@ -32,6 +32,11 @@ def _(loss, y, offset, weights):
 
 @null_start.register(Poisson)
 def _(loss, y, offset, weights):
+    return poisson_start(y, offset, weights)
+
+
+def poisson_start(y, offset, weights):
+    """The intercept of the null model of counts."""
     top = float(offset.max())  # exp(offset) alone may overflow
     mean = float(weights @ y)
     return float(np.log(max(mean, 1e-12)) - top - np.log(weights @ np.exp(offset - top)))
@@ -43,6 +48,12 @@ def _(loss, y, offset, weights):
 
 
 @singledispatch
+def takes_zero(loss):
+    """Whether the loss of y = 0 is bounded below, of those whose y are not negative."""
+    return loss.traits.response != "positive"
+
+
+@singledispatch
 def saturated(loss, y):
     """(n,) the loss of predicting every y: the least value of a row."""
     return np.zeros(y.shape)
@@ -51,6 +62,14 @@ def saturated(loss, y):
 @saturated.register(Poisson)
 def _(loss, y):
     return y - y * np.log(np.where(y > 0, y, 1.0))
+
+
+@singledispatch
+def unit_deviance(loss, y, eta, rows):
+    """(n,) the deviance of rows whose losses at eta are `rows`: twice what they have beyond
+    `saturated`, and for losses without a mean the loss itself.
+    """
+    return 2.0 * (rows - saturated(loss, y)) if loss.traits.link else rows
 
 
 @singledispatch
@@ -73,15 +92,15 @@ def _(loss, y, weights, size):
 
 
 @singledispatch
-def log_constant(loss, y):
+def log_constant(loss, y, trials=None):
     """(n,) what the negative log-likelihood of a row has beyond the loss, or (for likelihoods with
-    a scale) what `log_likelihood` needs of y.
+    a scale) what `log_likelihood` needs of y. trials (n,): those of shares.
     """
     return np.zeros(y.shape)
 
 
 @log_constant.register(Poisson)
-def _(loss, y):
+def _(loss, y, trials=None):
     return np.array([math.lgamma(v + 1.0) for v in y])
 
 

@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 # how a loss may fall for ever along a direction of the coefficients: never; where it separates the
-# classes; where it sends the means of rows with y = 0 to zero; where those that die first lead
-NO_RECESSION, SEPARATES, EMPTIES, MONOTONE = 0, 1, 2, 3
+# classes; where it sends the means of rows with y = 0 to zero; where those that die first lead;
+# where it sends shares to 0 or 1
+NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS = 0, 1, 2, 3, 4
 
 
 class LossTraits(NamedTuple):
@@ -14,8 +17,9 @@ class LossTraits(NamedTuple):
     ----------
     name : str
         Its public name.
-    response : {"real", "counts", "classes", "survival"}
-        What y holds. Classes are -1 and 1 inside, and the events of survival 0 or 1.
+    response : {"real", "counts", "classes", "survival", "positive", "amounts", "shares"}
+        What y holds. Classes are -1 and 1 inside, and the events of survival 0 or 1; amounts are
+        positive or 0, shares within [0, 1], with the numbers of trials in the weights.
     smoothness : float
         Largest curvature in eta (L of the papers); inf where there is no bound, or where it depends
         on a parameter (see `smoothness`).
@@ -31,7 +35,7 @@ class LossTraits(NamedTuple):
     link : {"identity", "logit", "log", ""}
         The predictor as a function of the mean of y; empty where the loss has no mean.
     recession : int
-        NO_RECESSION, SEPARATES, EMPTIES or MONOTONE: how it may fall for ever.
+        NO_RECESSION, SEPARATES, EMPTIES, MONOTONE or FILLS: how it may fall for ever.
     bounded : bool
         Whether its curvature is bounded, which methods of fixed steps need.
     likelihood : bool
@@ -43,6 +47,11 @@ class LossTraits(NamedTuple):
     intercept : bool
         Whether an intercept can be fitted. Where it would not matter, columns are centred as with
         one.
+    pilot : str
+        The number that a pilot fit finds where the argument of that name is not given.
+    dispersion : int
+        How many parameters its likelihood has beside the coefficients that information criteria
+        count: shapes and scales that follow by maximum likelihood.
     """
 
     name: str
@@ -58,6 +67,8 @@ class LossTraits(NamedTuple):
     parameter: str = ""
     coupled: bool = False
     intercept: bool = True
+    pilot: str = ""
+    dispersion: int = 0
 
     @property
     def gaussian(self):
@@ -65,3 +76,26 @@ class LossTraits(NamedTuple):
         belong.
         """
         return self.likelihood and self.link == "identity"
+
+
+def held_by(recession, y):
+    """Which way each row lets the predictor of a direction go along which a loss falls for ever.
+
+    Parameters
+    ----------
+    recession : int
+        A code of this module.
+    y : ndarray of shape (n,)
+
+    Returns
+    -------
+    signs : ndarray of shape (n,)
+        1 or -1: the sign that the predictor of a row may have.
+    held : ndarray of bool of shape (n,)
+        Rows whose predictor may not change.
+    """
+    if recession == SEPARATES:
+        return y, np.zeros(y.size, dtype=bool)
+    if recession == EMPTIES:
+        return np.full(y.size, -1.0), y > 0
+    return np.where(y >= 1, 1.0, -1.0), (y > 0) & (y < 1)

@@ -3,7 +3,8 @@
     eta_i = intercept + x_i'beta,   x_i ~ N(0, Sigma),   k of the p coefficients are nonzero   (S)
 
 Sigma has unit diagonal. The response is  y = eta + sigma * noise  (`linear`),  P(y = 1) = 1 / (1 +
-exp(-eta))  (`logistic`) or  y ~ Poisson(exp(eta))  (`poisson`). X is (n, p) float64 in Fortran
+exp(-eta))  (`logistic`), or has the mean exp(eta)  (`poisson`, `negative_binomial`, `gamma`,
+`tweedie`). X is (n, p) float64 in Fortran
 order, drawn in O(n p) time without a p x p matrix. All randomness comes from the `random_state`
 that is given; NumPy's global state is neither read nor changed.
 """
@@ -11,9 +12,7 @@ that is given; NumPy's global state is neither read nor changed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.types import Seed
@@ -25,66 +24,10 @@ from .draws import (
     positive_scale,
     signal_variance,
 )
+from .families import gamma, negative_binomial, tweedie
+from .record import Simulation, finish
 
-__all__ = ["Simulation", "linear", "logistic", "poisson"]
-
-LARGEST_MEAN = 1e9
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Simulation:
-    """One simulated data set and the truth behind it.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Columns, float64 in Fortran order.
-    y : ndarray of shape (n,)
-        float64 for "linear", -1 and 1 for "logistic", counts for "poisson".
-    beta, support : ndarray of shape (p,) and (k,)
-        The coefficients in units of X (with `scale`), and the columns whose coefficient is not 0.
-    sigma, intercept : float
-        The standard deviation of the noise (NaN but for "linear"), and what is added to X beta.
-    kind : str
-        "linear", "logistic" or "poisson".
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    beta: np.ndarray
-    support: np.ndarray
-    sigma: float
-    intercept: float
-    kind: str
-
-    @property
-    def eta(self) -> np.ndarray:
-        """The linear predictor intercept + X beta, of shape (n,)."""
-        return self.intercept + self.X[:, self.support] @ self.beta[self.support]
-
-    def new_response(self, random_state: Seed = None) -> np.ndarray:
-        """A fresh response for the same X and truth: a validation sample with fixed design.
-
-        Parameters
-        ----------
-        random_state : int, Generator, or None
-            The seed.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The response, like `y`.
-        """
-        return RESPONSES[self.kind](self.eta, self.sigma, generator(random_state))
-
-    def __repr__(self):
-        n, p = self.X.shape
-        shown = ", ".join(map(str, self.support[:10])) + (", ..." if self.support.size > 10 else "")
-        noise = f", sigma={self.sigma:.4g}" if self.kind == "linear" else ""
-        return (
-            f"Simulation({self.kind}: n={n}, p={p}, k={self.support.size}{noise}, "
-            f"intercept={self.intercept:.4g}, support=[{shown}])"
-        )
+__all__ = ["Simulation", "gamma", "linear", "logistic", "negative_binomial", "poisson", "tweedie"]
 
 
 def linear(
@@ -157,7 +100,7 @@ def linear(
     X, beta = design_and_truth((n, p, k), correlation, beta, support, rng)
     variance = signal_variance(beta, correlation)
     sigma = math.sqrt(variance / snr) if variance > 0 else float(math.isfinite(snr))
-    return _finish("linear", X, beta, sigma, intercept, rng)
+    return finish("linear", X, beta, sigma, intercept, rng)
 
 
 def logistic(
@@ -218,7 +161,7 @@ def logistic(
     X, beta = design_and_truth(
         (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng
     )
-    return _finish("logistic", X, scale * beta, math.nan, intercept, rng)
+    return finish("logistic", X, scale * beta, math.nan, intercept, rng)
 
 
 def poisson(
@@ -276,42 +219,4 @@ def poisson(
     X, beta = design_and_truth(
         (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng
     )
-    return _finish("poisson", X, scale * beta, math.nan, intercept, rng)
-
-
-def _finish(kind, X, beta, sigma, intercept, rng):
-    """Draw the response of (S) and return the record."""
-    intercept = number("intercept", intercept)
-    if not math.isfinite(intercept):
-        raise ValueError(f"intercept must be finite, got {intercept}; use 0.0 for none")
-    support = np.flatnonzero(beta)
-    eta = intercept + X[:, support] @ beta[support]
-    return Simulation(X, RESPONSES[kind](eta, sigma, rng), beta, support, sigma, intercept, kind)
-
-
-def _normal(eta, sigma, rng):
-    """y (n,) given the linear predictor eta (n,)."""
-    return eta + sigma * rng.standard_normal(eta.size)
-
-
-def _classes(eta, sigma, rng):
-    """The same for classes: P(L <= eta) = 1 / (1 + exp(-eta)) for logistic L."""
-    return np.where(rng.logistic(size=eta.size) <= eta, 1, -1)
-
-
-def _means(eta, name):
-    """exp(eta), refused where it leaves what can be drawn; name: of the distribution."""
-    if eta.max() > math.log(LARGEST_MEAN):
-        raise ValueError(
-            f"the largest {name} mean is exp({eta.max():.4g}), above {LARGEST_MEAN:.0e}; lower "
-            "scale, beta or intercept"
-        )
-    return np.exp(eta)
-
-
-def _counts(eta, sigma, rng):
-    """The same for counts."""
-    return rng.poisson(_means(eta, "Poisson"))
-
-
-RESPONSES = {"linear": _normal, "logistic": _classes, "poisson": _counts}
+    return finish("poisson", X, scale * beta, math.nan, intercept, rng)

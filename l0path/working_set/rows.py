@@ -14,7 +14,7 @@ from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
 from ..problem.recession import leading
 from ..problem.responses import null_start
-from ..problem.traits import EMPTIES, MONOTONE, NO_RECESSION, SEPARATES
+from ..problem.traits import MONOTONE, NO_RECESSION, SEPARATES, held_by
 from ..problem.verbs import coupled_columns, derivatives
 from . import newton
 from .columns import CONDITION, Quadratic, WorkingColumns
@@ -337,15 +337,15 @@ def recedes(recession, problem, Z, lower, upper):
     SEPARATES   y_i eta_i >= 0 for all rows and > 0 for some: the classes are separated, if not
     every row is (Albert & Anderson, Biometrika 71, 1984)
     EMPTIES     eta_i = 0 where y_i > 0, eta_i <= 0 where y_i = 0 and < 0 for some
+    FILLS       eta_i = 0 where 0 < y_i < 1, eta_i <= 0 where y_i = 0, >= 0 where y_i = 1, not all 0
     MONOTONE    see `recession.leading`
     """
     if recession == MONOTONE:
         return leading(problem, Z, lower, upper).size > 0
-    counts = recession == EMPTIES
+    signs, held = held_by(recession, problem.y)
     Z = Z / np.sqrt(np.mean(Z * Z, axis=1, keepdims=True))
     A = np.column_stack([Z.T, np.ones(problem.y.size)]) if problem.intercept else Z.T
-    A = -A if counts else A * problem.y[:, None]
-    held = problem.y > 0 if counts else np.zeros(problem.y.size, dtype=bool)
+    A = A * signs[:, None]
     bounds = [
         (0.0 if np.isfinite(low) else -1.0, 0.0 if np.isfinite(high) else 1.0)
         for low, high in zip(lower, upper, strict=True)

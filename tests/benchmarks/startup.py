@@ -1,7 +1,8 @@
 """Start-up: import time against `import numba, pandas, scipy.linalg`, the first squared dense fit
 of a fresh process without and with stored kernels, with the kernels of l0path-kernels where they
 are installed, and, with L0PATH_BASE=CHECKOUT (another commit), the first fits of several kinds with
-no stored kernels as ratios to that commit, in turn.
+no stored kernels and `warm_up` as ratios to that commit, in turn. `--only companion` builds the
+wheel of the kernels, installs it with this checkout in a new environment, and measures there.
 """
 
 import os
@@ -9,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
+from pathlib import Path
 
 from common import arguments
 from levels import companion, one_level
@@ -33,6 +36,9 @@ clock(lambda: path.certify(k=2, time_limit=5))
 clock(lambda: l0path.fit(X, y, max_k=3, groups=np.repeat(np.arange(150), 2)))
 """
 NAMES = ("first squared fit", "first logistic fit after it", "first certify", "first groups")
+WARM = "import time, l0path; t = time.perf_counter(); l0path.warm_up(%s, verbose=False); print(time.perf_counter() - t)"
+LOSSES = ("squared", "logistic")  # those that warm_up of version 0.1 is compared for
+ROOT = Path(__file__).resolve().parents[2]
 COUNT = """
 import numpy as np, sys, l0path
 rng = np.random.default_rng(0); X = rng.standard_normal((200, 300)); y = X[:, :5].sum(axis=1) + rng.standard_normal(200)
@@ -81,6 +87,41 @@ def against(base, repeats):
         )
 
 
+def warm_up(base, repeats):
+    """Seconds of `warm_up` with no stored kernels, and ratios to the checkout `base`, in turn."""
+    here, seconds = os.environ.get("PYTHONPATH", ""), {"base": [], "here": [], "all": []}
+    for _ in range(repeats):
+        for name, path, what in (
+            ("base", base, LOSSES),
+            ("here", here, LOSSES),
+            ("all", here, "all"),
+        ):
+            with tempfile.TemporaryDirectory() as cache:
+                seconds[name].append(float(run(WARM % repr(what), cache, PYTHONPATH=path)))
+    before, now, every = map(middle, seconds.values())
+    print(
+        f"warm_up of {len(LOSSES)} losses                base {before:6.2f} s here {now:6.2f} s {now / before:5.2f} x"
+    )
+    print(f'warm_up("all")                    {every:6.2f} s')
+
+
+def with_companion(repeats):
+    """Print the time of a first fit in a new environment with this checkout and its kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = str(Path(folder, "bin", "python"))
+        plain = {**os.environ, "PYTHONPATH": ""}
+        for command in (
+            ["install", str(ROOT)],
+            ["wheel", "--no-deps", "--wheel-dir", folder, str(ROOT / "kernels")],
+            ["install", "--no-index", "--no-deps", "--find-links", folder, "l0path-kernels"],
+        ):
+            pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", *command]
+            subprocess.run(pip, check=True, env=plain, cwd=folder)
+        again = [python, __file__, "--only", "shipped", "--repeats", str(repeats)]
+        subprocess.run(again, check=True, env=plain, cwd=folder)
+
+
 def middle(values):
     return sorted(values)[len(values) // 2]
 
@@ -117,8 +158,17 @@ def shipped(repeats):
 
 def main():
     """Print the medians."""
-    args = arguments("start-up")
-    print(f"# load {os.getloadavg()[0]:.1f}")
+    args = arguments("start-up", only=("", "companion, warm_up, or shipped: that part alone"))
+    print(f"# load {os.getloadavg()[0]:.1f}", flush=True)
+    base = os.environ.get("L0PATH_BASE")
+    alone = {
+        "companion": with_companion,
+        "shipped": shipped,
+        "warm_up": lambda repeats: warm_up(base, repeats),
+    }
+    if args.only:
+        alone[args.only](args.repeats)
+        return
     with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as none:
         imports(cache, args.repeats if args.smoke else max(PAIRS, args.repeats))
         if companion() is not None:
@@ -130,8 +180,9 @@ def main():
         warm = middle([float(run(FIRST, cache)) for _ in range(args.repeats)])
         print(f"first fit, no kernel cache        {cold:6.2f} s")
         print(f"first fit, kernels cached         {warm:6.2f} s")
-        if base := os.environ.get("L0PATH_BASE"):
+        if base:
             against(base, args.repeats)
+            warm_up(base, args.repeats)
         print(f"kernel specialisations used by a default squared fit: {run(COUNT, cache)}")
     print(f"# load {os.getloadavg()[0]:.1f}")
 

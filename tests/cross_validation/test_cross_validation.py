@@ -8,6 +8,7 @@ import time
 import warnings
 
 import numpy as np
+import oracles
 import pandas as pd
 import pytest
 import scipy.sparse as sp
@@ -17,7 +18,6 @@ import l0path
 from l0path.core.warnings import recorded
 from l0path.cross_validation import run, scoring, splits
 from l0path.errors import SeparationWarning
-from l0path.problem.losses import NAMES
 from l0path.problem.verbs import value
 
 joblib = lazy("joblib")
@@ -295,7 +295,7 @@ def test_callable_scoring_gets_y_and_predictions_in_the_users_units():
 
 def test_deviance_is_twice_the_loss_beyond_a_perfect_prediction():
     rng = np.random.default_rng(0)
-    for name in NAMES:
+    for name in oracles.LOSSES:  # other families: tests/families
         X, y = sample(
             "counts" if name == "poisson" else "real" if name in scoring.REAL else "classes"
         )

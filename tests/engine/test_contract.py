@@ -29,8 +29,23 @@ SETTINGS = {
     "double swaps": LocalSearch(swap_size=2),
 }
 ROWS = {row.name: row for row in ALGORITHMS if row.name}
+
+
+def row_of(name):
+    """What is declared of an algorithm."""
+    return ROWS[name] if name in ROWS else algorithm_of(SETTINGS[name])
+
+
+def case(name, unit, grid, loss):
+    """A case; those of the families that compile kernels of their own are slow."""
+    row = row_of(name)
+    served = unit in row.units and loss in row.losses
+    slow = served and loss not in (*oracles.LOSSES, *EXACT)
+    return pytest.param(name, unit, grid, loss, marks=pytest.mark.slow if slow else ())
+
+
 CASES = [
-    (name, unit, grid, loss)
+    case(name, unit, grid, loss)
     for name in SETTINGS
     for unit in ("columns", "groups")
     for grid in ("support", "lambda0")
@@ -65,11 +80,6 @@ def data(loss, unit):
         y,
         more | {"loss": loss, "lambda2": RIDGE} | ({"delta": 1.3} if loss == "huber" else {}),
     )
-
-
-def row_of(name):
-    """What is declared of an algorithm."""
-    return ROWS[name] if name in ROWS else algorithm_of(SETTINGS[name])
 
 
 def keeps_the_contract(path, unit, grid):

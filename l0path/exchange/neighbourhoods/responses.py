@@ -111,15 +111,19 @@ class ResponseNeighbourhood:
 
     def without(self, fit, units):
         """The fit without some of its columns."""
-        return self.refit(np.setdiff1d(fit.support, units, assume_unique=True))
+        support = np.setdiff1d(fit.support, units, assume_unique=True)
+        self._widen(support.size + len(units) + 1)
+        self.state.S[: support.size] = self.model.where[support]
+        response_table.build_all(self.state, self.columns, self.more, support.size)
+        return self._fit()
 
     def removable(self, fit):
-        """The increase of F by the removal of each unforced column, ascending, and the columns."""
-        B, kept = self.model.kept_inverse(fit.support, self.lambda2)
-        locked = np.isin(fit.support, self.model.problem.forced, assume_unique=True)
-        loss = response_table.removals(fit.b, B, kept, locked)
-        order = np.argsort(loss, kind="stable")[: int((~locked).sum())]
-        return loss[order], fit.support[order]
+        """The norm of the coefficients of each unforced column, ascending, and the columns."""
+        self._widen(fit.support.size)
+        free = np.flatnonzero(~self.columns.locked[self.model.where[fit.support]])
+        size = np.linalg.norm(fit.b[free], axis=1)
+        order = np.argsort(size, kind="stable")
+        return size[order], fit.support[free[order]]
 
     def refined(self, fit):
         """The fit made anew: rank-one changes leave rounding."""

@@ -1,0 +1,255 @@
+"""Amounts that are positive, or positive and sometimes zero, with the logarithm as link.
+
+    loss              value, eta = log of the mean                                    y
+    gamma             y exp(-eta) + eta                                               > 0
+    tweedie(power)    y exp(-a eta) / a + (exp(b eta) - 1) / b                        >= 0
+                      a = power - 1, b = 2 - power, for 1 < power < 2;
+                      power = 2 is the gamma loss, whose y are > 0
+
+Both are the negative log-likelihood times the dispersion phi, up to what does not depend on eta:
+the variance of a row is phi mean^power, that of gamma phi mean^2. Conjugates, r a slope:
+
+    gamma             t log(t / y) - t, t = 1 - r                                     r <= 1
+    tweedie           r eta - value at the eta whose slope is r, found by Newton      all r for
+                      steps                                                           y > 0, r >= 0
+                                                                                      for y = 0
+
+Sources: McCullagh & Nelder, Generalized Linear Models (1989), chapter 8; Jorgensen, The Theory of
+Dispersion Models (1997), chapter 4; the series of the Tweedie density is that of Dunn & Smyth,
+Statistics and Computing 15 (2005).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.elementary import entropy_rise
+from ..conjugates import conjugate, conjugate_slope, interval
+from ..responses import (
+    EPS,
+    log_constant,
+    log_likelihood,
+    null_start,
+    rounding,
+    saturated,
+    takes_zero,
+)
+from ..traits import EMPTIES, LossTraits
+from ..verbs import curvature, fenchel_gap, slope, value
+
+DUAL_MARGIN = 1e-12  # how far from the end of its domain a dual slope is taken, relative
+SHAPE_STEPS = 100  # Newton steps of one number
+
+
+class Gamma(NamedTuple):
+    """Gamma deviance up to a constant, log link."""
+
+    traits = LossTraits(
+        "gamma",
+        "positive",
+        math.inf,
+        jumps=False,
+        link="log",
+        bounded=False,
+        likelihood=True,
+        dispersion=1,
+    )
+
+
+class Tweedie(NamedTuple):
+    """Tweedie deviance up to a constant, log link; the variance is phi mean^power."""
+
+    traits = LossTraits(
+        "tweedie",
+        "amounts",
+        math.inf,
+        jumps=False,
+        link="log",
+        recession=EMPTIES,
+        bounded=False,
+        parameter="power",
+    )
+
+    power: float
+
+
+@value.register(Gamma)
+def _(loss, y, eta):
+    return y * math.exp(-eta) + eta
+
+
+@slope.register(Gamma)
+def _(loss, y, eta):
+    return 1.0 - y * math.exp(-eta)
+
+
+@curvature.register(Gamma)
+def _(loss, y, eta):
+    return y * math.exp(-eta)
+
+
+@fenchel_gap.register(Gamma)
+def _(loss, y, eta, at, dual):
+    share = 1.0 - at  # y / mean
+    if dual > 1.0 or share <= 0.0:
+        return math.inf
+    return share * entropy_rise((at - dual) / share)
+
+
+@conjugate.register(Gamma)
+def _(loss, y, r):
+    from scipy.special import xlogy
+
+    t = np.maximum(1.0 - r, 0.0)
+    return xlogy(t, t) - t * (1.0 + np.log(y))
+
+
+@interval.register(Gamma)
+def _(loss, y):
+    return np.full(y.shape, -np.inf), np.ones(y.shape)
+
+
+@conjugate_slope.register(Gamma)
+def _(loss, y, r):
+    return np.log(y) - np.log(np.maximum(1.0 - r, DUAL_MARGIN))
+
+
+@null_start.register(Gamma)
+def _(loss, y, offset, weights):
+    shifted = np.log(y) - offset  # y exp(-offset) alone may overflow
+    top = float(shifted.max())
+    return top + float(np.log(weights @ np.exp(shifted - top)))
+
+
+@saturated.register(Gamma)
+def _(loss, y):
+    return 1.0 + np.log(y)
+
+
+@rounding.register(Gamma)
+def _(loss, y, weights, size):
+    return 16 * EPS * (1.0 + float(weights @ np.abs(np.log(y))))
+
+
+@log_constant.register(Gamma)
+def _(loss, y, trials=None):
+    return np.log(y)
+
+
+@log_likelihood.register(Gamma)
+def _(loss, mean_loss, constant, n):
+    """With the shape nu = 1 / phi of maximum likelihood, log nu - digamma(nu) = half the mean
+    deviance.
+    """
+    from scipy.special import gammaln
+
+    half = np.atleast_1d(np.asarray(mean_loss, dtype=float)) - constant - 1.0
+    out = np.full(half.shape, np.inf)
+    for i in np.flatnonzero(half > 0):
+        nu = shape_of(float(half[i]))
+        out[i] = n * (nu * math.log(nu) - gammaln(nu) - constant - nu * (half[i] + 1.0))
+    return out
+
+
+def shape_of(half):
+    """nu with log nu - digamma(nu) = half > 0, by Newton steps on log nu from the start of Minka
+    (2002).
+    """
+    from scipy.special import digamma, polygamma
+
+    nu = (3.0 - half + math.sqrt((half - 3.0) ** 2 + 24.0 * half)) / (12.0 * half)
+    for _ in range(SHAPE_STEPS):
+        step = (math.log(nu) - digamma(nu) - half) / (1.0 - nu * float(polygamma(1, nu)))
+        nu *= math.exp(-step)
+        if abs(step) <= 4 * EPS:
+            break
+    return nu
+
+
+@takes_zero.register(Tweedie)
+def _(loss):
+    return loss.power < 2.0
+
+
+@value.register(Tweedie)
+def _(loss, y, eta):
+    a, b = loss.power - 1.0, 2.0 - loss.power
+    rate = math.expm1(b * eta) / b if b > 0.0 else eta
+    return (y * math.exp(-a * eta) / a if y > 0.0 else 0.0) + rate
+
+
+@slope.register(Tweedie)
+def _(loss, y, eta):
+    a, b = loss.power - 1.0, 2.0 - loss.power
+    return math.exp(b * eta) - (y * math.exp(-a * eta) if y > 0.0 else 0.0)
+
+
+@curvature.register(Tweedie)
+def _(loss, y, eta):
+    a, b = loss.power - 1.0, 2.0 - loss.power
+    return b * math.exp(b * eta) + (a * y * math.exp(-a * eta) if y > 0.0 else 0.0)
+
+
+@interval.register(Tweedie)
+def _(loss, y):
+    zero, most = np.where(y > 0, -np.inf, 0.0), np.inf if loss.power < 2.0 else 1.0
+    return zero, np.full(y.shape, most)
+
+
+@conjugate_slope.register(Tweedie)
+def _(loss, y, r):
+    """The root of exp(b eta) - y exp(-a eta) = r: Newton steps within a bracket, on the side where
+    they cannot overshoot.
+    """
+    y, r = np.broadcast_arrays(np.asarray(y, float), np.asarray(r, float))
+    a, b = loss.power - 1.0, 2.0 - loss.power
+    if b == 0.0:
+        return np.log(y) - np.log(np.maximum(1.0 - r, DUAL_MARGIN)) / a
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # both terms of a slope r > 0 are at most exp(b eta), of r < 0 at least -y exp(-a eta)
+        rising = np.log(np.maximum(r, DUAL_MARGIN)) / b
+        falling = (np.log(y) - np.log(np.maximum(-r, DUAL_MARGIN))) / a
+        saddle = np.log(np.maximum(y, DUAL_MARGIN))  # the root of r = 0, as a + b = 1
+        eta = np.where(
+            y > 0, np.where(r > 0, np.maximum(rising, saddle), np.minimum(falling, saddle)), rising
+        )
+        for _ in range(SHAPE_STEPS):
+            up = np.exp(b * eta)
+            down = np.where(y > 0, y * np.exp(-a * eta), 0.0)
+            step = (up - down - r) / (b * up + a * down)
+            step = np.clip(np.where(np.isfinite(step), step, 0.0), -2.0, 2.0)
+            eta = np.where(y > 0, eta - step, eta)
+            if np.abs(np.where(y > 0, step, 0.0)).max(initial=0.0) <= 4 * EPS:
+                break
+    return eta
+
+
+@conjugate.register(Tweedie)
+def _(loss, y, r):
+    """r eta - value at the root; a slope that is left changes it to second order only."""
+    eta = conjugate_slope(loss, y, r)
+    a, b = loss.power - 1.0, 2.0 - loss.power
+    y = np.broadcast_to(y, eta.shape)
+    rate = np.expm1(b * eta) / b if b > 0.0 else eta
+    found = r * eta - np.where(y > 0, y * np.exp(-a * eta) / a, 0.0) - rate
+    return np.where((y == 0) & (r <= 0), 1.0 / b if b > 0.0 else np.inf, found)
+
+
+@null_start.register(Tweedie)
+def _(loss, y, offset, weights):
+    middle = float(weights @ offset)
+    return float(np.log(max(float(weights @ y), 1e-12))) - middle
+
+
+@saturated.register(Tweedie)
+def _(loss, y):
+    a, b = loss.power - 1.0, 2.0 - loss.power
+    if b == 0.0:
+        return 1.0 + np.log(y)
+    return np.where(y > 0, y**b / a + (y**b - 1.0) / b, -1.0 / b)
+
+
+@rounding.register(Tweedie)
+def _(loss, y, weights, size):
+    return 16 * EPS * max(float(weights @ np.abs(saturated(loss, y))), 1.0)

@@ -1,0 +1,154 @@
+"""Counts whose variance exceeds their mean.
+
+    loss                        value, eta = log of the mean                              y
+    negative_binomial(theta)    (y + theta) log(1 + exp(eta) / theta) - y eta             >= 0
+
+The variance of a row is mean + mean^2 / theta; with theta to infinity it is the Poisson loss. With
+s = eta - log(theta) it is a logistic loss of weight y + theta, whose conjugate it has, for slopes
+-y <= r <= theta and q = (r + y) / (y + theta):
+
+    (y + theta) (q log q + (1 - q) log(1 - q)) + (r + y) log theta
+
+Source: Venables & Ripley, Modern Applied Statistics with S (2002), section 7.4.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.elementary import binary_gap, exp_minus, log1p_unit
+from ..conjugates import CLASS_MARGIN, conjugate, conjugate_slope, interval
+from ..responses import EPS, log_constant, null_start, poisson_start, rounding, saturated
+from ..traits import EMPTIES, LossTraits
+from ..verbs import curvature, fenchel_gap, slope, value
+
+LARGEST_THETA = 1e8  # beyond it counts are as good as Poisson
+LEAST_THETA = 1e-6
+THETA_STEPS = 200
+
+
+class NegativeBinomial(NamedTuple):
+    """Negative binomial deviance up to a constant, log link, variance mean + mean^2 / theta."""
+
+    traits = LossTraits(
+        "negative_binomial",
+        "counts",
+        math.inf,
+        jumps=False,
+        link="log",
+        recession=EMPTIES,
+        bounded=False,
+        likelihood=True,
+        dispersion=1,
+        parameter="theta",
+        pilot="theta",
+    )
+
+    theta: float
+
+
+@value.register(NegativeBinomial)
+def _(loss, y, eta):
+    s = eta - math.log(loss.theta)
+    soft = log1p_unit(exp_minus(abs(s))) + (s if s > 0.0 else 0.0)
+    return (y + loss.theta) * soft - y * eta
+
+
+@slope.register(NegativeBinomial)
+def _(loss, y, eta):
+    s = eta - math.log(loss.theta)
+    e = exp_minus(abs(s))
+    return (y + loss.theta) * (1.0 if s > 0.0 else e) / (1.0 + e) - y
+
+
+@curvature.register(NegativeBinomial)
+def _(loss, y, eta):
+    e = exp_minus(abs(eta - math.log(loss.theta)))
+    return (y + loss.theta) * e / ((1.0 + e) * (1.0 + e))
+
+
+@fenchel_gap.register(NegativeBinomial)
+def _(loss, y, eta, at, dual):
+    total = y + loss.theta
+    return total * binary_gap((at + y) / total, (dual - at) / total)
+
+
+@conjugate.register(NegativeBinomial)
+def _(loss, y, r):
+    from scipy.special import xlog1py, xlogy
+
+    total = y + loss.theta
+    q = np.clip((r + y) / total, 0.0, 1.0)
+    return total * (xlogy(q, q) + xlog1py(1.0 - q, -q) + q * math.log(loss.theta))
+
+
+@interval.register(NegativeBinomial)
+def _(loss, y):
+    return -y, np.full(y.shape, loss.theta)
+
+
+@conjugate_slope.register(NegativeBinomial)
+def _(loss, y, r):
+    q = np.clip((r + y) / (y + loss.theta), CLASS_MARGIN, 1.0 - CLASS_MARGIN)
+    return math.log(loss.theta) + np.log(q / (1.0 - q))
+
+
+@null_start.register(NegativeBinomial)
+def _(loss, y, offset, weights):
+    return poisson_start(y, offset, weights)
+
+
+@saturated.register(NegativeBinomial)
+def _(loss, y):
+    return (y + loss.theta) * np.log1p(y / loss.theta) - y * np.log(np.where(y > 0, y, 1.0))
+
+
+@rounding.register(NegativeBinomial)
+def _(loss, y, weights, size):
+    parts = (y + loss.theta) * np.log1p(y / loss.theta) + y * np.abs(np.log(np.maximum(y, 1.0)))
+    return 16 * EPS * max(float(weights @ parts), 1.0)
+
+
+@log_constant.register(NegativeBinomial)
+def _(loss, y, trials=None):
+    from scipy.special import gammaln
+
+    theta = loss.theta
+    return gammaln(theta) + gammaln(y + 1.0) - gammaln(y + theta) + y * math.log(theta)
+
+
+def theta_of(y, mean, weights):
+    """The theta of largest likelihood given the means, between 1e-6 and 1e8; at 1e8 the counts vary
+    no more than Poisson's.
+
+    The score in log theta is followed by Newton steps within a bracket.
+
+    Parameters
+    ----------
+    y, mean, weights : ndarray of shape (n,)
+        Counts, their means, and weights of the rows.
+
+    Returns
+    -------
+    float
+    """
+    from scipy.special import digamma
+
+    def score(theta):
+        each = digamma(y + theta) - digamma(theta) + np.log(theta / (theta + mean))
+        return float(weights @ (each + (mean - y) / (theta + mean)))
+
+    low, high = math.log(LEAST_THETA), math.log(LARGEST_THETA)
+    # the likelihood at large theta rises towards Poisson's where the excess of variance is not > 0
+    if float(weights @ ((y - mean) ** 2 - y)) <= 0:
+        return LARGEST_THETA
+    for _ in range(THETA_STEPS):
+        middle = 0.5 * (low + high)
+        if score(math.exp(middle)) > 0:
+            low = middle
+        else:
+            high = middle
+        if high - low <= 1e-13 * max(abs(low), 1.0):
+            break
+    return math.exp(0.5 * (low + high))

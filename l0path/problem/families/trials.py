@@ -1,0 +1,63 @@
+"""How counts of successes and failures are given: two columns, or shares with the numbers of trials
+as weights.
+"""
+
+import numpy as np
+import pandas as pd
+
+from ...core.arguments import finite, vector
+from ...designs.checks import check_table
+from ...errors import refuse_masked
+
+
+def in_two_columns(y):
+    """Whether y has two columns."""
+    return np.ndim(y) == 2 and np.shape(y)[1] == 2
+
+
+def loss_meant(loss, y):
+    """The loss that is meant: glmnet's name "binomial" is `logistic` where y has classes.
+
+    Parameters
+    ----------
+    loss : str
+        What the user gave.
+    y : array-like
+        Classes, shares, or two columns of counts.
+
+    Returns
+    -------
+    str
+    """
+    if loss != "binomial" or in_two_columns(y):
+        return loss
+    values = pd.Series(np.ravel(y)) if not isinstance(y, pd.Series) else y
+    if not pd.api.types.is_float_dtype(values.dtype):
+        return "logistic"
+    inside = (values > 0) & (values < 1)
+    return loss if inside.any() else "logistic"
+
+
+def trials_of(y, sample_weight):
+    """(shares (n,), weights (n,), trials (n,)) of counts of successes and failures, or of shares
+    whose sample weights are the trials.
+    """
+    if not in_two_columns(y):
+        trials = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+        return y, sample_weight, trials
+    check_table(y, "y")
+    refuse_masked(y, "y")
+    counts = np.asarray(y, dtype=np.float64)
+    finite(counts.ravel(), "y")
+    if (counts < 0).any():
+        raise ValueError(
+            f"y has {(counts < 0).sum()} negative values (smallest {counts.min():g}); the two "
+            "columns count successes and failures"
+        )
+    trials = counts.sum(axis=1)
+    shares = np.where(trials > 0, counts[:, 0] / np.where(trials > 0, trials, 1.0), 0.5)
+    if isinstance(y, pd.DataFrame):
+        shares = pd.Series(shares, index=y.index)
+    if sample_weight is None:
+        return shares, trials, trials
+    return shares, vector(sample_weight, len(counts), "sample_weight") * trials, trials

@@ -1,0 +1,202 @@
+"""Simulated amounts and counts with a known sparse truth: means exp(eta), see `simulate`."""
+
+from __future__ import annotations
+
+import math
+
+from numpy.typing import ArrayLike
+
+from ..core.types import Seed
+from .draws import correlation_of, design_and_truth, generator, positive_scale
+from .record import Simulation, finish
+
+
+def gamma(
+    n: int,
+    p: int,
+    k: int,
+    *,
+    rho: float = 0.0,
+    correlation: str = "ar1",
+    scale: float = 1.0,
+    beta: str | ArrayLike | None = None,
+    support: str | ArrayLike = "equispaced",
+    block_size: int = 10,
+    intercept: float = 0.0,
+    shape: float = 2.0,
+    random_state: Seed = None,
+) -> Simulation:
+    """Positive amounts, y_i ~ Gamma of mean exp(intercept + scale * x_i'beta) and a given shape.
+
+    Parameters
+    ----------
+    n, p, k : int
+        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+    rho : float, default 0.0
+        The correlation of the columns, as in `linear`.
+    correlation : str, default "ar1"
+        "ar1", "constant", "block" or "iid", as in `linear`.
+    beta : None, str, or array-like
+        The coefficients, as in `linear`. There is no `snr`.
+    support : str or array-like of int, default "equispaced"
+        "equispaced", "random", or k distinct column indices.
+    block_size : int, default 10
+        The number of columns of a block.
+    intercept : float, default 0.0
+        The number added to every row.
+    random_state : int, Generator, or None
+        The seed.
+    scale : float, default 1.0
+        A positive factor of the coefficients, which `beta` then contains. Take 1 / sqrt(k) for
+        means within some powers of ten.
+    shape : float, default 2.0
+        The shape of the gamma distribution; its variance is mean^2 / shape.
+
+    Returns
+    -------
+    Simulation
+        The data and the truth, with positive y and sigma = NaN.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.gamma(200, 20, 2, scale=0.5, random_state=1)
+    >>> l0path.fit(data.X, data.y, loss="gamma", max_k=4).support(k=2), data.support
+    (array([ 5, 15]), array([ 5, 15]))
+    """
+    rng = generator(random_state)
+    scale = positive_scale(scale)
+    X, beta = design_and_truth(
+        (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng
+    )
+    return finish("gamma", X, scale * beta, math.nan, intercept, rng, extra=positive_scale(shape))
+
+
+def negative_binomial(
+    n: int,
+    p: int,
+    k: int,
+    *,
+    rho: float = 0.0,
+    correlation: str = "ar1",
+    scale: float = 1.0,
+    beta: str | ArrayLike | None = None,
+    support: str | ArrayLike = "equispaced",
+    block_size: int = 10,
+    intercept: float = 0.0,
+    theta: float = 2.0,
+    random_state: Seed = None,
+) -> Simulation:
+    """Counts of mean exp(intercept + scale * x_i'beta) and variance mean + mean^2 / theta.
+
+    Parameters
+    ----------
+    n, p, k : int
+        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+    rho : float, default 0.0
+        The correlation of the columns, as in `linear`.
+    correlation : str, default "ar1"
+        "ar1", "constant", "block" or "iid", as in `linear`.
+    beta : None, str, or array-like
+        The coefficients, as in `linear`. There is no `snr`.
+    support : str or array-like of int, default "equispaced"
+        "equispaced", "random", or k distinct column indices.
+    block_size : int, default 10
+        The number of columns of a block.
+    intercept : float, default 0.0
+        The number added to every row.
+    random_state : int, Generator, or None
+        The seed.
+    scale : float, default 1.0
+        A positive factor of the coefficients, which `beta` then contains. Take 1 / sqrt(k) for
+        means within some powers of ten.
+    theta : float, default 2.0
+        The smaller, the more the counts vary.
+
+    Returns
+    -------
+    Simulation
+        The data and the truth, with integer y and sigma = NaN.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.negative_binomial(200, 20, 2, scale=0.5, random_state=1)
+    >>> l0path.fit(data.X, data.y, loss="negative_binomial", max_k=4).support(k=2), data.support
+    (array([ 5, 15]), array([ 5, 15]))
+    """
+    rng = generator(random_state)
+    scale = positive_scale(scale)
+    X, beta = design_and_truth(
+        (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng
+    )
+    return finish(
+        "negative_binomial", X, scale * beta, math.nan, intercept, rng, extra=positive_scale(theta)
+    )
+
+
+def tweedie(
+    n: int,
+    p: int,
+    k: int,
+    *,
+    rho: float = 0.0,
+    correlation: str = "ar1",
+    scale: float = 1.0,
+    beta: str | ArrayLike | None = None,
+    support: str | ArrayLike = "equispaced",
+    block_size: int = 10,
+    intercept: float = 0.0,
+    power: float = 1.5,
+    phi: float = 1.0,
+    random_state: Seed = None,
+) -> Simulation:
+    """Amounts with zeros: sums of Poisson many gamma amounts, variance phi mean^power.
+
+    Parameters
+    ----------
+    n, p, k : int
+        Rows, columns, and nonzero coefficients, 0 <= k <= p.
+    rho : float, default 0.0
+        The correlation of the columns, as in `linear`.
+    correlation : str, default "ar1"
+        "ar1", "constant", "block" or "iid", as in `linear`.
+    beta : None, str, or array-like
+        The coefficients, as in `linear`. There is no `snr`.
+    support : str or array-like of int, default "equispaced"
+        "equispaced", "random", or k distinct column indices.
+    block_size : int, default 10
+        The number of columns of a block.
+    intercept : float, default 0.0
+        The number added to every row.
+    random_state : int, Generator, or None
+        The seed.
+    scale : float, default 1.0
+        A positive factor of the coefficients, which `beta` then contains. Take 1 / sqrt(k) for
+        means within some powers of ten.
+    power : float, default 1.5
+        Between 1 and 2: the larger, the fewer zeros.
+    phi : float, default 1.0
+        The dispersion.
+
+    Returns
+    -------
+    Simulation
+        The data and the truth, with y >= 0 and sigma = NaN.
+
+    Examples
+    --------
+    >>> import l0path
+    >>> data = l0path.simulate.tweedie(200, 20, 2, scale=0.5, random_state=1)
+    >>> l0path.fit(data.X, data.y, loss="tweedie", max_k=4).support(k=2), data.support
+    (array([ 5, 15]), array([ 5, 15]))
+    """
+    rng = generator(random_state)
+    scale = positive_scale(scale)
+    X, beta = design_and_truth(
+        (n, p, k), correlation_of(correlation, rho, block_size), beta, support, rng
+    )
+    if not 1.0 < power < 2.0:
+        raise ValueError(f"power must be between 1 and 2, got {power}; take 1.5")
+    more = (float(power), positive_scale(phi))
+    return finish("tweedie", X, scale * beta, math.nan, intercept, rng, extra=more)

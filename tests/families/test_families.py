@@ -1,0 +1,354 @@
+"""Families of responses: every size against enumeration with slow definitions of their own
+(`oracles.FAMILIES`), bounds against the same, and statsmodels' coefficients and likelihoods.
+"""
+
+import numpy as np
+import oracles
+import pytest
+from scipy.special import expit
+
+import l0path
+from l0path.solvers import LocalSearch
+
+FAMILIES = tuple(oracles.FAMILIES)
+NUMBER = {"negative_binomial": "theta", "tweedie": "power", "quantile": "quantile"}
+GIVEN = {"negative_binomial": 1.345, "tweedie": 1.6, "quantile": 0.3}
+LARGEST = 3
+
+
+def arguments(d):
+    """The keywords of `l0path.fit` for an instance of a family."""
+    out = oracles.fit_keywords(d)
+    loss, number, _ = d["loss"], out.pop("delta"), out.pop("gamma")
+    return out | ({NUMBER[loss]: number} if loss in NUMBER else {})
+
+
+def degenerate(X, rng):
+    """Make the last column of X a copy, the opposite, a multiple, a constant or a combination."""
+    a, b = X[:, 0].copy(), X[:, 1].copy()
+    kinds = (a, -a, 3.0 * a, np.full(len(X), 2.0), a + b, 1.0 - b)
+    X[:, -1] = kinds[rng.integers(len(kinds))]
+
+
+def problems(loss, count, seed):
+    """Instances with degenerate columns among them."""
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        d = oracles.instance(loss, rng, (4, 6))
+        d["delta"] = GIVEN.get(loss, d["delta"])
+        if i % 3 == 1:
+            degenerate(d["X"], rng)
+        # where columns send means to zero nothing has a minimum, and enumeration no answer
+        if loss in ("negative_binomial", "tweedie") and not d["lambda1"] and i % 2:
+            d["lambda2"] = max(d["lambda2"], 1e-3)
+        yield d
+
+
+def enumerated(d, path, groups=None):
+    """{k: least objective} by the oracle; the width of a quantile is that of the path."""
+    if d["loss"] == "quantile":
+        d = d | {"gamma": path.loss_record().width}
+    same = oracles.restricted_keywords(d)
+    free = [j for j in range(d["X"].shape[1]) if j not in d["forced"]]
+    if groups is None:
+        return {
+            k: found[0]
+            for k, found in oracles.best_subsets(
+                d["X"], d["y"], min(LARGEST, len(free)), forced=d["forced"], **same
+            ).items()
+        }
+    best = {}
+    labels = sorted(set(groups))
+    for bits in range(1 << len(labels)):
+        chosen = [g for i, g in enumerate(labels) if bits >> i & 1]
+        support = [j for j, g in enumerate(groups) if g in chosen]
+        value = oracles.restricted(d["X"], d["y"], support, **same)[0]
+        best[len(chosen)] = min(best.get(len(chosen), np.inf), value)
+    return best
+
+
+def compare(d, path, best):
+    """(sizes compared, sizes above the enumerated optimum); none may be below it."""
+    above = 0
+    rows = [s for s in path.solutions if s.k in best and not s.separated]
+    for s in rows:
+        ahead = (s.objective - best[s.k]) / max(abs(best[s.k]), 1e-3)
+        assert ahead > -1e-9, (d["loss"], s.k, s.objective, best[s.k])
+        above += ahead > 1e-8
+        assert not s.lower_bound > best[s.k] + 1e-9 * max(abs(best[s.k]), 1.0)
+    return len(rows), above
+
+
+def run(loss, count, seed):
+    """(sizes, sizes above) of `count` instances at effort "high"."""
+    total = above = 0
+    for d in problems(loss, count, seed):
+        try:
+            path = l0path.fit(
+                d["X"], d["y"], max_k=LARGEST, algorithm=LocalSearch(effort="high"),
+                certify=bool(d["lambda2"]), **arguments(d),
+            )  # fmt: skip
+            best = enumerated(d, path)
+        except RuntimeError:  # the oracle: no minimum
+            continue
+        one, two = compare(d, path, best)
+        total, above = total + one, above + two
+    return total, above
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+@pytest.mark.parametrize("loss", FAMILIES)
+def test_every_size_is_the_enumerated_one(loss):
+    total, above = run(loss, 12, 1)
+    assert total >= 30 and above == 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+@pytest.mark.parametrize("loss", FAMILIES)
+def test_a_hundred_instances(loss):
+    total, above = run(loss, 110, 2)
+    assert total >= 300 and above <= 0.01 * total
+
+
+def drawn(loss, n=150, p=6, **changes):
+    """X, y and the arguments of a fit of a family; the truth is in columns 1 and 4."""
+    if loss == "binomial":
+        rng = np.random.default_rng(3)
+        X, trials = rng.normal(size=(n, p)), rng.integers(1, 7, n)
+        return X, rng.binomial(trials, 1 / (1 + np.exp(X[:, 4] - X[:, 1]))) / trials, {"loss": loss}
+    if loss == "quantile":
+        data = l0path.simulate.linear(n, p, 2, random_state=3)
+    else:
+        data = getattr(l0path.simulate, loss)(n, p, 2, scale=0.6, random_state=3, **changes)
+    number = {"negative_binomial": {}}.get(loss, {NUMBER.get(loss): GIVEN.get(loss)})
+    return data.X, data.y, {"loss": loss, **{k: v for k, v in number.items() if k}}
+
+
+def statsmodels_family(path):
+    """The family of statsmodels' GLM at the numbers of the path."""
+    import statsmodels.api as sm
+
+    log = sm.families.links.Log()
+    return {
+        "gamma": lambda: sm.families.Gamma(log),
+        "negative_binomial": lambda: sm.families.NegativeBinomial(log, alpha=1 / path.theta),
+        "tweedie": lambda: sm.families.Tweedie(log, var_power=path.loss_record().power),
+    }[path.loss]()
+
+
+@pytest.mark.parametrize("loss", ["gamma", "negative_binomial", "tweedie"])
+def test_coefficients_and_deviance_are_those_of_statsmodels(loss):
+    import statsmodels.api as sm
+
+    X, y, more = drawn(loss)
+    rng = np.random.default_rng(0)
+    weights, offset = rng.integers(1, 4, y.size).astype(float), 0.3 * rng.normal(size=y.size)
+    path = l0path.fit(X, y, max_k=2, sample_weight=weights, offset=offset, **more)
+    s = path.solutions[2]
+    found = sm.GLM(
+        y, sm.add_constant(X[:, s.support]), statsmodels_family(path), offset=offset,
+        freq_weights=weights,
+    ).fit(tol=1e-14, maxiter=500)  # fmt: skip
+    np.testing.assert_allclose(np.append(s.intercept, s.beta), found.params, rtol=1e-6, atol=1e-7)
+    scored = path.score(X, y, k=2, sample_weight=weights, offset=offset)
+    deviance = scored["deviance"] if "deviance" in scored else scored
+    np.testing.assert_allclose(deviance, found.deviance / weights.sum(), rtol=1e-8)
+
+
+def test_likelihoods_have_the_dispersion_of_maximum_likelihood():
+    from scipy import optimize, stats
+
+    for loss in ("gamma", "negative_binomial"):
+        X, y, more = drawn(loss)
+        path = l0path.fit(X, y, max_k=2, **more)
+        mean = path.predict(X, k=2)
+        if loss == "gamma":
+            top = -optimize.minimize_scalar(
+                lambda nu, y=y, mean=mean: -stats.gamma.logpdf(y, nu, scale=mean / nu).sum(),
+                bounds=(0.05, 50), method="bounded", options={"xatol": 1e-10},
+            ).fun  # fmt: skip
+        else:
+            top = stats.nbinom.logpmf(y, path.theta, path.theta / (path.theta + mean)).sum()
+        row = path.score_table().iloc[2]
+        assert row.loglik == pytest.approx(top, rel=1e-9)
+        assert row.df == 3 and row.aic == pytest.approx(2 * 4 - 2 * top)
+        assert row.bic == pytest.approx(4 * np.log(y.size) - 2 * top)
+
+
+def test_theta_is_that_of_maximum_likelihood_on_the_pilots_support():
+    from scipy import optimize, stats
+
+    X, y, more = drawn("negative_binomial", n=400)
+    path = l0path.fit(X, y, max_k=3, **more)
+    k = next(k for k in (2, 3) if set(path.support(k=k)) >= {1, 4} or k == 3)
+    mean = path.predict(X, k=k)
+    best = optimize.minimize_scalar(
+        lambda t: -stats.nbinom.logpmf(y, np.exp(t), 1 / (1 + mean / np.exp(t))).sum(),
+        bounds=(-3, 5), method="bounded", options={"xatol": 1e-9},
+    )  # fmt: skip
+    assert path.theta == pytest.approx(np.exp(best.x), rel=1e-4)
+    assert "theta" in str(path.refit(k=2).model.exog_names) or path.refit(k=2).params.size == 4
+    few = l0path.fit(X, np.random.default_rng(0).binomial(20, 0.5, 400), max_k=1, **more)
+    assert few.theta == 1e8 and any("Poisson" in note for note in few.notes)
+
+
+@pytest.mark.parametrize("loss", FAMILIES)
+def test_files_and_new_rows(loss, tmp_path):
+    X, y, more = drawn(loss)
+    path = l0path.fit(X, y, max_k=2, **more)
+    path.save(tmp_path / "path.npz")
+    back = l0path.load(tmp_path / "path.npz")
+    assert back.loss_record() == path.loss_record() and back.theta == path.theta
+    assert back.objective(k=2, X=X, y=y) == pytest.approx(path.objective(k=2), rel=1e-12)
+    eta = path.predict(X, k=2, type="link")
+    mean = {"quantile": lambda eta: eta, "binomial": expit}.get(loss, np.exp)(eta)
+    np.testing.assert_allclose(back.predict(X, k=2), mean, rtol=1e-12)
+
+
+def test_deviances_are_those_of_scikit_learn():
+    from sklearn.metrics import mean_pinball_loss, mean_tweedie_deviance
+
+    rng = np.random.default_rng(1)
+    for loss in ("gamma", "tweedie", "quantile"):
+        X, y, more = drawn(loss)
+        path = l0path.fit(X, y, max_k=1, **more)
+        weights, mean = rng.uniform(0.5, 2, y.size), path.predict(X, k=1)
+        theirs = (
+            2 * mean_pinball_loss(y, mean, alpha=0.3, sample_weight=weights)
+            if loss == "quantile"
+            else mean_tweedie_deviance(
+                y, mean, power=2 if loss == "gamma" else 1.6, sample_weight=weights
+            )
+        )
+        ours = path.score(X, y, k=1, sample_weight=weights)["deviance"]
+        assert ours == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("loss", "bad", "words"),
+    [
+        ("gamma", 0.0, "loss='tweedie' takes zeros"),
+        ("gamma", -1.0, "positive numbers"),
+        ("negative_binomial", -1.0, "counts >= 0"),
+        ("tweedie", -0.5, "numbers >= 0"),
+    ],
+)
+def test_a_response_that_the_family_has_not_is_refused(loss, bad, words):
+    X, y, more = drawn(loss)
+    y[3] = bad
+    with pytest.raises(ValueError, match=words):
+        l0path.fit(X, y, max_k=1, **more)
+
+
+@pytest.mark.parametrize(
+    ("loss", "name", "value"),
+    [
+        ("negative_binomial", "theta", 0.0),
+        ("tweedie", "power", 1.0),
+        ("tweedie", "power", 2.5),
+        ("quantile", "quantile", 1.0),
+        ("quantile", "quantile", np.nan),
+    ],
+)
+def test_numbers_out_of_range_are_refused(loss, name, value):
+    X, y, _ = drawn(loss)
+    with pytest.raises(ValueError, match=f"{name}="):
+        l0path.fit(X, y, loss=loss, max_k=1, **{name: value})
+
+
+def test_a_tweedie_loss_of_power_2_is_the_gamma_loss():
+    X, y, _ = drawn("gamma")
+    two = l0path.fit(X, y, loss="tweedie", power=2, max_k=2)
+    one = l0path.fit(X, y, loss="gamma", max_k=2)
+    np.testing.assert_allclose(two.table.objective, one.table.objective, rtol=1e-12)
+    with pytest.raises(ValueError, match="power"):
+        l0path.fit(X, np.where(y > 1, y, 0), loss="tweedie", power=2, max_k=1)
+
+
+@pytest.mark.parametrize("loss", ["gamma", "quantile"])
+def test_cross_validation_and_estimators(loss):
+    X, y, more = drawn(loss)
+    cv = l0path.cv_fit(X, y, cv=3, max_k=3, random_state=0, **more)
+    assert set(cv.model("min").support) >= {1, 4}
+    found = l0path.L0Regressor(k=2, **more).fit(X, y)
+    np.testing.assert_allclose(found.predict(X), cv.path.predict(X, k=2), rtol=1e-9)
+
+
+def test_a_quantile_leaves_its_share_below():
+    X, y, more = drawn("quantile", n=400)
+    path = l0path.fit(X, y, max_k=2, **more)
+    assert abs(np.mean(y < path.predict(X, k=2)) - GIVEN["quantile"]) < 0.03
+    results = path.refit(k=2)  # not smoothed
+    assert results.q == GIVEN["quantile"]
+    np.testing.assert_allclose(results.params.iloc[1:], path.solutions[2].beta, atol=0.2)
+    with pytest.raises(ValueError, match="scale"):
+        path.score_table()
+
+
+def counted():
+    """X, two columns of counts (rows without trials among them), offset."""
+    rng = np.random.default_rng(0)
+    X, trials, offset = rng.normal(size=(90, 6)), rng.integers(0, 9, 90), 0.2 * rng.normal(size=90)
+    won = rng.binomial(trials, expit(X[:, 1] - X[:, 4]))
+    return X, np.column_stack([won, trials - won]), offset
+
+
+def test_counts_of_successes_are_a_row_for_each_trial():
+    X, Y, offset = counted()
+    trials = Y.sum(axis=1)
+    path = l0path.fit(X, Y, loss="binomial", max_k=3, offset=offset)
+    twice = l0path.fit(
+        np.vstack([X, X]), np.repeat([1, 0], 90), loss="logistic", max_k=3,
+        offset=np.append(offset, offset), sample_weight=Y.T.ravel(),
+    )  # fmt: skip
+    np.testing.assert_allclose(path.table.objective, twice.table.objective, rtol=1e-10)
+    share = np.where(trials > 0, Y[:, 0] / np.maximum(trials, 1), 0.5)
+    same = l0path.fit(X, share, loss="binomial", sample_weight=trials, max_k=3, offset=offset)
+    assert same.table.objective.tolist() == path.table.objective.tolist()
+    assert path.meta.n_eff == (trials > 0).sum()
+
+
+def test_binomial_likelihoods_and_refits_are_those_of_statsmodels(tmp_path):
+    import statsmodels.api as sm
+
+    X, Y, offset = counted()
+    seen = Y.sum(axis=1) > 0
+    path = l0path.fit(X, Y, loss="binomial", max_k=2, offset=offset)
+    A = sm.add_constant(X[seen][:, path.support(k=2)])
+    found = sm.GLM(Y[seen], A, family=sm.families.Binomial(), offset=offset[seen]).fit(tol=1e-13)
+    row = path.score_table().iloc[2]
+    assert row.loglik == pytest.approx(found.llf, rel=1e-10)
+    assert row.bic == pytest.approx(3 * np.log(seen.sum()) - 2 * found.llf)
+    for again in (path.refit(k=2), path.refit(k=2, X=X, y=Y, offset=offset)):
+        np.testing.assert_allclose(again.params, found.params, rtol=1e-6)
+        np.testing.assert_allclose(again.bse, found.bse, rtol=1e-6)
+    deviance = path.score(X, Y, k=2, offset=offset)["deviance"]
+    assert deviance == pytest.approx(found.deviance / Y.sum(), rel=1e-9)
+    path.save(tmp_path / "path.npz")
+    assert l0path.load(tmp_path / "path.npz").score_table().equals(path.score_table())
+
+
+def test_binomial_folds_and_names():
+    X, Y, _ = counted()
+    cv = l0path.cv_fit(X, Y, loss="binomial", max_k=3, cv=3, random_state=0)
+    assert set(cv.model("min").support) >= {1, 4}
+    classes = np.where(X[:, 0] + 0.5 * X[:, 3] > 0, "b", "a")
+    path = l0path.fit(X, classes, loss="binomial", max_k=1, lambda2=0.1)  # glmnet's name
+    assert path.loss == "logistic" and path.classes == ("a", "b")
+    with pytest.raises(ValueError, match="loss='binomial'"):
+        l0path.fit(X, Y, loss="logistic", max_k=1)
+    with pytest.raises(ValueError, match="negative"):
+        l0path.fit(X, -Y, loss="binomial", max_k=1)
+    with pytest.raises(ValueError, match="no finite intercept"):
+        l0path.fit(X, np.column_stack([np.ones(90), np.zeros(90)]), loss="binomial", max_k=1)
+
+
+def test_a_column_that_fills_shares_is_named():
+    X, Y, _ = counted()
+    X[:, 0] = 0.0
+    X[:3, 0] = 1.0
+    Y[:3] = [[5, 0], [4, 0], [6, 0]]
+    with pytest.warns(l0path.errors.SeparationWarning, match="x0"):
+        path = l0path.fit(X, Y, loss="binomial", max_k=1, always_include=["x0"])
+    assert path.solutions[0].separated
