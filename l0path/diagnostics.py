@@ -132,6 +132,11 @@ def _models(source):
     """Row labels, sizes (or None) and an iterable of coefficient vectors (p,), one at a time."""
     if isinstance(source, Path):
         index = source.table.index
+        if len(index) and np.ndim(source.coef(index=index[0], full=True)) == 2:
+            raise ValueError(
+                "support_recovery takes a path of one response; pass coefficients (p, m) of one "
+                "of its responses"
+            )
         return (
             index,
             source.table["k"].to_numpy(),

@@ -145,7 +145,11 @@ def warm_up(
     chosen = [losses] if isinstance(losses, str) else losses
     names = list(NAMES) if every else [canonical_name(name) for name in chosen]
     parts = {
-        name: [name, *(f"{name}:{part}" for part in PARTS), *(["moments"] if not i else [])]
+        name: [
+            name,
+            *(f"{name}:{part}" for part in (PARTS if name in NAMES else ())),
+            *(["moments"] if not i else []),
+        ]
         for i, name in enumerate(names)
     }
     parts |= {kind: [kind] for kind in (OTHERS if every else ())}

@@ -156,3 +156,7 @@ def test_methods_for_two_classes_say_so():
     ):
         with pytest.raises(ValueError, match="multinomial"):
             call()
+
+
+def test_kernels_can_be_warmed_up():
+    assert set(l0path.warm_up(["multinomial"], verbose=False, n_jobs=1)) == {"multinomial"}

@@ -36,8 +36,9 @@ def run(task, bounds, threads=None):
     """Call task(bounds[i], bounds[i + 1]) for every i, on `threads` threads (default `count()`);
     the first error is raised here.
     """
-    threads = count() if threads is None else threads
-    if threads == 1 or len(bounds) <= 2:
+    if len(bounds) > 2:
+        threads = count() if threads is None else threads
+    if len(bounds) <= 2 or threads == 1:
         for start, stop in pairwise(bounds):
             task(start, stop)
         return

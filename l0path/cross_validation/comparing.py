@@ -15,6 +15,7 @@ from ..core.describing import described_by
 from ..core.types import Matrix, Rule, Selector
 from ..paths import Model
 from ..paths.comparison import Comparison, chosen, scores_of, side_by_side
+from ..paths.records import one_response
 from .result import CVPath
 from .scoring import Metric, held_out_rows, metric_of, metrics_for, score
 from .splits import spread
@@ -45,6 +46,7 @@ def compare(
     criteria: Sequence[str] = (),
     **within: Unpack[Selector],
 ) -> Comparison:
+    one_response(self.path, "compare")
     scores = scores_of(self.path, criteria)
     at, labels = chosen(self.path, models, within, self.index)
     held_out = self.table[["cv_mean", "cv_se"]]

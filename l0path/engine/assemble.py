@@ -137,12 +137,12 @@ def _predictions(setting, fits):
         return
     scale = setting.problem.X.scale
     while start < len(fits):
-        J, stop = fits[start].support, start + 1
-        while (
-            stop < len(fits)
-            and (more := np.union1d(J, fits[stop].support)).size * design.n <= GATHERED
-        ):
-            J, stop = more, stop + 1
+        stop = len(fits)
+        while True:
+            J = np.unique(np.concatenate([fit.support for fit in fits[start:stop]]))
+            if J.size * design.n <= GATHERED or stop == start + 1:
+                break
+            stop = start + (stop - start) // 2
         held = Dense(design.columns(J))
         for fit in fits[start:stop]:
             yield held.dot(np.searchsorted(J, fit.support), fit.b / scale[fit.support])
@@ -194,7 +194,7 @@ def cost(problem, row):
     """sum f_j over the unforced columns (or groups) of a solution: what lambda0 multiplies."""
     if problem.groups is not None:
         return float(problem.groups.factor[row.groups].sum())
-    return float(problem.factor[row.support[~np.isin(row.support, problem.forced)]].sum())
+    return float(problem.factor[row.support[~problem.locked(row.support)]].sum())
 
 
 def with_intervals(setting, rows, past):

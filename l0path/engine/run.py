@@ -142,8 +142,8 @@ def _slice(setting, number, earlier, bar):
         solved = _lambda0_rows(setting, number, part, engine.result)
     else:
         names = setting.request.data.names
-        past = PastSeparation(setting.problem, engine, engine.result, names)
         first = engine.result
+        past = PastSeparation(setting.problem, engine, first, names)
         if setting.request.plan.grid == "support" and not setting.control.end:
             past.run(beyond)
         solved = _size_rows(setting, number, part, first, past)
@@ -164,7 +164,11 @@ def _tell(setting, found, notes):
 
 
 def _compares_single(setting):
-    """Whether models of one column, or group, are compared with all others."""
+    """Whether models of one column, or group, are compared with all others: not in folds, whose
+    claims nobody sees.
+    """
+    if setting.request.row_counts is not None:
+        return False
     published = getattr(setting.request.plan.settings, "paper_defaults", False)
     return setting.request.plan.grid == "support" and setting.hinge is None and not published
 

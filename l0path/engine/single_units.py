@@ -26,12 +26,13 @@ from ..core import threads
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..exact.pair_scan import AGREEMENT
+from ..exchange.ranking import exchanged_supports
 from ..exchange.table import COLLINEAR
 from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
 from ..problem.problem import EPS
 from ..problem.verbs import Tangent, dual_bound
-from ..working_set.columns import CONDITION
+from ..working_set.columns import NO_LENGTH, Unclear, independent_count
 from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
 from ..working_set.rows import RowModel
@@ -39,13 +40,6 @@ from ..working_set.rows import RowModel
 COMPARED = 1e6  # n p up to which losses other than the squared one are served
 AT_ONCE = 1 << 22  # entries of columns, or of Gram rows, that are held at a time: 32 MB
 MODELS_PER_POLL = 256  # models between two polls of the clock
-# lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
-# for their combination, below the second it is one
-SMALL_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
-
-
-class Unclear(Exception):
-    """Columns are so nearly dependent that a model of one unit cannot be judged."""
 
 
 def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
@@ -80,15 +74,6 @@ def compare_all(model, pool, lambda1, lambda2, poll, groups=None):
             return
     if complete and not _unfit(pool.fits[1]):
         pool.compared = pool.fits[1].key
-
-
-def independent_count(length):
-    """How many columns are independent, by the lengths that they keep; Unclear where some are
-    nearly dependent.
-    """
-    if ((length > NO_LENGTH) & (length < SMALL_LENGTH)).any():
-        raise Unclear
-    return np.count_nonzero(length > NO_LENGTH)
 
 
 def _unfit(fit):
@@ -354,13 +339,12 @@ class SingleFits(OneUnit):
         self.own.grow(np.unique(np.concatenate([self.forced, *J])))
         if self.own.negligible_ridge(self.lambda2):
             self._check_dependence(J)
-        left = np.arange(self.units.size)
-        if self.groups is None:
-            left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))]
+        left, known = np.arange(self.units.size), self.groups is None
+        left = left[~(self.first_bounds() > self.mark + 1e-12 * abs(self.mark))] if known else left
         for start in range(0, left.size, MODELS_PER_POLL):
             self.poll()
             for fit in self._fits(left[start : start + MODELS_PER_POLL], self.mark):
-                if fit is None or not (fit.value < self.mark or _unfit(fit)):
+                if not (fit.value < self.mark or _unfit(fit)):
                     continue
                 if FitStatus.NOT_CONVERGED in fit.flags:
                     return False
@@ -370,22 +354,39 @@ class SingleFits(OneUnit):
         return True
 
     def _fits(self, which, target):
-        """Fits of some units, None for those that cannot come below the target."""
-        found, shrinkage = [None] * which.size, (self.lambda1, self.lambda2)
+        """Fits of some units, but for those that cannot come below the target."""
+        fits = self._fits_of_columns if self.groups is None else self._fits_of_groups
+        bounds, found = [*range(0, which.size, max(MODELS_PER_POLL // 16, 1)), which.size], {}
 
         def part(start, stop):
-            for e in range(start, stop):
-                support = np.union1d(self.forced, self.of(which[e]))
-                b = np.zeros(support.size)
-                b[np.searchsorted(support, self.forced)] = self.null.b
-                fit = self.own.refit(support, *shrinkage, (b, self.null.b0), target)
-                if fit is not None and self.groups is not None:
-                    chosen = np.union1d(self.groups.forced, self.units[which[e] : which[e] + 1])
-                    fit = GroupFit(*fit, chosen)
-                found[e] = fit
+            found[start] = list(fits(which[start:stop], target))
 
-        threads.run(part, [*range(0, which.size, max(MODELS_PER_POLL // 16, 1)), which.size])
-        return found
+        threads.run(part, bounds)
+        return [fit for start in bounds[:-1] for fit in found[start]]
+
+    def _fits_of_columns(self, which, target):
+        """Fits of the columns that lie below the target, or did not converge."""
+        added, null, first = self.units[which], self.null, 0
+        none = np.full(added.size, -1)
+        supports, starts = exchanged_supports(self.forced, null.b, none, added)
+        while first < added.size:
+            rest = supports[first:], starts[first:], null.b0
+            e, fit = self.own.first_below(*rest, (self.lambda1, self.lambda2), target)
+            if fit is None:
+                return
+            yield fit
+            first += e + 1
+
+    def _fits_of_groups(self, which, target):
+        """Fits of the groups that can come below the target."""
+        for i in which:
+            support = np.union1d(self.forced, self.of(i))
+            b = np.zeros(support.size)
+            b[np.searchsorted(support, self.forced)] = self.null.b
+            start = b, self.null.b0
+            fit = self.own.refit(support, self.lambda1, self.lambda2, start, target)
+            if fit is not None:
+                yield GroupFit(*fit, np.union1d(self.groups.forced, self.units[i : i + 1]))
 
     def _check_dependence(self, J):
         """Unclear where a unit's columns are nearly dependent beside the forced ones."""

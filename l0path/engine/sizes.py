@@ -69,7 +69,8 @@ class SizeStrategy:
 
     def is_verified(self, k: int) -> bool:
         """Whether the fit of size k was verified as it is."""
-        return self.verified.get(k) == self.pool.fits[k].key
+        known = self.verified.get(k)
+        return known is not None and known == self.pool.fits[k].key
 
     def unverified(self) -> list[int]:
         """Sizes whose fit is not verified."""

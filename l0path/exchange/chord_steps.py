@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..problem.verbs import mean_loss, slope
-from ..working_set.linear_algebra import copy, predictor
+from ..problem.verbs import slope, value
+from ..working_set.linear_algebra import copy, predictor, products
 from .table import COLLINEAR
 
 SECANTS = 4  # steps from which the next one learns
@@ -213,21 +213,26 @@ def gradient(rows, table, exchange, trial, level):
         column, t = rows.Z[exchange.j], x[k]
         for m in range(n):
             eta[m] += t * column[m]
-    F, g0 = mean_loss(loss, y, eta, weights), 0.0
-    for m in range(n):
-        slopes[m] = weights[m] * slope(loss, y[m], eta[m])
+    F, g0 = 0.0, 0.0
+    for m in range(n):  # value and slope side by side: they share an exponential
+        w = weights[m]
+        slopes[m] = w * slope(loss, y[m], eta[m])
+        F += w * value(loss, y[m], eta[m])
         g0 += slopes[m]
     if not rows.intercept:
         g0 = 0.0
-    for l in range(k + 1):
-        at = table.S[l] if l < k else exchange.j
-        r[l] = 0.0
-        if l == exchange.i or at < 0:
-            continue
-        column, t = rows.Z[at], 0.0
+    products(rows.Z, table.S, slopes, r)
+    if exchange.j >= 0:
+        column, t = rows.Z[exchange.j], 0.0
         for m in range(n):
             t += slopes[m] * column[m]
-        r[l] = t + 2.0 * lambda2 * x[l] - table.mean[at] * g0
+        r[k] = t
+    for l in range(k + 1):
+        at = table.S[l] if l < k else exchange.j
+        if l == exchange.i or at < 0:
+            r[l] = 0.0
+            continue
+        r[l] += 2.0 * lambda2 * x[l] - table.mean[at] * g0
         F += lambda2 * x[l] * x[l]
     return F, g0
 

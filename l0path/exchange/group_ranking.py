@@ -52,8 +52,12 @@ def table(model, fit, previous, keep):
         ([], []) if previous is None else (list(previous.additions), list(previous.swaps))
     )
 
+    may_enter = model.free.copy()
+    may_enter[fit.groups] = False
+
     def part(start, stop):
-        plus, change = _best(model, fit, (quadratic, removals), keep, slice(start, stop))
+        own = slice(start, stop)
+        plus, change = _best(model, fit, (quadratic, removals), keep, own, ~may_enter[model.W[own]])
         additions.extend(plus)
         swaps.extend(change)
 
@@ -66,9 +70,10 @@ def table(model, fit, previous, keep):
     )
 
 
-def _best(model, fit, at_fit, keep, which):
+def _best(model, fit, at_fit, keep, which, skip):
     """The `keep` best additions [(change, group)] and swaps [(change, group out, group in)] of a
-    fit with the working groups `which`, a slice. at_fit: the quadratic at it, and its Removals.
+    fit with the working groups `which`, a slice, but for those marked in `skip`. at_fit: the
+    quadratic at it, and its Removals.
     """
     quadratic, removals = at_fit
     part = model.against(fit, quadratic, which)
@@ -76,7 +81,6 @@ def _best(model, fit, at_fit, keep, which):
         c = np.sign(part.c) * np.maximum(np.abs(part.c) - model.lambda1, 0.0)
         part = part._replace(c=c)
     W = model.W[which]
-    skip = ~model.free[W] | np.isin(W, fit.groups, assume_unique=True)
     best = group_table.BestOfGroups(
         np.empty(keep),
         np.empty(keep, np.int64),
@@ -96,12 +100,11 @@ def _best(model, fit, at_fit, keep, which):
         best,
     )
     ids = quadratic.ids
+    added, group = W[best.added[:count]], W[best.group[:number]]
+    out = ids[best.member[:number]]
     return (
-        [(float(best.gain[e]), int(W[best.added[e]])) for e in range(count)],
-        [
-            (float(best.change[e]), int(ids[best.member[e]]), int(W[best.group[e]]))
-            for e in range(number)
-        ],
+        list(zip(best.gain[:count].tolist(), added.tolist(), strict=True)),
+        list(zip(best.change[:number].tolist(), out.tolist(), group.tolist(), strict=True)),
     )
 
 

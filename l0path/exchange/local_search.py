@@ -108,7 +108,7 @@ def pairs_tried(settings, n, k):
     """
     if settings.n_best is not None:
         return settings.n_best
-    return int(np.clip(2e6 / (n * (k + 2.0) ** 2), 20, 500))
+    return int(min(max(2e6 / (n * (k + 2.0) ** 2), 20), 500))
 
 
 class SolutionPool:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.dispatch import njit
 from .table import EQUAL, ExchangeList, ExchangeRule, in_steps, scan
 
 NEVER = 1e300  # the cost of a column that may not enter
@@ -61,12 +62,10 @@ def entry_costs(factor, lambda0):
 
 def roles(problem, fit, J, lambda0):
     """The `Roles` of columns J (indices) in exchanges of a fit."""
-    skip, k = ~problem.usable[J], fit.support.size
-    if k:  # np.isin would sort both
-        skip |= fit.support[np.minimum(np.searchsorted(fit.support, J), k - 1)] == J
-    locked, member_cost = np.zeros(k, dtype=bool), np.zeros(k)
-    if problem.forced.size:
-        locked = np.isin(fit.support, problem.forced, assume_unique=True)
+    k, may_enter = fit.support.size, problem.usable.copy()
+    may_enter[fit.support] = False
+    skip = ~may_enter[J]
+    locked, member_cost = problem.locked(fit.support), np.zeros(k)
     if lambda0:
         member_cost = np.where(locked, 0.0, lambda0 * problem.factor[fit.support])
     return Roles(skip, locked, entry_costs(problem.factor[J], lambda0), member_cost)
@@ -117,9 +116,41 @@ def candidates(support, found, count, tie):
     """
     change, into, position = found
     best = np.lexsort((position, into, in_steps(change, tie)))[:count]
-    return [
-        Candidate(
-            float(change[e]), -1 if position[e] < 0 else int(support[position[e]]), int(into[e])
-        )
-        for e in best
-    ]
+    out = np.append(support, -1)[position[best]]  # position -1 is an addition
+    return list(map(Candidate, change[best].tolist(), out.tolist(), into[best].tolist()))
+
+
+def exchanged_supports(support, b, out, into):
+    """Supports after exchanges that all change their size alike.
+
+    Parameters
+    ----------
+    support, b : ndarray of shape (k,)
+        Sorted columns and their coefficients.
+    out, into : ndarray of shape (m,)
+        The column dropped and the column added by each exchange, -1 for none.
+
+    Returns
+    -------
+    (supports, starts)
+        Two arrays with a row for each exchange: sorted columns, and their coefficients before it,
+        0 for the column added.
+    """
+    size = support.size - int(out[0] >= 0) + int(into[0] >= 0)
+    supports, starts = np.empty((out.size, size), np.int64), np.empty((out.size, size))
+    _exchange(support, b, out, into, supports, starts)
+    return supports, starts
+
+
+@njit
+def _exchange(support, b, out, into, supports, starts):
+    """Fill what `exchanged_supports` returns."""
+    for e in range(out.size):
+        new, at = into[e], 0
+        for i in range(support.size + 1):
+            if new >= 0 and (i == support.size or new < support[i]):
+                supports[e, at], starts[e, at] = new, 0.0
+                new, at = -1, at + 1
+            if i < support.size and support[i] != out[e]:
+                supports[e, at], starts[e, at] = support[i], b[i]
+                at += 1

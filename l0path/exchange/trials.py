@@ -184,6 +184,14 @@ def _dual_gain(rows, table, exchange, trial):
     loss, y, weights, eta, slopes = rows.loss, rows.y, rows.weights, trial.eta, trial.slopes
     ahead, dual = trial.ahead, trial.dual
     gain, left, moved, k = 0.0, 0.0, 0, table.S.size
+    for m in range(y.size):  # without branches, for vector units: mostly all rows are within
+        w = weights[m]
+        inverse = 1.0 / w
+        gap = fenchel_gap(loss, y[m], eta[m], slopes[m] * inverse, dual[m] * inverse)
+        gain += dual[m] * (ahead[m] - eta[m]) - w * gap
+    if abs(gain) < np.inf:
+        return gain, left, moved
+    gain = 0.0
     for m in range(y.size):
         w = weights[m]
         inverse = 1.0 / w

@@ -6,6 +6,7 @@ Its methods stand in files by subject; those of packages above have a line that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -82,9 +83,14 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
     ) -> None:
         self.meta, self.solutions = meta, [s.in_texts() for s in solutions]
         self.status, self.end, self.notes = status, End(end), list(notes)
-        self.rounds = pd.DataFrame(list(rounds))
+        self._rounds = list(rounds)
         self._source = source or Source()
         self._table = None
+
+    @cached_property
+    def rounds(self) -> pd.DataFrame:
+        """The record of the search, one row per round."""
+        return pd.DataFrame(self._rounds)
 
     @property
     def names(self) -> list[str]:

@@ -125,6 +125,12 @@ class Problem:
         """Whether the loss is squared, so that Gram matrices say everything."""
         return isinstance(self.loss, Squared)
 
+    def locked(self, J):
+        """Which of the columns J (indices) are forced, a bool for each."""
+        if not self.forced.size:  # np.isin takes longer than a small fit can afford
+            return np.zeros(len(J), dtype=bool)
+        return np.isin(J, self.forced)
+
     def rounding(self, J):
         """What rounding leaves of unit columns that are combinations of others among the columns J,
         for coefficients of size 1: more where columns are far from the origin that was subtracted.

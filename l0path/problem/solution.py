@@ -181,14 +181,16 @@ def _fewer(problem, support, beta, chosen):
     """Whether a chosen column, or all columns of a chosen group, have a coefficient of 0."""
     if problem.groups is None:
         return np.count_nonzero(present(beta)) < support.size
-    return any(not np.isin(problem.groups.of(g), support[beta != 0]).any() for g in chosen)
+    counts = np.zeros(problem.X.p, dtype=bool)
+    counts[support[beta != 0]] = True
+    return any(not counts[problem.groups.of(g)].any() for g in chosen)
 
 
 def _cost(problem, data, support, beta, chosen):
     """sum f_j over the unforced columns with a coefficient that is not 0, or the chosen groups."""
     if problem.groups is not None:
         return float(problem.groups.factor[chosen].sum())
-    counted = present(beta) & ~np.isin(support, problem.forced)
+    counted = present(beta) & ~problem.locked(support)
     return float(data.factor[support[counted]].sum())
 
 

@@ -120,10 +120,8 @@ def bound_of_rows(loss, y, weights, tangent, end):
         dual = tangent.slopes[i] + tangent.curvatures[i] * d
         w = weights[i]
         gap = fenchel_gap(loss, y[i], tangent.start[i], tangent.slopes[i] / w, dual / w)
-        if gap == np.inf:
-            return -np.inf
-        total += dual * d - w * gap
-    return total
+        total += dual * d - w * gap  # without branches, for vector units
+    return total if abs(total) < math.inf else -math.inf
 
 
 @singledispatch

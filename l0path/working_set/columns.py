@@ -9,10 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from .linear_algebra import COLLINEAR
+
 APART = 1e-4  # of its length, by which a column differs from another in a near combination
 CONDITION = 1e14  # condition of a few columns beyond which they count as dependent
 CLAIMED = 1e12  # that beyond which nothing is claimed of models
 NEAR_COLUMNS = 200  # columns that are searched for near combinations
+# lengths that a column keeps beside others, of its own: below the first one Gram matrices take it
+# for their combination, below the second it is one
+SMALL_LENGTH, NO_LENGTH = np.sqrt(COLLINEAR), 10.0 / CONDITION
 PRODUCTS_AT_ONCE = 1 << 21  # entries of X'R made at a time: 16 MB
 
 
@@ -25,6 +30,19 @@ class Quadratic(NamedTuple):
     c: np.ndarray
     a: np.ndarray
     B: np.ndarray
+
+
+class Unclear(Exception):
+    """Columns are so nearly dependent that a model of them cannot be judged."""
+
+
+def independent_count(length):
+    """How many columns are independent, by the lengths that they keep; Unclear where some are
+    nearly dependent.
+    """
+    if ((length > NO_LENGTH) & (length < SMALL_LENGTH)).any():
+        raise Unclear
+    return np.count_nonzero(length > NO_LENGTH)
 
 
 class WorkingColumns:
@@ -151,8 +169,34 @@ class WorkingColumns:
         Z = self.Z[: self.width]
         return (Z * self.problem.weights) @ Z.T
 
+    def first_below(self, supports, starts, b0, shrinkage, target):
+        """The first of several supports whose refit lies below a target, or is no optimum.
+
+        Parameters
+        ----------
+        supports : ndarray of shape (m, k)
+            Sorted working columns.
+        starts : ndarray of shape (m, k)
+            Coefficients from which each refit starts, with the intercept b0.
+        b0 : float
+        shrinkage : tuple of float
+            lambda1 and lambda2.
+        target : float
+
+        Returns
+        -------
+        (int, Fit)
+            The number of the support and its fit; -1 and None where there is none.
+        """
+        for e, (support, b) in enumerate(zip(supports, starts, strict=True)):
+            start = b if self.problem.quadratic else (b, b0)
+            fit = self.refit(support, *shrinkage, start, target)
+            if fit is not None and (fit.value < target or fit.flags):
+                return e, fit
+        return -1, None
+
     def bounds_of(self, support):
-        """Box of a support, two (k,) arrays."""
+        """Box of a support, two (k,) arrays; of several supports (m, k) each."""
         return self.problem.lower[support], self.problem.upper[support]
 
     def share(self, other):

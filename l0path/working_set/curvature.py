@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
-from .linear_algebra import invert
+from .linear_algebra import invert, weighted_squares
 
 COLUMNS_WEIGHTED = 64  # working columns weighted at a time
 CLOSE = (
@@ -158,9 +158,9 @@ class Local:
         if self.gram is None:
             mean = new @ self.v / self.total if self.centred else np.zeros(new.shape[0])
             self._mean = np.append(self._mean, mean)
-            self._diagonal = np.append(
-                self._diagonal, np.einsum("ij,ij,j->i", new, new, self.v) - self.total * mean**2
-            )
+            squares = np.empty(new.shape[0])
+            weighted_squares(new, self.v, self.centred, squares)
+            self._diagonal = np.append(self._diagonal, squares)
             self.own = np.concatenate([self.own, self.ZV @ new.T], axis=1)
         self.width = width
 

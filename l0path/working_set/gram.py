@@ -96,7 +96,7 @@ class GramModel(WorkingColumns):
             fit, rank = self.on_rows(support, lambda2)
             independent = rank == support.size - self._forced_spare(lambda2)
             return fit if independent else fit._replace(value=np.inf)
-        G, q = self.G[np.ix_(at, at)], self.q[at]
+        G, q = self.G[at[:, None], at], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
         x = np.zeros(at.size) if start is None else np.array(start, dtype=np.float64)
         violation = (
@@ -163,7 +163,7 @@ class GramModel(WorkingColumns):
     def inverse(self, fit, lambda2):
         """B of a fit."""
         at = self.where[fit.support]
-        B, H = np.empty((at.size, at.size)), self.G[np.ix_(at, at)]
+        B, H = np.empty((at.size, at.size)), self.G[at[:, None], at]
         H[np.diag_indices_from(H)] += 2.0 * lambda2
         if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
             H[np.diag_indices_from(H)] += TINY_RIDGE * np.trace(H) / at.size

@@ -93,12 +93,12 @@ def inverse(H):
     if weak or np.diagonal(L).min() ** 2 <= COLLINEAR:
         _, order, rank, _ = lapack.dpstrf(scaled, tol=10 * COLLINEAR, lower=1)
         every = np.sort(order[:rank] - 1)
-        unit, scaled = unit[every], scaled[np.ix_(every, every)]
+        unit, scaled = unit[every], scaled[every[:, None], every]
         L, _ = lapack.dpotrf(scaled, lower=1, clean=1)
     B, _ = lapack.dpotri(L, lower=1, overwrite_c=1)  # what lies above the diagonal stays 0
     diagonal = np.diagonal(B).copy()
     B += B.T
-    B[np.diag_indices_from(B)] = diagonal
+    np.fill_diagonal(B, diagonal)
     B *= unit[:, None]
     B *= unit
     return B, every
@@ -197,7 +197,7 @@ class GroupModel:
                 [
                     self.blocks,
                     *(
-                        G[np.ix_(J, J)].ravel()
+                        G[J[:, None], J].ravel()
                         for J in np.split(
                             self.places[self.starts[-len(new) - 1] :], np.cumsum(sizes)[:-1]
                         )
@@ -222,7 +222,7 @@ class GroupModel:
                 return GroupFit(support, *self._on_rows(at), groups)
             if model.near is not None and model.negligible_ridge(self.lambda2):
                 return GroupFit(*model.on_rows(support, self.lambda2)[0], groups)
-            G = model.G[np.ix_(at, at)]
+            G = model.G[at[:, None], at]
             B, kept = self._inverse(at, G)
             if len(self.inverses) >= INVERSES:
                 self.inverses.pop(next(iter(self.inverses)))
@@ -273,7 +273,7 @@ class GroupModel:
         if self.more_columns_than_rows(at.size):
             B, kept = of_rows(self.model.Z[at] * np.sqrt(self.problem.weights), 2.0 * self.lambda2)
         else:
-            G = self.model.G[np.ix_(at, at)] if G is None else G
+            G = self.model.G[at[:, None], at] if G is None else G
             B, kept = inverse(G + 2.0 * self.lambda2 * np.eye(at.size) if self.lambda2 else G)
         self.weak |= kept.size < at.size
         return B, kept
@@ -282,7 +282,7 @@ class GroupModel:
 
     def quadratic(self, fit):
         """The quadratic at a fit: exact for the squared loss, else to second order."""
-        ids = fit.groups[~np.isin(fit.groups, self.forced, assume_unique=True)]
+        ids = fit.groups[~np.isin(fit.groups, self.forced)] if self.forced.size else fit.groups
         own = [self.of(g) for g in ids]
         if self.overlap:  # what only one member has; the rest goes with none of them
             often = (
@@ -336,8 +336,8 @@ class GroupModel:
         starts, at = self.starts[left : right + 1] - self.starts[left], self.at[left : right + 1]
         if self.problem.quadratic:
             G, q, support = self.model.G, self.model.q, self.model.where[fit.support]
-            rows = G[np.ix_(quadratic.at, J)]
-            c = q[J] - (quadratic.b @ rows if self.closed else fit.b @ G[np.ix_(support, J)])
+            rows = G[quadratic.at[:, None], J]
+            c = q[J] - (quadratic.b @ rows if self.closed else fit.b @ G[support[:, None], J])
             return Crossing(rows, c, GroupBlocks(starts, at, self.blocks))
         Z, at = self.model.Z[J], at - at[0]
         blocks = GroupBlocks(starts, at, np.empty(at[-1]))

@@ -32,7 +32,7 @@ from ..problem.verbs import derivatives
 from . import newton
 from .columns import WorkingColumns
 from .gram import GramModel
-from .rows import RowModel
+from .rows import RowModel, refit_in_turn
 from .several.multinomial import MultinomialModel
 from .several.responses import ResponseModel
 
@@ -136,16 +136,16 @@ class _Restricted:
         eta, slopes, curved = np.empty(n), np.empty(n), np.empty(n)
         for width in WIDTHS:
             loss = SmoothedHinge(float(width))
-            b0 = newton.refit(
+            b0 = refit_in_turn(
                 newton.rows_of(p, self.Z)._replace(loss=loss),
-                self.every,
+                self.every[None],
                 newton.Shrinkage(self.lambda1, self.lambda2),
-                newton.Box(self.lower, self.upper),
-                b,
+                newton.Box(self.lower[None], self.upper[None]),
+                b[None],
                 b0,
                 newton.Stopping(np.inf, 0, False, 200),
                 eta,
-            )[2]
+            )[3]
             derivatives(loss, p.y, eta, p.weights, slopes, curved)
             for x, x0, a in ((b, b0, slopes), self.polished(b, b0, p.y * eta, curved > 0)):
                 value = self.value(x, x0)[0]

@@ -88,11 +88,47 @@ def predictor(Z, S, b, b0, offset, eta):
     """eta = offset + b0 + sum_s b_s z_s; Z (w, n) has a working column per row."""
     for i in range(eta.size):
         eta[i] = offset[i] + b0
-    for a in range(b.size):
-        if b[a] != 0.0:
-            z, x = Z[S[a]], b[a]
-            for i in range(eta.size):
-                eta[i] += x * z[i]
+    add_columns(Z, S, b, eta)
+
+
+@njit
+def add_columns(Z, S, b, eta):
+    """eta += sum_s b_s z_s, four columns at a time: eta is then read and written a quarter as
+    often.
+    """
+    k, n = b.size, eta.size
+    fours = k - k % 4
+    for a in range(0, fours, 4):
+        z0, z1, z2, z3 = Z[S[a]], Z[S[a + 1]], Z[S[a + 2]], Z[S[a + 3]]
+        x0, x1, x2, x3 = b[a], b[a + 1], b[a + 2], b[a + 3]
+        for i in range(n):
+            eta[i] += x0 * z0[i] + x1 * z1[i] + x2 * z2[i] + x3 * z3[i]
+    for a in range(fours, k):
+        z, x = Z[S[a]], b[a]
+        for i in range(n):
+            eta[i] += x * z[i]
+
+
+@njit
+def products(Z, S, slopes, out):
+    """out_s = z_s'slopes for the columns S (k,), four at a time."""
+    k, n = S.size, slopes.size
+    fours = k - k % 4
+    for a in range(0, fours, 4):
+        z0, z1, z2, z3 = Z[S[a]], Z[S[a + 1]], Z[S[a + 2]], Z[S[a + 3]]
+        t0 = t1 = t2 = t3 = 0.0
+        for i in range(n):
+            t = slopes[i]
+            t0 += t * z0[i]
+            t1 += t * z1[i]
+            t2 += t * z2[i]
+            t3 += t * z3[i]
+        out[a], out[a + 1], out[a + 2], out[a + 3] = t0, t1, t2, t3
+    for a in range(fours, k):
+        z, t = Z[S[a]], 0.0
+        for i in range(n):
+            t += slopes[i] * z[i]
+        out[a] = t
 
 
 @njit
@@ -138,13 +174,19 @@ def _fill_gram(Z, S, v, H, h0, work):
             work[i] = v[i] * z[i]
             t += work[i]
         h0[a] = t
-        for c in range(a + 1):
-            other = Z[S[c]]
-            t = 0.0
+        for c in range(0, a + 1, 4):  # four at a time, the last again where there are fewer
+            c1, c2, c3 = min(c + 1, a), min(c + 2, a), min(c + 3, a)
+            z0, z1, z2, z3 = Z[S[c]], Z[S[c1]], Z[S[c2]], Z[S[c3]]
+            t0 = t1 = t2 = t3 = 0.0
             for i in range(n):
-                t += work[i] * other[i]
-            H[a, c] = t
-            H[c, a] = t
+                t = work[i]
+                t0 += t * z0[i]
+                t1 += t * z1[i]
+                t2 += t * z2[i]
+                t3 += t * z3[i]
+            H[a, c], H[a, c1], H[a, c2], H[a, c3] = t0, t1, t2, t3
+        for c in range(a):
+            H[c, a] = H[a, c]
 
 
 @njit

@@ -22,6 +22,7 @@ from .linear_algebra import (
     filled,
     less_coupling,
     predictor,
+    products,
     rounding,
     weighted_gram,
     weighted_square,
@@ -160,12 +161,9 @@ def line_minimum(rows, shrunk, start, end, b, x):
 def gradient(rows, S, slopes, lambda2, x, grad):
     """Gradient of the loss + ridge at x = (b, b0); slopes (n,) with the weights in them."""
     k, total = S.size, 0.0
+    products(rows.Z, S, slopes, grad)
     for a in range(k):
-        z = rows.Z[S[a]]
-        t = 0.0
-        for i in range(slopes.size):
-            t += slopes[i] * z[i]
-        grad[a] = t + 2.0 * lambda2 * x[a]
+        grad[a] += 2.0 * lambda2 * x[a]
     if rows.intercept:
         for i in range(slopes.size):
             total += slopes[i]

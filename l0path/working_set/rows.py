@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from scipy.linalg import solve_triangular
 
+from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
@@ -136,12 +137,12 @@ class RowModel(WorkingColumns):
         if R is not None:
             b = R @ b
         for limited in (capped, NO_RECESSION):
-            status, value, b0, _ = newton.refit(
+            _, status, value, b0, _ = refit_in_turn(
                 newton.rows_of(p, Z),
-                S,
+                S[None],
                 newton.Shrinkage(float(lambda1), float(lambda2)),
-                newton.Box(lower, upper),
-                b,
+                newton.Box(lower[None], upper[None]),
+                b[None],
                 b0,
                 newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
                 eta,
@@ -169,6 +170,34 @@ class RowModel(WorkingColumns):
                 b, b0 = b * (newton.ETA_CAP / far), b0 * (newton.ETA_CAP / far)
             flags = (FitStatus.SEPARATED,)
         return Fit(support, b, b0, value, flags)
+
+    def first_below(self, supports, starts, b0, shrinkage, target):
+        """As `WorkingColumns.first_below`, in one kernel but for what needs a second look."""
+        capped = NO_RECESSION if any(shrinkage) else self.recession
+        if self.near is not None or (capped and self.boxed) or not supports.size:
+            return super().first_below(supports, starts, b0, shrinkage, target)
+        at, b, eta, m = self.where[supports], starts.copy(), np.empty(self.problem.X.n), len(starts)
+        lower, upper = self.bounds_of(supports)
+        rows, shrunk = newton.rows_of(self.problem, self.Z), newton.Shrinkage(*shrinkage)
+        limits = newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
+        first, decided = 0, {newton.CONVERGED: (), newton.MAX_ITER: (FitStatus.NOT_CONVERGED,)}
+        while first < m:
+            box = newton.Box(lower[first:], upper[first:])
+            passed, status, value, level, _ = refit_in_turn(
+                rows, at[first:], shrunk, box, b[first:], b0, limits, eta
+            )
+            e = first + passed
+            self.refits += passed + 1
+            if status in decided and np.isfinite(value):
+                fit = Fit(supports[e].copy(), b[e].copy(), level, value, decided[status])
+            elif status == newton.REJECTED:
+                break  # the last one
+            else:
+                fit = self.refit(supports[e].copy(), *shrinkage, (starts[e], b0), target)
+            if fit is not None and (fit.value < target or fit.flags):
+                return e, fit
+            first = e + 1
+        return -1, None
 
     def _closed(self, lower, upper):
         """Whether every column of a support has two finite bounds (there are columns)."""
@@ -263,6 +292,19 @@ class RowModel(WorkingColumns):
             return np.empty((Z.shape[0], 0))
         return coupled_columns(p.loss, p.y, eta, p.weights, Z)
 
+    def _kept_exact(self, fit, lambda2, first):
+        """`exact` on the working columns from position `first` on; kept, because verifications
+        come back to what a search asked for.
+        """
+        key = fit.support.tobytes(), f"{fit.value:.9e}", lambda2, first, self.width
+        if key not in self.locals:
+            kept = self.exact(fit, lambda2, self.Z[first : self.width])
+            self._held += 8 * (kept.rows.size + kept.B.size)
+            if self._held > CURVATURE_BYTES:
+                self.locals, self._held = {}, 8 * (kept.rows.size + kept.B.size)
+            self.locals[key] = kept
+        return self.locals[key]
+
     def local(self, fit, lambda2):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come
         back.
@@ -290,7 +332,7 @@ class RowModel(WorkingColumns):
         close by, where they do not jump.
         """
         if not self.shares:
-            return self.exact(fit, lambda2, self.Z[first : self.width])
+            return self._kept_exact(fit, lambda2, first)
         local = self.local(fit, lambda2)
         return Quadratic(
             local.rows[local.index, first : self.width] * local.scale,
@@ -328,6 +370,27 @@ class RowModel(WorkingColumns):
         for m, i in enumerate(known):
             a[:, m], tau[:, m] = held[keys[i]]
         return known, a, tau, None
+
+
+@njit
+def refit_in_turn(rows, S, shrunk, box, b, b0, stopping, eta):
+    """Refit supports of one size, see `newton.refit`, until one may lie below the target.
+
+    S, b, and the bounds of the box have a support per row, (m, k); b0 is the intercept from which
+    all start. Returns (e, status, F, b0, violation) of the first row e that is neither rejected nor
+    converged at the target or above, of the last row where there is none, and leaves the
+    coefficients in b[e], the predictor in eta.
+    """
+    last = S.shape[0] - 1
+    for e in range(last + 1):
+        of_e = newton.Box(box.lower[e], box.upper[e])
+        status, F, intercept, violation = newton.refit(
+            rows, S[e], shrunk, of_e, b[e], b0, stopping, eta
+        )
+        above = status == newton.REJECTED or (status == newton.CONVERGED and F >= stopping.target)
+        if e == last or not above:
+            break
+    return e, status, F, intercept, violation
 
 
 def recedes(recession, problem, Z, lower, upper):

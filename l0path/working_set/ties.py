@@ -35,7 +35,7 @@ class Twins:
         """The fit with columns of smallest index in place of those that say the same."""
         if self.width != self.model.width:
             self._find()
-        if not any(j in self.of for j in fit.support.tolist()):
+        if not self.of or not any(j in self.of for j in fit.support.tolist()):
             return fit
         b, taken = dict(zip(fit.support.tolist(), fit.b, strict=True)), {}
         for j in fit.support.tolist():
@@ -53,13 +53,15 @@ class Twins:
         model, p = self.model, self.model.problem
         self.width, self.of = model.width, {}
         W, size = model.W, np.sqrt(p.square[model.W])
-        at = np.flatnonzero(p.usable[W] & ~np.isin(W, p.forced) & (size > 0))
+        at = np.flatnonzero(p.usable[W] & ~p.locked(W) & (size > 0))
         if p.quadratic and model.half_square > 0:
             # the products with y are known: columns are compared where these agree
             length = np.sqrt(2.0 * model.half_square)
             q = np.abs(model.q[at]) if model.q.ndim == 1 else np.linalg.norm(model.q[at], axis=1)
             runs = _runs(at, q / (size[at] * length), W, ABOUT)
-            at = np.concatenate([np.empty(0, dtype=np.int64), *runs])
+            if not runs:
+                return
+            at = np.concatenate(runs)
         probe, Z = np.cos(np.arange(p.X.n, dtype=np.float64) ** 2), model.Z[at]
         length = np.sqrt(np.einsum("ij,ij->i", Z, Z)) * np.linalg.norm(probe)
         for run in _runs(at, np.abs(Z @ probe) / np.where(length > 0, length, np.inf), W):

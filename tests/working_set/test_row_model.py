@@ -13,7 +13,7 @@ import pytest
 import l0path
 from l0path.exchange import screening, table
 from l0path.exchange.neighbourhoods.chord import Exchanges, Goal, attempt
-from l0path.exchange.ranking import Roles, Wanted, ranked
+from l0path.exchange.ranking import Roles, Wanted, exchanged_supports, ranked
 from l0path.exchange.verification import violators
 from l0path.exchange.verification.ranges import Block
 from l0path.problem import losses
@@ -306,3 +306,67 @@ def test_fits_of_many_rows_end_where_rounding_begins(loss):
             )
             assert status == newton.CONVERGED
             assert found == pytest.approx(b0, abs=1e-10)
+
+
+def each_refitted(model, supports, starts, b0, shrinkage, target):
+    """What `first_below` says, support by support."""
+    for e, (support, b) in enumerate(zip(supports, starts, strict=True)):
+        fit = model.refit(support, *shrinkage, (b, b0), target)
+        if fit is not None and (fit.value < target or fit.flags):
+            return e, fit
+    return -1, None
+
+
+@pytest.mark.parametrize("max_iter", [1000, 1])
+@pytest.mark.parametrize("lambda1", [0.0, 0.02])
+def test_refits_in_turn_are_those_of_each_support(lambda1, max_iter):
+    model, shrinkage = a_model(n=60, p=14, seed=3), (lambda1, 1e-2)
+    model.max_iter = max_iter
+    fit = model.refit(np.array([1, 4, 6]), *shrinkage)
+    into = np.array([0, 2, 3, 5, 7, 2, 0])
+    out = np.array([1, 1, 4, 6, 4, 6, 4])
+    supports, starts = exchanged_supports(fit.support, fit.b, out, into)
+    values = sorted(model.refit(support, *shrinkage).value for support in supports)
+    for target in (values[0], 0.5 * (values[0] + values[1]), values[4], np.inf):
+        at = supports, starts, fit.b0, shrinkage, target
+        (e, new), (known, wanted) = model.first_below(*at), each_refitted(model, *at)
+        assert e == known and (new is None) == (wanted is None)
+        if new is not None:
+            assert new.flags == wanted.flags and new.support.tolist() == supports[e].tolist()
+            assert new.value == pytest.approx(wanted.value, rel=1e-12)
+            np.testing.assert_allclose(new.b, wanted.b, atol=1e-8)
+
+
+def test_refits_in_turn_see_that_a_support_separates_the_classes():
+    """Without shrinkage: the second support separates, the third one holds a copy of a column."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((30, 5))
+    y = np.where(X[:, 2] > 0, 1, -1)
+    X[:, 4] = X[:, 3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = l0path.fit(X, y, loss="logistic", max_k=1)
+    model = make_model(pose(path._source.data))
+    model.grow(np.arange(5))
+    supports = np.array([[0, 1], [1, 2], [3, 4]])
+    at = supports, np.zeros((3, 2)), 0.0, (0.0, 0.0), np.inf
+    assert model.first_below(*at)[0] == 0
+    at = (*at[:-1], 1e-3)
+    e, fit = model.first_below(*at)
+    assert (e, fit.value, fit.flags) == (1, 0.0, ("separated",))
+    assert each_refitted(model, *at)[1].flags == fit.flags
+
+
+@pytest.mark.parametrize(("dropped", "added"), [(1, 1), (1, 0), (0, 1)])
+def test_exchanged_supports_are_sorted_and_keep_their_coefficients(dropped, added):
+    rng = np.random.default_rng(0)
+    support = np.array([2, 5, 6, 9])
+    b = rng.standard_normal(4)
+    out = rng.choice(support, 6) if dropped else np.full(6, -1)
+    into = np.array([0, 3, 7, 8, 10, 4]) if added else np.full(6, -1)
+    supports, starts = exchanged_supports(support, b, out, into)
+    for e in range(6):
+        known = {j: x for j, x in zip(support, b, strict=True) if j != out[e]}
+        known |= {into[e]: 0.0} if added else {}
+        assert supports[e].tolist() == sorted(known)
+        assert starts[e].tolist() == [known[j] for j in sorted(known)]

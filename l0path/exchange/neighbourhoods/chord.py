@@ -147,8 +147,9 @@ def _tried(model, fit, exchanges, lambda2, goal):
         tried[left] = *found, best
 
     number = exchanges.out.size
-    pieces = max(min(threads.count(), number // SHARED), 1) if goal.thorough else 1
-    threads.run(piece, np.linspace(0, number, pieces + 1).astype(int).tolist())
+    most = number // SHARED if goal.thorough else 1
+    pieces = min(threads.count(), most) if most > 1 else 1
+    threads.run(piece, [number * i // pieces for i in range(pieces + 1)])
     left = min((left for left in tried if tried[left][0] >= 0), default=None)
     e, *rest = tried[0 if left is None else left]
     return (-1 if left is None else e + left), *rest

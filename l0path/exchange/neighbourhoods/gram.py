@@ -51,7 +51,7 @@ class GramNeighbourhood:
                 model.q,
                 2.0 * self.lambda2,
                 self.width,
-                np.isin(model.W, model.problem.forced),
+                model.problem.locked(model.W),
                 cost,
             )
             table.clear(self.state, self.columns)
@@ -130,7 +130,7 @@ class GramNeighbourhood:
 
     def removable(self, fit):
         """|b| of the unforced columns, ascending, and the columns."""
-        return columns_by_size(fit, self.model.problem.forced)
+        return columns_by_size(fit, self.model.problem)
 
     def reach(self, last):
         """Far, because steps cost next to nothing: more than twice the last size."""

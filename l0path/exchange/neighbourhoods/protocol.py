@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...problem.problem import Fit
+from ...problem.problem import Fit, Problem
 from ..table import EQUAL, in_steps
 
 
@@ -75,11 +75,11 @@ class Neighbourhood(Protocol):
         """How far an oscillation from size `last` goes."""
 
 
-def columns_by_size(fit: Fit, forced: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def columns_by_size(fit: Fit, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """`Neighbourhood.removable` for columns: |b| of those that are not forced, ascending, and the
     columns.
     """
-    free = np.flatnonzero(~np.isin(fit.support, forced))
+    free = np.flatnonzero(~problem.locked(fit.support))
     size = np.abs(fit.b[free])
     steps = in_steps(size, EQUAL * size.max(initial=0.0))
     free = free[np.argsort(steps, kind="stable")]

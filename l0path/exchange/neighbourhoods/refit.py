@@ -8,7 +8,7 @@ from ...core.status import FitStatus
 from ...problem.penalties import separable
 from .. import table
 from ..local_search import ON_THE_WAY, flat, pairs_tried
-from ..ranking import Wanted, ranked
+from ..ranking import Wanted, exchanged_supports, ranked
 from .protocol import Reach, columns_by_size
 
 
@@ -82,7 +82,9 @@ class RefitNeighbourhood:
         self.model.tables += 1
         W, A = self.model.W[first:], q.a + 2.0 * self.lambda2
         s = A - np.einsum("ij,ij->j", q.rows, q.B @ q.rows)
-        ok = (A > 0) & self.model.problem.usable[W] & ~np.isin(W, fit.support)
+        may_enter = self.model.problem.usable.copy()
+        may_enter[fit.support] = False
+        ok = (A > 0) & may_enter[W]
         free = s > table.COLLINEAR * A
         if (
             self.lambda1 or self.model.boxed or self.model.near is not None
@@ -106,10 +108,8 @@ class RefitNeighbourhood:
 
     def _remove(self, fit):
         """The best of the three removals ranked first; None when only forced columns are left."""
-        forced = np.isin(fit.support, self.model.problem.forced)
-        cost = np.where(
-            forced, np.inf, fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
-        )
+        cost = fit.b**2 / np.diagonal(self.model.inverse(fit, self.lambda2))
+        cost[self.model.problem.locked(fit.support)] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
         return self._lowest(
             fit,
@@ -124,12 +124,37 @@ class RefitNeighbourhood:
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
         pairs.
         """
-        best, target = None, np.inf
-        for out, into in pairs:
-            new = self.refit(exchanged(fit.support, out, into), fit, target)
-            if new is not None and (best is None or new.value < target):
-                best, target = new, new.value - self._tolerance(new.value)
+        best, target, first = None, np.inf, 0
+        while first < len(pairs):
+            e, new = self._first_below(fit, pairs[first:], target)
+            if new is None:
+                break
+            best, target, first = new, new.value - self._tolerance(new.value), first + e + 1
         return best
+
+    def _first_below(self, fit, pairs, target):
+        """(number, fit) of the first of the exchanges `pairs` (out, into), all of which change the
+        size alike, whose refit lies below `target`; -1 and None where there is none.
+        """
+        if fit.b.ndim > 1:
+            for e, pair in enumerate(pairs):
+                new = self.refit(exchanged(fit.support, *pair), fit, target)
+                if new is not None and new.value < target:
+                    return e, new
+            return -1, None
+        first, shrinkage = 0, (self.lambda1, self.lambda2)
+        if pairs:
+            out, into = np.array(pairs, dtype=np.int64).T
+            supports, starts = exchanged_supports(fit.support, fit.b, out, into)
+        while first < len(pairs):
+            rest = supports[first:], starts[first:]
+            e, new = self.model.first_below(*rest, fit.b0, shrinkage, target)
+            if new is None:
+                break
+            if new.value < target:
+                return first + e, new
+            first += e + 1
+        return -1, None
 
     def swap(self, fit, thorough=False):
         """Confirmed swaps until none of the first pairs improves: n_best of them if `thorough`,
@@ -165,14 +190,13 @@ class RefitNeighbourhood:
         last = (
             self.last_ranked.get((key, keep), np.inf) if first else np.inf
         )  # columns that came later must beat the first pairs of before
-        for candidate in best:
-            pair = (candidate.out, candidate.into)
-            if candidate.out < 0 or pair in failed or candidate.change > last:
-                continue
-            new = self.refit(exchanged(fit.support, *pair), fit, target)
-            if new is not None and new.value < target:
-                return new
-            failed.add(pair)
+        swaps = [(one.out, one.into) for one in best if one.out >= 0 and one.change <= last]
+        swaps = [pair for pair in swaps if pair not in failed]
+        e, new = self._first_below(fit, swaps, target)
+        if new is not None:
+            failed.update(swaps[:e])
+            return new
+        failed.update(swaps)
         if len(best) == keep:
             self.last_ranked[key, keep] = min(last, best[-1].change)
         return None
@@ -190,7 +214,7 @@ class RefitNeighbourhood:
 
     def removable(self, fit):
         """|b| of the unforced columns, ascending, and the columns."""
-        return columns_by_size(fit, self.model.problem.forced)
+        return columns_by_size(fit, self.model.problem)
 
     def reach(self, last):
         """Half as many columns again as the last size."""

@@ -88,7 +88,7 @@ def _members(model, fits, penalty, cost):
         model.q[at],
         2.0 * float(penalty.lambda2) + trace,
         index.size,
-        np.isin(index, p.forced),
+        p.locked(index),
         np.zeros(index.size),
     )
     return Members(index, columns, np.where(columns.locked, 0.0, cost[index]), dependent)

@@ -11,8 +11,8 @@ import numpy as np
 from ...core import threads
 from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
-from ..ranking import combinations_count, ranked, roles
-from ..table import EQUAL, in_order
+from ..ranking import candidates, combinations_count, roles, scanned
+from ..table import EQUAL
 from . import cluster
 from .ranges import Block, Question, Screening, proposed
 
@@ -88,14 +88,13 @@ def _ranked(model, fit, proposals, penalty, wanted):
     outside: list of Candidate.
     """
     quadratic = model.quadratic(fit, penalty.lambda2)
-    best = ranked(model, fit, quadratic, model.W, penalty, wanted)
-    J = proposals[model.where[proposals] < 0]
+    change, column, position = scanned(model, fit, quadratic, model.W, penalty, wanted)
+    into, J = model.W[column], proposals[model.where[proposals] < 0]
     if J.size:
         Z = np.ascontiguousarray(model.problem.X.columns(J).T)
         exact = model.exact(fit, penalty.lambda2, Z)
-        order = in_order(EQUAL * abs(fit.value))
-        best = sorted(
-            best + ranked(model, fit, exact, J, penalty, wanted),
-            key=lambda one: order((one.change, one.into, one.out)),
-        )
-    return best[: wanted.count]
+        more = scanned(model, fit, exact, J, penalty, wanted)
+        change, position = np.append(change, more[0]), np.append(position, more[2])
+        into = np.append(into, J[more[1]])
+    tie = EQUAL * abs(fit.value)
+    return candidates(fit.support, (change, into, position), wanted.count, tie)
