@@ -150,6 +150,21 @@ def test_statsmodels_finds_the_same_coefficients_and_likelihood(case, ties):
     ).fit()
     assert path.coef(k=3).to_numpy()[1:] == pytest.approx(results.params, abs=1e-6)
     assert path.score_table()["loglik"].to_numpy()[-1] == pytest.approx(results.llf, abs=1e-6)
+    again = path.refit(k=3)
+    assert again.params == pytest.approx(results.params, abs=1e-8)
+    assert again.selection.startswith("conditional on selection")
+    assert again.selection[:11].capitalize() in str(again.summary())
+
+
+def test_what_refit_of_survival_refuses():
+    X, times = drawn(3, weighted=True)
+    with pytest.raises(ValueError, match="takes no weights"):
+        fitted(X, times, max_k=1).refit(k=1)
+    path = fitted(X, times._replace(weights=np.ones(len(X))), max_k=1)
+    with pytest.raises(ValueError, match="rows of the fit only"):
+        path.refit(k=1, X=X, y=response(times))
+    with pytest.raises(ValueError, match="k >= 1"):
+        path.refit(k=0)
 
 
 def test_a_monotone_likelihood_is_named_and_passed():

@@ -256,7 +256,7 @@ print(f"1se: k = {best.k}, lambda2 = {best.lambda2:g}, held-out AUC {classes.tab
 # # What is not here
 #
 # * **Cox regression** (censored survival times): not here. glmnet and abess have it.
-# * **Gamma and ordinal** responses (abess), negative binomial or any other GLM family by `family = ` object (glmnet): not here. Counts and heavy tails are served by `"poisson"` and `"huber"`.
+# * **Ordinal** responses (abess), or any GLM family by `family = ` object (glmnet): not here. Gamma, negative binomial, Tweedie and binomial responses and quantiles are `loss="gamma"` and so on; a loss of your own is `l0path.own_loss`.
 # * **The relaxed lasso and adaptive weights** in one call: not here; models of sizes are not shrunk in the first place, and weights go into `penalty_factor`.
 # * **A lasso at glmnet's speed**: `lambda0=[0.0]` is right, as shown, but not what this package was made fast for.
 #

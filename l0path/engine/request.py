@@ -180,21 +180,20 @@ def request(X, y=None, *, data=None, **given) -> Request:
     if "loss" in given:
         given["loss"] = loss_meant(given["loss"], y)
     a = _checked(Arguments(**given))
-    data, notes = data_of(X, y, a)
+    table = X if isinstance(X, formula.Encoded) else formula.Encoded(X, None, None)
+    data, notes = data_of(table, y, a)
     plan = _plan(a)
-    encoding = X.formula if isinstance(X, formula.Encoded) else None
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
     responses.refuse_unserved(data, plan, a)
     plan, more = _scaled(plan, data, a)
-    table = X.X if isinstance(X, formula.Encoded) else X
     return Request(
         data=data,
         plan=plan,
-        notes=(*formula.notes(encoding), *notes, *more),
-        by_name=_taken_by_name(table, a.feature_names, data.names),
+        notes=(*formula.notes(table.formula), *notes, *more),
+        by_name=_taken_by_name(table.X, a.feature_names, data.names),
         response=y.name if isinstance(y, pd.Series) and isinstance(y.name, str) else None,
-        formula=encoding,
-        offset_name=X.offset if isinstance(X, formula.Encoded) else None,
+        formula=table.formula,
+        offset_name=table.offset,
         pilot=_needs_pilot(data.loss, a),
         certify="auto" if isinstance(a.certify, str) else bool(a.certify),
         progress=a.progress,

@@ -67,6 +67,13 @@ def describe(results, path, s, rows):
     inner.model.data.model_spec = inner.model.data.design_info = terms
 
 
+def describe_survival(results, path, s, rows):
+    """Give the results of PHReg their label, with which their summary ends."""
+    inner: Any = getattr(results, "_results", results)
+    inner.selection = label(s, path, rows)
+    inner.summary = partial(_summary2, type(inner).summary, inner)
+
+
 def label(s, path, rows):
     """Who chose the columns, and that a penalty of the path is gone, as a sentence."""
     return _chosen_by(s, path, rows) + _unpenalised(s)

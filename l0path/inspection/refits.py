@@ -22,11 +22,11 @@ from ..engine.arguments import coded, sample_weights
 from ..errors import SeparationWarning
 from ..paths import Path
 from ..paths.predicting import given_offset, missing_offset
-from ..paths.records import one_response, sums_over_rows
+from ..paths.records import one_response
 from ..problem.families import Binomial, Gamma, NegativeBinomial, Quantile, Tweedie
 from ..problem.losses import Huber, Logistic, Poisson, Squared, name_of
 from ..problem.problem import checksum, row_weights
-from .refit_results import describe
+from .refit_results import describe, describe_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows with whole-number weights are repeated
 ROBUST = {"h1": "H1", "h2": "H2", "h3": "H3"}  # covariances of statsmodels' robust regression
@@ -60,9 +60,11 @@ def refit(
     **selector: Any,
 ) -> Any:
     one_response(self, "refit")
-    sums_over_rows(self, "refit")
     i = self.index(rule, **{name: selector.pop(name) for name in SELECTORS if name in selector})
     loss = self.meta.loss
+    if self.meta.traits.response == "survival":
+        given = (X, y, sample_weight, offset, cov_type, cov_kwds, scale)
+        return refit_survival(self, self.solutions[i], given, selector)
     if not self.meta.traits.link:
         raise ValueError(
             f"refit needs a likelihood, which loss={loss!r} does not have; fit with "
@@ -80,6 +82,45 @@ def refit(
         self, s, rows, **{name: value for name, value in how.items() if value is not None}
     )
     describe(results, self, s, rows)
+    return results
+
+
+def refit_survival(path, s, given, how):
+    """The results of PHReg of statsmodels on the rows of the fit. given: the arguments of `refit`
+    that it does not take; how: those of its `fit`.
+    """
+    from statsmodels.duration.hazard_regression import PHReg
+
+    if any(value is not None for value in given):
+        raise ValueError(
+            "refit of loss='cox' takes the rows of the fit only, without sample_weight, offset, "
+            "cov_type, cov_kwds and scale; leave these arguments out"
+        )
+    data = path.data()
+    loss, keep = data.loss, np.flatnonzero(data.weights > 0)
+    if np.ptp(data.weights[keep]) > 0:
+        raise ValueError(
+            "PHReg of statsmodels takes no weights, and the fit had some; use R's survival, or fit "
+            "without sample_weight"
+        )
+    if not s.support.size:
+        raise ValueError("the model has no columns, so there is nothing to refit; choose k >= 1")
+    rows = RefitRows(data.design, data.y, None, data.offset, None, True)
+    A, names = _exog(path, s, rows, keep)
+    # PHReg takes times from 0 on, and counts a row at risk at its start too
+    first = loss.start if loss.start.size else loss.stop
+    origin = min(float(first[keep].min()), 0.0)
+    entry = np.nextafter(loss.start[keep] - origin, np.inf) if loss.start.size else None
+    results = PHReg(
+        loss.stop[keep] - origin,
+        pd.DataFrame(A, columns=names),
+        status=data.y[keep],
+        entry=entry,
+        strata=loss.stratum[keep] if loss.stratum.any() else None,
+        offset=None if data.offset is None else data.offset[keep],
+        ties="efron" if loss.efron else "breslow",
+    ).fit(**how)
+    describe_survival(results, path, s, rows)
     return results
 
 

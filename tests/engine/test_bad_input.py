@@ -253,7 +253,7 @@ WRONG = {
     "box without zero": (
         dict(lower={"x1": 0.5}),
         ValueError,
-        r"box of x1 is \[0.5, inf\].*always_include",
+        r"bounds of x1, \[0.5, inf\], do not contain 0.*always_include",
     ),
     "box below zero": (dict(upper=-1.0), ValueError, "bounds of x0.*do not contain 0"),
     "a forced constant column with a box without zero": (
