@@ -47,6 +47,7 @@ METHODS_FROM_ABOVE = {
         "inference.showing",
         "inspection.certificate",
         "inspection.summaries",
+        "paths.choosing",
         "paths.inspecting",
         "paths.model",
         "paths.path",
