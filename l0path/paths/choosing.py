@@ -431,8 +431,16 @@ class Choosing:
         """
         from ..inspection import near_best
 
-        limits = {"max_models": max_models, "time_limit": time_limit}
-        return near_best(self, k, within=within, criterion=criterion, **limits, X=X, y=y)
+        return near_best(
+            self,
+            k,
+            within=within,
+            criterion=criterion,
+            X=X,
+            y=y,
+            max_models=max_models,
+            time_limit=time_limit,
+        )
 
 
 def _neighbours(grid, value):
