@@ -432,27 +432,13 @@ class Choosing:
         from ..inspection import near_best
 
         return near_best(
-            self,
-            k,
-            within=within,
-            criterion=criterion,
-            X=X,
-            y=y,
-            max_models=max_models,
-            time_limit=time_limit,
-        )
+            self, k, within=within, criterion=criterion, X=X, y=y,
+            **{"max_models": max_models, "time_limit": time_limit},
+        )  # fmt: skip
 
 
 def _neighbours(grid, value):
     """The grid values next to `value`, for messages."""
     below, above = grid[grid < value], grid[grid > value]
-    return (
-        " and ".join(
-            [
-                f"{x:.6g}"
-                for x in ([below.max()] if below.size else [])
-                + ([above.min()] if above.size else [])
-            ]
-        )
-        or "none"
-    )
+    near = [*([below.max()] if below.size else []), *([above.min()] if above.size else [])]
+    return " and ".join(f"{x:.6g}" for x in near) or "none"
