@@ -38,15 +38,17 @@ def responses(y, n, loss, pos_label):
     return target, None, classes, notes
 
 
-def responded(y, n, a, weights):
-    """(y, the loss, names of several responses or None, classes or None, notes); weights (n,)."""
+def responded(y, n, a, weights, own=None):
+    """(y, the loss, names of several responses or None, classes or None, notes); weights (n,).
+    own: the record of a loss of the user's own, which is taken as it is.
+    """
     if a.loss in COUPLED:
         return *survival_loss(y, n, weights, strata=a.strata, ties=a.ties), None, None, []
     given = {name: getattr(a, name) for name in ("gamma", "delta", "theta", "power", "quantile")}
     # those that are not given are 1 until a pilot fit
     numbers = {name: number(one, name) for name, one in given.items() if one is not None}
     target, *others = responses(y, n, a.loss, a.pos_label)
-    return target, make_loss(a.loss, **numbers), *others
+    return target, make_loss(a.loss, **numbers) if own is None else own, *others
 
 
 def response(y, n, loss, pos_label=None):

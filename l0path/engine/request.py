@@ -280,12 +280,11 @@ def data_of(X, y, a, read=False):
     if read:
         check_finite(design, names)
     weights = checks.sample_weights(a.sample_weight, design.n)
-    target, record, labels, classes, more = checks.responded(y, design.n, a, weights)
+    target, record, labels, classes, more = checks.responded(y, design.n, a, weights, own)
     if not read and not weights.all():
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     if own is not None:
-        record = own
         check_derivatives(own, target)
     groups, columns = _columns(design.p, names, a)
     data = Data(
