@@ -89,7 +89,7 @@ class Subtree:
         return (columns + 16) * EPS * half * (held + self.spread) ** 2
 
 
-def subtrees(S, c, value, price, most, alone):
+def subtrees(S, c, value, entry_cost, most, alone):
     """The `Subtree`s of a search, split at candidates that are combinations of others, until none
     is left: those that are in make others add nothing. One after another, as they are asked for.
 
@@ -103,7 +103,7 @@ def subtrees(S, c, value, price, most, alone):
             at, S, c = at[~nothing], S[np.ix_(~nothing, ~nothing)], c[~nothing]
         rank, order = _rank(S)
         if rank == at.size:
-            yield Subtree(into, at, S, c, value, price)
+            yield Subtree(into, at, S, c, value, entry_cost)
             continue
         d = order[rank]
         rest = np.arange(at.size) != d

@@ -83,17 +83,15 @@ def loss_of(problem, fit):
 
 def consequence(problem, names, fit):
     """(what the columns or groups of a separated fit do, what follows), as texts."""
-    if problem.loss.traits.recession != SEPARATES:
-        by = ", ".join(names[j] for j in separated_by(problem, fit)[1])
-        where = SENT[problem.loss.traits.recession]
-        return f"send {where}{f' by {by}' if by else ''}", SEPARATION_REMEDY
+    recession = problem.loss.traits.recession
     complete, columns = separated_by(problem, fit)
-    if problem.loss.traits.recession == MONOTONE:
-        by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""
+    by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""
+    if recession in SENT:
+        return f"send {SENT[recession]}{by}", SEPARATION_REMEDY
+    if recession == MONOTONE:
         return f"make the likelihood monotone{by}", SEPARATION_REMEDY
     if complete:
         return "separate the classes completely", SEPARATION_REMEDY
-    by = f" by {', '.join(names[j] for j in columns)}" if columns.size else ""
     return f"separate the classes quasi-completely{by}", SEPARATION_REMEDY
 
 

@@ -193,6 +193,7 @@ def _assemble(header, stored):
         meta["formula"] = Formula.restored(meta["formula"])
     meta["names"] = _names(meta["names"], p, stored)
     meta.pop("n_dropped", None)  # of files written before formulas
+    meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))
     r = _responses(meta, stored)
     kinds = {"forced": (np.int64, (-1,)), "excluded": (bool, (p,))}
     meta = Meta(

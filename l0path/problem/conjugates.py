@@ -131,9 +131,9 @@ def _(loss, y):
 @singledispatch
 def conjugate_slope(loss, y, r):
     """Derivative of l*(y, r) in r: the predictor whose slope r is; kept finite at the ends of the
-    domain.
+    domain. For the losses of bounded curvature, which dual ascent takes.
     """
-    raise _without_conjugate(loss)
+    raise TypeError(f"no slope of a conjugate for {type(loss).__name__}")
 
 
 @conjugate_slope.register(Squared)

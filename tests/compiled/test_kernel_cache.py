@@ -121,7 +121,7 @@ def test_an_upgrade_in_which_only_a_callee_differs_gives_the_new_answer(tmp_path
     edit(package / "l0path" / "problem" / "conjugates.py", "NEWTON_STEPS = 60", "NEWTON_STEPS = 61")
     edit(package / "l0path" / "problem" / "losses.py", "ETA_CAP = 30.0", "ETA_CAP = 31.0")
     edit(
-        package / "l0path" / "problem" / "losses.py",
+        package / "l0path" / "problem" / "verbs.py",
         '    """Loss of one row."""',
         '    """Loss of a row."""',
     )

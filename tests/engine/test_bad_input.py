@@ -328,7 +328,7 @@ WRONG = {
     "grid a list": (dict(grid=["support"]), ValueError, "grid="),
     "unknown algorithm": (dict(algorithm="simplex"), ValueError, "algorithm='simplex'.*'swap'"),
     "algorithm a number": (dict(algorithm=3), TypeError, "algorithm=3"),
-    "certify": (dict(certify="yes"), TypeError, "certify='yes' must be True or False"),
+    "certify": (dict(certify="yes"), TypeError, "certify='yes' must be True, False or 'auto'"),
     "unknown scale": (dict(lambda_scale="glmnet"), ValueError, "lambda_scale='glmnet'"),
     "l0learn scale with weights": (
         dict(lambda_scale="l0learn", lambda0=[0.1], sample_weight=np.ones(N)),

@@ -316,7 +316,7 @@ def test_threads_and_block_widths_do_not_matter(problem):
     same(one, problem.fit(n_jobs=2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(updates, "RANGE", 7)
-        patch.setattr(verification.gram, "LOOK", 5)
+        patch.setattr(verification.gram, "TASK_COLUMNS", 5)
         patch.setattr(gram, "GRAM_STRIP", 3)
         patch.setattr(standardized, "READ", 1)
         patch.setattr(verification.rows, "PRODUCTS_AT_ONCE", 1)

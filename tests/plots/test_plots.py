@@ -48,7 +48,7 @@ def X():
 
 @pytest.fixture(scope="module")
 def path(X):
-    return l0path.fit(X, response(X), max_k=16)
+    return l0path.fit(X, response(X), max_k=16, certify=False)
 
 
 @pytest.fixture(scope="module")

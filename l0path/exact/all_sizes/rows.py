@@ -58,7 +58,7 @@ class PenalisedRows(SizeRows):
 
     def __init__(self, solutions, refit, cost):
         super().__init__(solutions, refit)
-        self.price = cost * np.array([s.lambda0 for s in solutions])
+        self.cost_of_one = cost * np.array([s.lambda0 for s in solutions])
         self.last = int(1e9)
 
     @property
@@ -68,16 +68,18 @@ class PenalisedRows(SizeRows):
 
     def cutoffs(self, sizes):
         """See `SetsWanted`."""
-        return (BETTER * self.upper[:, None] - self.price[:, None] * np.arange(sizes)).max(axis=0)
+        return (BETTER * self.upper[:, None] - self.cost_of_one[:, None] * np.arange(sizes)).max(
+            axis=0
+        )
 
     def offer(self, support, size):
         """See `SetsWanted`."""
         value, fit = self.refit(support)
-        total = value + self.price * size
+        total = value + self.cost_of_one * size
         for i in np.flatnonzero(total < BETTER * self.upper).tolist():
             self.upper[i], self.found[i] = total[i], fit
 
     def bounds(self, lower, spare):
         """See `SizeRows`."""
         lower = np.minimum.accumulate(lower)
-        return (lower + self.price[:, None] * np.arange(lower.size)).min(axis=1)
+        return (lower + self.cost_of_one[:, None] * np.arange(lower.size)).min(axis=1)

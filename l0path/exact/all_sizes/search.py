@@ -206,8 +206,8 @@ class AllSizes:
 
     def _tasks(self, S, c, value):
         """The search, in parts without dependent columns, one after another."""
-        price = np.zeros(len(S))
-        for task in subtrees(S, c, value, price, self.most, self.wanted.alone):
+        costs = np.zeros(len(S))
+        for task in subtrees(S, c, value, costs, self.most, self.wanted.alone):
             rounding = task.rounding(self.J.size + self.held.size, self.held.size, self.half)
             self.margin, self.made = max(self.margin, rounding), self.made + 1
             yield task
@@ -271,9 +271,9 @@ class AllSizes:
         self.nodes = sum(walker.nodes for walker in self.walkers)
         notes = [note for noted, _ in found for note in noted]
         for value, at in sorted(notes, key=lambda note: note[0]):
-            self._look(value, at)
+            self._offer(value, at)
 
-    def _look(self, value, at):
+    def _offer(self, value, at):
         """Offer the set at positions `at`, if it may be wanted."""
         if at.size > self.most or not value < self.cutoffs()[at.size] + self.margin:
             return
@@ -291,19 +291,19 @@ class AllSizes:
         """Offer the sets of a task that its matrices show at once, and load it for the others."""
         into, m = np.array(task.into, dtype=np.int64), task.ident.size
         f, cost = into.size, task.b**2 / np.diag(task.B)
-        self._look(task.value, into)
+        self._offer(task.value, into)
         if m:
-            self._look(task.full, np.concatenate([into, task.ident]))
+            self._offer(task.full, np.concatenate([into, task.ident]))
         gain = task.c**2 / np.diag(task.S)
         for a in np.argsort(-gain, kind="stable") if m > 1 else ():
             if not task.value - gain[a] < self.cutoffs()[f + 1] + self.margin:
                 break
-            self._look(task.value - gain[a], np.append(into, task.ident[a]))
+            self._offer(task.value - gain[a], np.append(into, task.ident[a]))
         for a in np.argsort(cost, kind="stable") if m > 2 else ():
             if not task.full + cost[a] < self.cutoffs()[f + m - 1] + self.margin:
                 break
             others = np.delete(task.ident, a)
-            self._look(task.full + cost[a], np.concatenate([into, others]))
+            self._offer(task.full + cost[a], np.concatenate([into, others]))
         if m >= 4:
             walker.load(task)
 
