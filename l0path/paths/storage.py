@@ -195,15 +195,7 @@ def _assemble(header, stored):
     meta.pop("n_dropped", None)  # of files written before formulas
     meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))
     r = _responses(meta, stored)
-    kinds = {"forced": (np.int64, (-1,)), "excluded": (bool, (p,))}
-    meta = Meta(
-        **meta,
-        **{
-            name: stored.array(f"meta_{name}", *kinds.get(name, (np.float64, (p,))))
-            for name in ARRAYS
-        },
-    )
-    _inside(meta.forced, p, "forced columns")
+    meta = _meta(meta, p, stored)
     numbers = [
         f
         for f in Solution._fields
@@ -242,6 +234,17 @@ def _assemble(header, stored):
     status = header["status"]
     end = End(header.get("end") or end_of_text(status))
     return Path(meta, solutions, status, header["notes"], header["rounds"], end=end)
+
+
+def _meta(meta, p, stored):
+    """The `Meta` of a header, with its arrays of an entry for each of p columns."""
+    kinds = {"forced": (np.int64, (-1,)), "excluded": (bool, (p,))}
+    arrays = {
+        name: stored.array(f"meta_{name}", *kinds.get(name, (np.float64, (p,)))) for name in ARRAYS
+    }
+    meta = Meta(**meta, **arrays)
+    _inside(meta.forced, p, "forced columns")
+    return meta
 
 
 def _responses(meta, stored):
