@@ -294,16 +294,13 @@ def one_split(asked, child, fraction, choice, deadline):
             w.category is not SingularMatrixWarning
         ):  # `identified` says which coefficients mean nothing
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    exog, first = results.model.exog, int(data.intercept)
-    known = (
-        identified(exog)[first:]
-        & np.isfinite(results.bse.to_numpy()[first:])
-        & (results.bse.to_numpy()[first:] > 0)
+    exog = results.model.exog
+    columns = slice(int(data.intercept), exog.shape[1])  # a dispersion may come after them
+    params, bse, pvalues = (
+        v.to_numpy()[columns] for v in (results.params, results.bse, results.pvalues)
     )
-    estimate, error, p_value = (
-        np.where(known, v.to_numpy()[first:], np.nan)
-        for v in (results.params, results.bse, results.pvalues)
-    )
+    known = identified(exog)[columns] & np.isfinite(bse) & (bse > 0)
+    estimate, error, p_value = (np.where(known, v, np.nan) for v in (params, bse, pvalues))
     return Split(
         s.support, estimate, error, p_value, float(results.df_resid) if results.use_t else math.inf
     )

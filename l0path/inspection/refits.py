@@ -313,8 +313,12 @@ def _(loss, sm, path, s, table, how):
         )
     start = np.concatenate([[s.intercept], s.beta]) if path.meta.intercept else s.beta
     model = sm.NegativeBinomial(table.endog, table.exog, offset=table.offset)
-    how = {"start_params": np.append(start, 1.0 / loss.theta), "gtol": 1e-9, **how}
-    return model.fit(**{"method": "bfgs", "maxiter": 1000, "disp": 0, **how})
+    how = {"start_params": np.append(start, 1.0 / loss.theta), "disp": 0, **how}
+    if "method" in how:
+        return model.fit(**how)
+    with recorded():  # whether it converged is what the Newton steps after it say
+        near = model.fit(method="bfgs", maxiter=1000, **how)
+    return model.fit(method="newton", maxiter=100, **how | {"start_params": near.params.to_numpy()})
 
 
 @fitted.register(Quantile)
