@@ -300,12 +300,7 @@ def _(loss, sm):
 @fitted.register(NegativeBinomial)
 def _(loss, sm, path, s, table, how):
     """NB2 with theta = 1 / alpha estimated anew; statsmodels has it without weights."""
-    if table.weights is not None:
-        raise ValueError(
-            "statsmodels has no weighted negative binomial regression that estimates theta: refit "
-            "of loss='negative_binomial' takes whole-number weights only; refit with "
-            "path.refit(X=, y=) on unweighted rows"
-        )
+    _unweighted(path, table, "negative binomial regression that estimates theta")
     if how.get("scale") is not None:
         raise ValueError(
             f"scale={how['scale']!r}: the refit of loss='negative_binomial' estimates theta in its "
@@ -313,22 +308,18 @@ def _(loss, sm, path, s, table, how):
         )
     start = np.concatenate([[s.intercept], s.beta]) if path.meta.intercept else s.beta
     model = sm.NegativeBinomial(table.endog, table.exog, offset=table.offset)
-    how = {"start_params": np.append(start, 1.0 / loss.theta), "disp": 0, **how}
+    how = {"start_params": np.append(start, 1.0 / loss.theta), "disp": 0, "maxiter": 1000} | how
     if "method" in how:
         return model.fit(**how)
-    with recorded():  # whether it converged is what the Newton steps after it say
-        near = model.fit(method="bfgs", maxiter=1000, **how)
-    return model.fit(method="newton", maxiter=100, **how | {"start_params": near.params.to_numpy()})
+    with recorded():  # the Newton steps that follow say whether it converged
+        near = model.fit(method="bfgs", **how)
+    return model.fit(method="newton", **how | {"start_params": near.params.to_numpy()})
 
 
 @fitted.register(Quantile)
 def _(loss, sm, path, s, table, how):
     """The check loss as it is, not smoothed."""
-    if table.weights is not None:
-        raise ValueError(
-            "statsmodels has no weighted quantile regression: refit of loss='quantile' takes "
-            "whole-number weights only; refit with path.refit(X=, y=) on unweighted rows"
-        )
+    _unweighted(path, table, "quantile regression")
     odd = [name for name in ("cov_type", "cov_kwds", "scale") if name in how]
     if odd:
         raise ValueError(
@@ -337,6 +328,15 @@ def _(loss, sm, path, s, table, how):
         )
     model = sm.QuantReg(table.endog, table.exog)
     return model.fit(q=loss.quantile, **{**dict(max_iter=10000, p_tol=1e-9), **how})
+
+
+def _unweighted(path, table, what):
+    """Refuse weights that are no whole numbers, where statsmodels takes none."""
+    if table.weights is not None:
+        raise ValueError(
+            f"statsmodels has no weighted {what}: refit of loss={path.loss!r} takes whole-number "
+            "weights only; refit with path.refit(X=, y=) on unweighted rows"
+        )
 
 
 def _fitted_glm(model, how):

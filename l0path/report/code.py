@@ -182,7 +182,7 @@ def _factor(text, formula, language, used):
             return language.level(factor, found[0])
     try:
         return "(" + _expression(ast.parse(column, mode="eval").body, formula, language, used) + ")"
-    except (SyntaxError, NotImplementedError):
+    except (SyntaxError, LookupError):
         raise ValueError(
             f"the term {text!r} of the formula cannot be written out: columns, levels of factors "
             f"with treatment coding, arithmetic and {', '.join(FUNCTIONS)} can; save the path and "
@@ -191,7 +191,7 @@ def _factor(text, formula, language, used):
 
 
 def _expression(node, formula, language, used):
-    """An expression of numbers in the language; NotImplementedError for what has no place there."""
+    """An expression of numbers in the language; LookupError for what has no place there."""
     if isinstance(node, ast.Name) and node.id in formula.columns:
         used[node.id] = None
         return language.column(node.id)
@@ -212,9 +212,10 @@ def _expression(node, formula, language, used):
         inside = _expression(node.args[0], formula, language, used)
         if name == "I":
             return inside
-        if name in FUNCTIONS:
+        # a function of the session may have the same name
+        if name in FUNCTIONS and (formula.own or {}).get(name) in (None, getattr(np, name)):
             return language.call(name, inside)
-    raise NotImplementedError
+    raise LookupError(f"no translation of {ast.unparse(node)}")
 
 
 def sklearn_model(model: Model) -> Any:

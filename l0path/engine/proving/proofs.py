@@ -3,6 +3,7 @@ row by a search of its own.
 """
 
 import math
+from collections import deque
 
 import numpy as np
 
@@ -92,17 +93,17 @@ def _rows(setting, solutions, number):
 
 def _search(setting, solutions, at, lambda2, proves):
     """(rows proven, rows) of a slice; its rows `at` are replaced in the list."""
-    left = _budget(setting, lambda2, proves)
+    budget = _budget(setting, lambda2, proves)
     by_size = not proves and setting.request.plan.grid == "support"
-    closed, spent = _attempt(setting, solutions, at, lambda2, left * (0.5 if by_size else 1.0))
+    closed, spent = _attempt(setting, solutions, at, lambda2, budget * (0.5 if by_size else 1.0))
     # where the budget is too small for all sizes, it serves the smallest and the largest ones
-    while by_size and not closed and spent < left:
-        left -= spent
-        unproven = [i for i in at if solutions[i].optimality != Optimality.GLOBAL]
-        for i in (unproven[0], unproven[-1]) if unproven else ():
-            closed, spent = _attempt(setting, solutions, [i], lambda2, left)
-            left -= spent
-        by_size, closed, spent = closed and bool(unproven), False, 0.0
+    unproven = deque(i for i in at if solutions[i].optimality != Optimality.GLOBAL)
+    while by_size and not closed and unproven and spent < budget:
+        i = unproven.popleft() if len(unproven) % 2 else unproven.pop()
+        ended, more = _attempt(setting, solutions, [i], lambda2, budget - spent)
+        spent += more
+        if not ended:
+            break
     return sum(solutions[i].optimality == Optimality.GLOBAL for i in at), len(at)
 
 

@@ -3,6 +3,7 @@ threshold of the Huber loss, the theta of the negative binomial loss, and the wi
 loss of a quantile is smoothed.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -80,7 +81,7 @@ def huber_threshold(problem, over=lambda: False):
     return pilot.number, pilot.exact
 
 
-class Pilot:
+class Pilot(ABC):
     """A pilot path, as `huber_threshold` describes it: the number of a loss, renewed on every
     support, and a model of the loss with it on the working columns.
 
@@ -132,13 +133,13 @@ class Pilot:
         """The first number; r: y less offset, and less its median with an intercept."""
         self.renew(self.problem.y - r, 0)
 
+    @abstractmethod
     def renew(self, eta, k):
         """Take the number from the predictors of a model with k columns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def loss(self):
-        """The loss with the number of now."""
-        raise NotImplementedError
+        """The loss with the present number."""
 
     def notes(self):
         """What the user should be told."""
