@@ -78,6 +78,15 @@ def test_held_out_rows_give_standard_errors(loss):
     assert (p_values[TRUE] < 0.01).all() and p_values.drop(TRUE).min() > 0.01
 
 
+def test_a_negative_binomial_refit_takes_options_of_statsmodels():
+    X = table()
+    y = response("negative_binomial", X)
+    path = l0path.fit(X, y, loss="negative_binomial", max_k=3)
+    default = path.refit(k=2)
+    for options in ({"maxiter": 500}, {"method": "bfgs", "gtol": 1e-8}, {"cov_type": "HC0"}):
+        np.testing.assert_allclose(path.refit(k=2, **options).params, default.params, rtol=1e-5)
+
+
 def test_survival_times_on_disk(tmp_path):
     X = table()
     y, file = response("cox", X), tmp_path / "x.dat"

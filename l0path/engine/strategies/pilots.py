@@ -44,53 +44,23 @@ def pilot_loss(problem, over=lambda: False):
     return pilot.loss(), pilot.notes()
 
 
-def huber_threshold(problem, over=lambda: False):
-    """Threshold of the Huber loss from the residuals of a pilot path of that loss.
-
-    The pilot adds one column at a time, the one of largest standardised gradient, while that is
-    more than noise gives, sqrt(2 log p) standard errors (Donoho & Johnstone, Biometrika 81, 1994),
-    up to k = min(p, n_eff / 10) columns (forced ones among them; groups count by their columns, the
-    box and the shrinkage are left out). On every support the threshold is renewed from the
-    residuals,
-
-        delta = 1.345 * 1.4826 * MAD,
-
-    MAD their weighted median size, and on the last support until it no longer changes: on that
-    support it is what `rlm` of R's package MASS ends with. The factor 1.345 gives 95 % efficiency
-    at normal errors (Huber, Annals of Mathematical Statistics 35, 1964). There is no correction for
-    the coefficients fitted: with ten observations for each it would be 5 %, and the threshold of
-    `rlm` would not be met. A pilot reads X at most ten times.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its loss is not looked at.
-    over : callable
-        Whether the time is up; the threshold is then the last one.
-
-    Returns
-    -------
-    float
-        The threshold in units of y, positive.
-    bool
-        Whether it is a floor, because more than half of the residuals are equal: 1.345 hundredths
-        of the mean absolute deviation of y (1 where y does not vary).
-    """
-    pilot = ThresholdPilot(problem)
-    pilot.run(over)
-    return pilot.number, pilot.exact
-
-
 class Pilot(ABC):
-    """A pilot path, as `huber_threshold` describes it: the number of a loss, renewed on every
-    support, and a model of the loss with it on the working columns.
+    """A pilot path: the number of a loss, renewed on every support, and a model of the loss with it
+    on the working columns.
+
+    One column at a time is added, the one of largest standardised gradient, while that is more than
+    noise gives, sqrt(2 log p) standard errors (Donoho & Johnstone, Biometrika 81, 1994), up to
+    k = min(p, n_eff / 10) columns (forced ones among them; groups count by their columns, bounds
+    and shrinkage are left out). On every support the number is computed anew from the residuals, on
+    the last one until it no longer changes. A pilot reads X at most ten times. Where the time is up
+    the number is the last one.
 
     Attributes
     ----------
     number : float
-        What is looked for.
+        The number that is estimated, positive.
     used : float
-        That of the last fit.
+        The number with which the last fit was made.
     """
 
     def __init__(self, problem):
@@ -199,7 +169,21 @@ def _largest(J, score, most):
 
 
 class ThresholdPilot(Pilot):
-    """The threshold of the Huber loss."""
+    """The threshold of the Huber loss in units of y,
+
+        delta = 1.345 * 1.4826 * MAD,
+
+    MAD the weighted median size of the residuals: on its last support it is what `rlm` of R's
+    package MASS ends with. The factor 1.345 gives 95 % efficiency at normal errors (Huber, Annals of
+    Mathematical Statistics 35, 1964). There is no correction for the coefficients fitted: with ten
+    observations for each it would be 5 %, and the threshold of `rlm` would not be met.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether more than half of the residuals are equal. The threshold is then a floor, 1.345
+        hundredths of the mean absolute deviation of y (1 where y does not vary).
+    """
 
     def renew(self, eta, k):
         r, w = self.problem.y - eta, self.problem.weights
