@@ -175,8 +175,8 @@ class ThresholdPilot(Pilot):
 
     MAD the weighted median size of the residuals: on its last support it is what `rlm` of R's
     package MASS ends with. The factor 1.345 gives 95 % efficiency at normal errors (Huber, Annals
-    of Mathematical Statistics 35, 1964). There is no correction for the coefficients fitted: with ten
-    observations for each it would be 5 %, and the threshold of `rlm` would not be met.
+    of Mathematical Statistics 35, 1964). There is no correction for the coefficients fitted: with
+    ten observations for each it would be 5 %, and the threshold of `rlm` would not be met.
 
     Attributes
     ----------
