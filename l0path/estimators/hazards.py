@@ -13,7 +13,7 @@ from ..problem.coupled.arguments import rows_of
 from ..problem.coupled.event_times import cox_of
 from ..problem.coupled.scores import concordance
 from ..problem.problem import effective_rows
-from .selecting import checked, column_of, without_column
+from .columns import checked, column_of, without_column
 
 
 class StepFunction:

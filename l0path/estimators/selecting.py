@@ -9,18 +9,16 @@ from typing import Self
 
 import joblib
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
+from sklearn.utils.validation import check_is_fitted, check_memory
 
 from ..core.arguments import nonnegative, number
 from ..core.status import End
 from ..core.types import Matrix
 from ..cross_validation import cv_fit
-from ..designs.protocol import is_design
 from ..engine.arguments import refuse_shares, sample_weights
 from ..engine.posing import default_max_k
 from ..errors import ConvergenceWarning, refuse_masked
@@ -28,6 +26,7 @@ from ..fitting import fit
 from ..problem.groups import make_groups
 from ..problem.losses import CLASSIFICATION, canonical_name
 from ..problem.problem import effective_rows
+from .columns import checked, column_of, without_column
 
 PASSED = (
     "loss",
@@ -55,7 +54,6 @@ PASSED = (
     "ties",
 )  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
-SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
 
 
 class Unfinished(Exception):
@@ -107,34 +105,6 @@ def keep_parameters(self, parameters):
     for name, value in parameters.items():
         if name != "self":
             setattr(self, name, value)
-
-
-def checked(estimator, X, *y, **options):
-    """scikit-learn's `validate_data`, which would take a design for a number."""
-    if is_design(X):
-        raise TypeError(
-            f"X is a design ({type(X).__name__}), whose rows scikit-learn cannot take apart; pass "
-            f"{type(estimator).__name__} an array, a DataFrame or a sparse matrix, or the design "
-            "to l0path.fit or l0path.cv_fit"
-        )
-    return validate_data(estimator, X, *y, accept_sparse=SPARSE_FORMATS, **options)
-
-
-def without_column(arguments, j):
-    """The arguments of `fit` with the column j in exclude= too."""
-    exclude = arguments["exclude"]
-    if exclude is None or isinstance(exclude, (str, int, np.integer)):
-        exclude = [] if exclude is None else [exclude]
-    exclude = list(exclude)
-    if exclude and all(isinstance(v, (bool, np.bool_)) for v in exclude):
-        exclude = np.flatnonzero(exclude).tolist()
-    return arguments | {"exclude": [*exclude, j]}
-
-
-def column_of(X, j):
-    """(n,) the column j of an array or a sparse matrix."""
-    column = X[:, [j]]
-    return np.asarray(column.toarray() if sp.issparse(column) else column).ravel()
 
 
 class SelectedColumns(SelectorMixin, BaseEstimator):

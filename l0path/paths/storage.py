@@ -26,7 +26,7 @@ from .surviving import with_baselines
 
 VERSION = 1
 TEXTS = ("status", "optimality", "flags")
-BESIDE = ("support", "beta", "groups", "baseline")  # what a solution has in arrays of their own
+APART = ("support", "beta", "groups", "baseline")  # what a solution has in arrays of their own
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
 DERIVED = {
     "pairs": Pairs,
@@ -94,16 +94,7 @@ def save(self: Path, file: str | PathLike) -> None:
         arrays |= {f"{kind}_{name}": getattr(names, name) for name in names.stored}
     groups = self.meta.groups
     meta["groups"] = None if groups is None else _labels(groups.labels)
-    if groups is not None:
-        arrays |= {
-            "groups_columns": groups.columns,
-            "groups_start": groups.start,
-            "groups_factor": groups.factor,
-            "chosen": np.concatenate([s.groups for s in self.solutions] or [np.empty(0)]).astype(
-                np.int64
-            ),
-            "counts": np.array([s.groups.size for s in self.solutions], dtype=np.int64),
-        }
+    arrays |= _group_arrays(groups, self.solutions)
     meta["strata"] = _labels(self.meta.strata)
     arrays |= _baselines(with_baselines(self))
     header = {
@@ -116,7 +107,7 @@ def save(self: Path, file: str | PathLike) -> None:
         "rounds": self.rounds.to_dict("records"),
         "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions],
     }
-    numbers = [f for f in Solution._fields if f not in (*BESIDE, *TEXTS)]
+    numbers = [f for f in Solution._fields if f not in (*APART, *TEXTS)]
     plain = [s._replace(intercept=0.0) for s in self.solutions] if several else self.solutions
     arrays["numbers"] = np.array([[float(getattr(s, f)) for f in numbers] for s in plain]).reshape(
         len(self.solutions), len(numbers)
@@ -206,7 +197,7 @@ def _assemble(header, stored):
     meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))
     r = _responses(meta, stored)
     meta = _meta(meta, p, stored)
-    numbers = [f for f in Solution._fields if f not in (*BESIDE, *TEXTS)]
+    numbers = [f for f in Solution._fields if f not in (*APART, *TEXTS)]
     table = stored.array("numbers", np.float64, (m, len(numbers)))
     sizes = stored.array("sizes", np.int64, (m,))
     supports = _split(stored, "support", sizes, p)
@@ -241,6 +232,20 @@ def _assemble(header, stored):
     status = header["status"]
     end = End(header.get("end") or end_of_text(status))
     return Path(meta, solutions, status, header["notes"], header["rounds"], end=end)
+
+
+def _group_arrays(groups, solutions):
+    """Arrays of groups, and of the chosen ones; none without."""
+    if groups is None:
+        return {}
+    chosen = np.concatenate([s.groups for s in solutions] or [np.empty(0)])
+    return {
+        "groups_columns": groups.columns,
+        "groups_start": groups.start,
+        "groups_factor": groups.factor,
+        "chosen": chosen.astype(np.int64),
+        "counts": np.array([s.groups.size for s in solutions], dtype=np.int64),
+    }
 
 
 def _baselines(solutions):
