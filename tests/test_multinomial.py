@@ -190,6 +190,38 @@ def test_cross_validation_and_classifiers():
     assert chosen.fit(X, y).coef_.shape == (3, 5)
 
 
+def test_class_weights_multiply_those_of_the_rows():
+    X, y, rng = drawn(3)
+    w = rng.uniform(0.5, 2.0, len(y))
+    each = {"ash": 2.0, "oak": 0.5}
+    own = w * np.array([each.get(label, 1.0) for label in y])
+    same = {"loss": "multinomial", "max_k": 2}
+    by_class = l0path.fit(X, y, sample_weight=w, class_weight=each, **same)
+    by_row = l0path.fit(X, y, sample_weight=own, **same)
+    np.testing.assert_allclose(by_class.table.objective, by_row.table.objective, rtol=1e-12)
+    balanced = l0path.fit(X, y, sample_weight=w, class_weight="balanced", **same)
+    total = {label: w[y == label].sum() for label in LABELS}
+    by_row = l0path.fit(
+        X, y, sample_weight=[a / total[b] for a, b in zip(w, y, strict=True)], **same
+    )
+    np.testing.assert_allclose(balanced.table.objective, by_row.table.objective, rtol=1e-9)
+
+
+def test_scorers_of_scikit_learn_score_several_classes():
+    X, y, _ = drawn(3)
+    same = {"loss": "multinomial", "lambda2": 0.02, "max_k": 2, "cv": 3, "random_state": 0}
+    ours = l0path.cv_fit(X, y, **same)
+    for name, metric, factor in (
+        ("neg_log_loss", "deviance", -2.0),
+        ("accuracy", "misclassification", None),
+        ("roc_auc_ovr", "auc", 1.0),
+    ):
+        theirs = l0path.cv_fit(X, y, scoring=name, **same).table.cv_mean
+        known = ours.metrics()[metric]
+        expected = 1.0 - known if factor is None else known / factor
+        np.testing.assert_allclose(theirs, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("given", "word"),
     [
@@ -199,7 +231,7 @@ def test_cross_validation_and_classifiers():
         ({"algorithm": "exact"}, "'exact'"),
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=2)}, "swap_size"),
         ({"certify": True}, "certify"),
-        ({"class_weight": "balanced"}, "class_weight"),
+        ({"class_weight": {"yew": 2.0}}, "'yew'.*'ash', 'elm', 'oak'"),
         ({"pos_label": "elm"}, "pos_label"),
         ({"response_weights": [1.0, 2.0, 1.0]}, "response_weights"),
         ({"sample_weight": np.array(drawn(0)[1] != "elm", float)}, "class"),
