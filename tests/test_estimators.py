@@ -181,7 +181,7 @@ def test_more_than_two_classes_are_multinomial_by_default():
     )
     np.testing.assert_allclose(chosen.cv_.table.cv_mean, own.table.cv_mean)
     assert OneVsRestClassifier(l0path.L0Classifier(1)).fit(X, y).score(X, y) > 0.6
-    with pytest.raises(ValueError, match="Only binary classification.*loss='logistic'"):
+    with pytest.raises(ValueError, match=r"Only binary classification.*loss='logistic'"):
         l0path.L0Classifier(1, loss="squared_hinge").fit(X, y)
 
 

@@ -94,7 +94,7 @@ def separated(X, y):
 
 def small_cell(seed):
     """Three classes; column 3 is 1 in some rows of one class and 0 elsewhere."""
-    X, y, rng = drawn(3 * seed, n=60)
+    X, y, _ = drawn(3 * seed, n=60)
     X[:, 3] = 0.0
     X[np.flatnonzero(y == "elm")[:4], 3] = 1.0
     return X, y

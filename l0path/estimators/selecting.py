@@ -54,7 +54,7 @@ PASSED = (
     "groups",
 )  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
-# losses of classifiers that take more than two classes: the logistic one becomes "multinomial"
+# what classifiers call the multinomial loss where there are more than two classes
 MULTICLASS = ("logistic", "Logistic", "binomial", "multinomial")
 SPARSE_FORMATS = ("csc", "csr")  # formats taken as they are
 
@@ -168,8 +168,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             y = np.array(y.tolist())
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
-        served = self.loss in MULTICLASS
-        if kind != "binary" and not (kind == "multiclass" and served):
+        if kind != "binary" and not (kind == "multiclass" and self.loss in MULTICLASS):
             raise ValueError(
                 f"Only binary classification is supported by loss={self.loss!r}. The type of the "
                 f"target is {kind}. For more than two classes use loss='logistic'"

@@ -15,6 +15,7 @@ from ...problem.losses import ETA_CAP, Squared
 from ...problem.problem import Fit
 from ...problem.recession import separating_classes
 from ...problem.several import class_codes, probabilities
+from .. import newton
 from . import softmax
 from .responses import FitState, ResponseModel, ResponseQuadratic
 
@@ -62,7 +63,7 @@ class MultinomialModel(ResponseModel):
                 x[k] = self.T @ start[1]
         at = np.ascontiguousarray(self.where[support])
         status, value, x, flags = self._minimise(at, x, lambda2, float(target))
-        if status == softmax.REJECTED:
+        if status == newton.REJECTED:
             return None
         b0 = x[k] @ self.T if m else np.zeros(self.T.shape[1])
         return Fit(support, x[:k], b0, value, flags)
@@ -74,12 +75,12 @@ class MultinomialModel(ResponseModel):
         rows = softmax.ClassRows(
             self.codes, p.weights, self.turned_offset, self.T, p.intercept, self.Z
         )
-        limits = softmax.Limits(float(lambda2), target, capped, self.max_iter)
+        limits = softmax.DescentLimits(float(lambda2), target, capped, self.max_iter)
         status, value, far = softmax.refit_classes(rows, at, limits, x, held, eta)
-        flags = (FitStatus.NOT_CONVERGED,) if status == softmax.MAX_ITER else ()
-        if status == softmax.SEPARATED:
+        flags = (FitStatus.NOT_CONVERGED,) if status == newton.MAX_ITER else ()
+        if status == newton.SEPARATED:
             return status, value, x * (ETA_CAP / far), (FitStatus.SEPARATED,)
-        if capped and far > softmax.FAR_OUT and status != softmax.REJECTED:
+        if capped and far > softmax.FAR_APART and status != newton.REJECTED:
             if separating_classes(self.Z[at], self.codes, r, p.intercept).size:
                 return status, value, held, (FitStatus.SEPARATED,)
         return status, value, x, flags

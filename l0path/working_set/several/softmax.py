@@ -21,11 +21,11 @@ import numpy as np
 from ...core.dispatch import njit
 from ...problem.losses import ETA_CAP
 from ..linear_algebra import add_columns, cholesky, cholesky_solve, copy, products, weighted_gram
+from ..newton import CONVERGED, MAX_ITER, REJECTED, SEPARATED
 
-CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3
 LEAST_GAIN = 1e-15  # of the objective: a Newton step that gains less is the last
 STEP_HALVINGS = 40
-FAR_OUT = 15.0  # differences of predictors beyond which a fit may be running off to infinity
+FAR_APART = 15.0  # differences of predictors beyond which a fit may be running off to infinity
 
 
 class ClassRows(NamedTuple):
@@ -41,7 +41,7 @@ class ClassRows(NamedTuple):
     Z: np.ndarray
 
 
-class Limits(NamedTuple):
+class DescentLimits(NamedTuple):
     """The ridge; the value below which F must be able to fall; whether separated classes are looked
     for; the largest number of steps.
     """
