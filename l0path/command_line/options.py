@@ -73,7 +73,7 @@ def add_model(fit):
 
 
 def add_choice(fit):
-    """How a model is chosen, and proven."""
+    """Options that choose a model, and ask for a proof of it."""
     fit.add_argument(
         "--cv",
         type=int,
@@ -119,7 +119,7 @@ def add_columns(fit):
 
 
 def add_output(fit):
-    """How the file is read, and where results go."""
+    """Options for reading the file, and for the place of the results."""
     for name, about in COMMON:
         fit.add_argument(name, **about)
     fit.add_argument("--seed", type=int, default=0, help="seed of the folds (default 0)")

@@ -78,7 +78,7 @@ class Arguments:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How a path is solved: everything but the data. lambda1, lambda2 are arrays or None (default
+    """The settings of a path: everything but the data. lambda1, lambda2 are arrays or None (default
     grid, or 0 when the penalty does not name the term).
     """
 
@@ -108,7 +108,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a path is asked for: everything but what X itself decides.
+    """The data and settings of a path: everything that X itself does not decide.
 
     Attributes
     ----------

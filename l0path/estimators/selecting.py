@@ -304,8 +304,8 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
 
 
 def distinct_rows(X, rows, enough):
-    """How many different rows X has among these, by their sums along a random direction (1e-12
-    relative); counting stops at `enough`, so that mostly few rows are read.
+    """Number of different rows of X among these, by their sums along a random direction (1e-12
+    relative). Counting stops at `enough`, so that mostly few rows are read.
     """
     direction, size = np.random.default_rng(8128).standard_normal(X.shape[1]), 2 * enough
     while True:

@@ -1,4 +1,4 @@
-"""What separates the classes at a size without a finite optimum, and the sizes beyond it.
+"""Columns that separate the classes at a size without a finite optimum, and the sizes beyond it.
 
 Complete separation ends a slice: every larger size is separated too. Where named columns separate
 some observations only (quasi-complete separation), larger sizes are searched on over the supports

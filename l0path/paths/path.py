@@ -294,7 +294,7 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
         return pd.Series(values, index=index, name=self.meta.about or i)
 
     def _baseline(self, label):
-        """What takes the column of a class off the coefficients of all classes."""
+        """The coefficients of the baseline class, subtracted from those of all classes."""
         if label is None:
             return lambda values: values
         if self.meta.responses is None or self.classes is None or label not in self.classes:

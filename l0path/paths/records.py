@@ -77,8 +77,8 @@ class Meta:
 
     @property
     def about(self):
-        """What the linear predictor of a classification speaks for: "P(y = 'b')" where the loss has
-        probabilities, "positive class 'b'" else; "" for real responses.
+        """The quantity that the linear predictor of a classification speaks for: "P(y = 'b')" where
+        the loss has probabilities, "positive class 'b'" else; "" for real responses.
         """
         if self.classes is None or self.responses is not None:
             return ""

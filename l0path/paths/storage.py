@@ -248,7 +248,7 @@ def _meta(meta, p, stored):
 
 
 def _responses(meta, stored):
-    """How many responses a header has, 0 for one; their names and weights go into it."""
+    """Number of responses in a header, 0 for one; their names and weights go into it."""
     names = meta.get("responses")
     if names is None:
         return 0

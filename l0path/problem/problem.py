@@ -22,7 +22,7 @@ from .verbs import least_value, unseen
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """What the user gave, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for
+    """The user's data, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for two
     classes, (n, r) for several responses; `class_weight` has a number for each class, negative and
     positive, or is "balanced" or None.
     """
@@ -51,7 +51,7 @@ class Data:
 
     @property
     def response(self):
-        """What the response is made of: y, and the times of survival."""
+        """The arrays that the response is made of: y, and the times of survival."""
         loss = self.loss
         if loss.traits.response != "survival":
             return (self.y,)
@@ -79,7 +79,7 @@ class Fit(NamedTuple):
 
     @property
     def units(self):
-        """What is counted: the columns."""
+        """The units that sizes count: the columns."""
         return self.support
 
     @property
@@ -126,14 +126,15 @@ class Problem:
         return isinstance(self.loss, Squared)
 
     def locked(self, J):
-        """Which of the columns J (indices) are forced, a bool for each."""
+        """A mask of the columns J (indices) that are forced."""
         if not self.forced.size:  # np.isin takes longer than a small fit can afford
             return np.zeros(len(J), dtype=bool)
         return np.isin(J, self.forced)
 
     def rounding(self, J):
-        """What rounding leaves of unit columns that are combinations of others among the columns J,
-        for coefficients of size 1: more where columns are far from the origin that was subtracted.
+        """A bound on the rounding in unit columns that are combinations of others among the columns
+        J, for coefficients of size 1: larger where columns are far from the origin that was
+        subtracted.
         """
         away = np.abs(self.X.center[J]) / self.X.scale[J]
         return 32.0 * EPS * (1.0 + float(away.max(initial=0.0)))
@@ -153,7 +154,7 @@ class Problem:
 
     @property
     def refit_rows(self):
-        """What a refit costs, in rows of one response: by it the number of refits is set."""
+        """The cost of a refit, in rows of one response; the number of refits depends on it."""
         return self.n_eff * (1 if self.turn is None else len(self.turn) ** 2)
 
     @property

@@ -7,7 +7,8 @@ NO_STEP = 1e-6  # a coefficient of a direction below this share of the largest i
 
 
 def separating(Z, y, intercept, lower, upper, held=None):
-    """Which columns separate the classes quasi-completely (Albert & Anderson, Biometrika 71, 1984).
+    """The columns that separate the classes quasi-completely (Albert & Anderson, Biometrika 71,
+    1984).
 
     A direction d of the coefficients and the intercept with y_i eta_i >= 0 on all observations and
     > 0 on some, eta_i = d0 + z_i'd, takes the logistic loss down for ever. Of these, scaled to
@@ -102,7 +103,8 @@ def separating_classes(Z, codes, r, intercept):
 
 
 def leading(problem, Z, lower, upper):
-    """Which columns make a partial likelihood monotone (Bryson & Johnson, Technometrics 23, 1981).
+    """The columns that make a partial likelihood monotone (Bryson & Johnson, Technometrics 23,
+    1981).
 
     Along a direction d of the coefficients, eta = Z'd, it rises for ever where every event has the
     largest eta of its risk set, and some risk set has a smaller one. Of such directions, scaled so
