@@ -54,6 +54,8 @@ PASSED = (
     "ties",
 )  # parameters that `fit` takes under the same name
 PASSED_CV = (*PASSED, "penalty", "n_shrink", "grid", "cv", "scoring", "n_repeats")
+# what classifiers call the multinomial loss where there are more than two classes
+MULTICLASS = ("logistic", "Logistic", "binomial", "multinomial")
 
 
 class Unfinished(Exception):
@@ -146,20 +148,18 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         )
 
     def _labels(self, y):
-        """Classes of any dtype, as an array of labels that sort: two, or more for the loss of
-        several.
+        """Classes of any dtype, as an array of labels that sort. More than two take the multinomial
+        loss, which extends the logistic one.
         """
         y = np.asarray(y)
         if y.dtype == object and len({type(label) for label in y}) == 1:
             y = np.array(y.tolist())
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
-        several = kind == "multiclass" and self.loss == "multinomial"
-        if kind != "binary" and not several:
+        if kind != "binary" and not (kind == "multiclass" and self.loss in MULTICLASS):
             raise ValueError(
                 f"Only binary classification is supported by loss={self.loss!r}. The type of the "
-                f"target is {kind}. Use loss='multinomial', or fit one class against the rest with "
-                f"`y == c` or sklearn.multiclass.OneVsRestClassifier({type(self).__name__}(...))"
+                f"target is {kind}. For more than two classes use loss='logistic'"
             )
         self.classes_ = np.unique(y)
         return y
@@ -169,7 +169,10 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
-        return {name: value for name, value in vars(self).items() if name in names} | {
+        out = {name: value for name, value in vars(self).items() if name in names}
+        if isinstance(self, ClassifierMixin) and self.classes_.size > 2:
+            out["loss"] = "multinomial"
+        return out | {
             "random_state": seed,
             "feature_names": getattr(self, "feature_names_in_", None),
         }

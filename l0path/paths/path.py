@@ -193,7 +193,8 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
         dropped = f", {self.n_dropped} rows dropped" if self.n_dropped else ""
         about = f", {self.meta.about}" if self.meta.about else ""
         if self.meta.responses is not None:
-            about = f", {len(self.meta.responses)} responses"
+            counted = "responses" if self.classes is None else "classes"
+            about = f", {len(self.meta.responses)} {counted}"
         return (
             f"<l0path.Path: {self.meta.loss} loss{about}, penalty {self.penalty}, n = {self.n}, "
             f"p = {self.p}{dropped}; {len(self)} solutions, {span}{many}; {self.status}>"
