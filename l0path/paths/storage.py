@@ -26,7 +26,7 @@ from .surviving import with_baselines
 
 VERSION = 1
 TEXTS = ("status", "optimality", "flags")
-APART = ("support", "beta", "groups", "baseline")  # what a solution has in arrays of their own
+IN_ARRAYS = ("support", "beta", "groups", "baseline")  # what a solution has in arrays of their own
 ARRAYS = ("center", "scale", "forced", "factor", "lower", "upper", "excluded")
 DERIVED = {
     "pairs": Pairs,
@@ -107,7 +107,7 @@ def save(self: Path, file: str | PathLike) -> None:
         "rounds": self.rounds.to_dict("records"),
         "text": [[s.status, s.optimality, list(s.flags)] for s in self.solutions],
     }
-    numbers = [f for f in Solution._fields if f not in (*APART, *TEXTS)]
+    numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
     plain = [s._replace(intercept=0.0) for s in self.solutions] if several else self.solutions
     arrays["numbers"] = np.array([[float(getattr(s, f)) for f in numbers] for s in plain]).reshape(
         len(self.solutions), len(numbers)
@@ -197,7 +197,7 @@ def _assemble(header, stored):
     meta["loss_numbers"] = tuple(meta.get("loss_numbers", ()))
     r = _responses(meta, stored)
     meta = _meta(meta, p, stored)
-    numbers = [f for f in Solution._fields if f not in (*APART, *TEXTS)]
+    numbers = [f for f in Solution._fields if f not in (*IN_ARRAYS, *TEXTS)]
     table = stored.array("numbers", np.float64, (m, len(numbers)))
     sizes = stored.array("sizes", np.int64, (m,))
     supports = _split(stored, "support", sizes, p)
