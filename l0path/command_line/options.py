@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path as FilePath
 
-from ..problem.losses import ALIASES, NAMES
+from ..problem.losses import ALIASES, NAMES, SEVERAL
 from .reading import COMMON
 
 # without a little shrinkage a classification path ends at the first size that separates the classes
@@ -46,9 +46,9 @@ def add_model(fit):
     """Add the options that say what is fitted."""
     fit.add_argument(
         "--loss",
-        choices=[*NAMES, *ALIASES],
+        choices=[*NAMES, *SEVERAL, *ALIASES],
         help="default: squared for a numeric response, logistic for one of two text or true/false "
-        "values",
+        "values, multinomial for more classes",
     )
     fit.add_argument(
         "--pos-label",

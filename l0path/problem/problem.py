@@ -16,14 +16,15 @@ from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite,
 from ..designs.protocol import traits_of
 from .losses import Squared, restricted
 from .responses import EPS, rounding, saturated
-from .several import contrasts, turned
+from .several import class_codes, contrasts, turned
 from .verbs import least_value, unseen
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """The user's data, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for classes,
-    (n, r) for several responses; `class_weight` is (negative, positive) or "balanced" or None.
+    """The user's data, checked, in the user's units: rows n, columns p. `y` is -1 / 1 for two
+    classes, (n, r) for several responses; `class_weight` has a number for each class, negative and
+    positive, or is "balanced" or None.
     """
 
     design: Any
@@ -47,6 +48,7 @@ class Data:
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
+    strata: tuple | None = None  # labels of the strata of survival times
 
     @property
     def response(self):
@@ -171,12 +173,13 @@ def row_weights(data, keep=None):
     w = data.weights / data.weights.max()  # so that no sum overflows
     w = w if keep is None else w * keep
     if data.class_weight is not None:
-        positive = data.y > 0
-        if isinstance(data.class_weight, str):  # "balanced": both classes get half
-            pair = [0.5 / max(w[positive == side].sum(), 1e-300) for side in (False, True)]
+        codes, r = class_codes(data.y), len(data.classes)
+        if isinstance(data.class_weight, str):  # "balanced": all classes get the same
+            totals = np.bincount(codes, weights=w, minlength=r)
+            each = (1.0 / r) / np.maximum(totals, 1e-300)
         else:
-            pair = data.class_weight
-        w = w * np.where(positive, pair[1], pair[0])
+            each = np.array(data.class_weight)
+        w = w * each[codes]
     total = w.sum()
     if not total > 0:
         raise ValueError(
