@@ -29,8 +29,9 @@ def neighbourhood_of(model, part, scale, settings, *, trials=True, refits=False)
     Returns
     -------
     Neighbourhood
-        That of the settings, if they name one. By the exact table for the squared loss, by trial steps for a smooth loss; by refits where
-        lambda1, bounds or jumps of the curvature are in the way.
+        That of the settings, if they name one. Else by the exact table for the squared loss, by
+        trial steps for a smooth loss; by refits where lambda1, bounds or jumps of the curvature are
+        in the way.
     """
     if model.problem.turn is not None and not model.problem.quadratic:
         return MultinomialNeighbourhood(model, 0.0, part.lambda2, scale, settings)
