@@ -25,7 +25,7 @@ from .strategies.pilots import pilot_loss
 
 
 def selectable(problem):
-    """How many columns, or groups, may be chosen."""
+    """Number of columns, or groups, that may be chosen."""
     if problem.groups is not None:
         return int(problem.groups.selectable(problem.usable).sum())
     return int(problem.usable.sum()) - problem.forced.size

@@ -85,7 +85,7 @@ class Subtree:
         self.spread = float(np.sqrt(np.maximum(np.diag(self.B), 1.0)).sum()) + len(into)
 
     def rounding(self, columns, held, half):
-        """What rounding can hide: see `Leaps`. half: the value without columns."""
+        """A bound on the rounding of values: see `Leaps`. half: the value without columns."""
         return (columns + 16) * EPS * half * (held + self.spread) ** 2
 
 
@@ -114,7 +114,9 @@ def subtrees(S, c, value, entry_cost, most, alone):
 
 
 def refused_where_too_dependent(S, most):
-    """How many columns are combinations of others; ValueError where that makes too many parts."""
+    """Number of columns that are combinations of others; ValueError where that makes too many
+    parts.
+    """
     spare = len(S) - _rank(S)[0]
     if sum(math.comb(spare, among) for among in range(min(spare, most) + 1)) > MOST_SUBTREES:
         raise ValueError(

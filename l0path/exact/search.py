@@ -1,6 +1,6 @@
-"""How far one solution is from optimal: all models of its size where they are few, else rounds of
-better dual points and of safe rules (`bounding`), then searches of what they leave.
-`Path.certify` and algorithm="exact" are made of it.
+"""Search for the distance of one solution from the optimum: all models of its size where they are
+few, else rounds of better dual points and of safe rules (`bounding`), then searches of the columns
+that they leave. `Path.certify` and algorithm="exact" are made of it.
 """
 
 import math

@@ -103,7 +103,7 @@ def flat(value, scale, tol):
 
 
 def pairs_tried(settings, n, k):
-    """How many of the ranked exchanges of a support of size k a refit must refute: n_best, by
+    """Number of the ranked exchanges of a support of size k that a refit must refute: n_best, by
     default 20 or as many (up to 500) as cost about 2 million operations.
     """
     if settings.n_best is not None:
@@ -129,7 +129,7 @@ class SolutionPool:
         return flat(value, self.scale, self.tol)
 
     def size(self, fit):
-        """How many unforced units a fit has."""
+        """Number of unforced units of a fit."""
         return fit.units.size - self.n_forced
 
     def optimality(self, k, checked):

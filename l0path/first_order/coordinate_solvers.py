@@ -10,6 +10,7 @@ from .cd_kernels import Predicted, RowLoss, StopRule, Visit, cd_gram, cd_rows, p
 from .coordinate_descent import CoordinateDescent, CoordinateSolver, Sides, entry_gains
 
 CHUNK = 50  # sweeps of one kernel call
+LARGEST_SLOPE = 1e100  # of the loss at a row, in rankings
 PROBED = 8  # columns whose exact gain is always worked out, however small the estimate
 
 
@@ -177,6 +178,8 @@ class RowSolver(CoordinateSolver):
                 for row, out in zip(without, slopes, strict=True)
             ]
         )
+        # a predictor far away may overflow; slopes only rank the columns that could enter
+        np.clip(slopes, -LARGEST_SLOPE, LARGEST_SLOPE, out=slopes)
         return (
             without,
             slopes,

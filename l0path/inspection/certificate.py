@@ -34,7 +34,7 @@ from .neighbours import fit_data
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """What is proved about one solution.
+    """Result of a search for a proof about one solution.
 
     Attributes
     ----------

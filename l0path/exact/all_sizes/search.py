@@ -35,9 +35,9 @@ REFIT_OPERATIONS = 1e5  # what one refit counts in a budget of operations
 
 
 class SetsWanted(Protocol):
-    """Which sets a search looks for. shrink: once a set of value v is known, others of its size are
-    wanted below shrink * v alone; inf: they stay wanted; alone: sets with columns that add nothing
-    are not wanted.
+    """The sets that a search looks for. shrink: once a set of value v is known, others of its size
+    are wanted below shrink * v alone; inf: they stay wanted; alone: sets with columns that add
+    nothing are not wanted.
     """
 
     shrink: float
@@ -214,8 +214,8 @@ class AllSizes:
         self.more = None
 
     def cutoffs(self):
-        """What `wanted` says. Where a larger set need not be better than a part of it, sizes that
-        are not asked for can serve those that are.
+        """The cutoffs that `wanted` asks for. Where a larger set need not be better than a part of
+        it, sizes that are not asked for can serve those that are.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
         if not self.spare:

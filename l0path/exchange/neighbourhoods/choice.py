@@ -1,4 +1,4 @@
-"""Which neighbourhood serves a problem: the one place that chooses."""
+"""Choice of the neighbourhood that serves a problem: it is made here only."""
 
 from .chord import ChordNeighbourhood
 from .gram import GramNeighbourhood
