@@ -147,7 +147,8 @@ class CertificateSearch:
     def search_all_sizes(self):
         """Search as for all sizes; whether that has ended. What it knows is kept in any case."""
         whole = self.bounds.whole
-        if self.given is not None or self.settings != BranchAndBound(gap=self.settings.gap):
+        usual = isinstance(self.settings, BranchAndBound) and self.settings.node_limit is None
+        if self.given is not None or not usual or self.clock.over():
             return False
         one = BestOfOne(whole, self.solution, self.n_best, self.clock)
         if one.ended is None:

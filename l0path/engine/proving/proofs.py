@@ -7,7 +7,7 @@ from collections import deque
 
 from ...core.progress import Bar
 from ...core.status import FitStatus, Optimality, SearchEnd
-from ...exact.all_sizes.choice import even_cost, make_search, refits
+from ...exact.all_sizes.choice import even_cost, make_search, refits, units_to_choose
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
 from ...exact.contest import BranchAndBound
 from ...exact.result import certified, in_place_of
@@ -17,7 +17,7 @@ from ...relaxation.path_bounds import GLOBAL_GAP, bounded, relative_gap
 from ...working_set.ties import first_of_their_kind
 from .. import assemble
 
-AUTOMATIC_COLUMNS = 50  # usable columns up to which certify="auto" searches all sizes
+AUTOMATIC_UNITS = 50  # columns, or groups, up to which certify="auto" searches all sizes
 # of its search, some 20 ms; or twice the entries of X that the path has read, if that is more
 LEAST_OPERATIONS = 2e7
 # of the search with which algorithm="exact" begins: with a ridge trees may be the faster ones
@@ -72,7 +72,7 @@ def _asked(setting, proves):
         and few
         and problem.quadratic
         and not problem.boxed
-        and int(problem.usable.sum()) <= AUTOMATIC_COLUMNS
+        and units_to_choose(problem) <= AUTOMATIC_UNITS
     )
 
 
