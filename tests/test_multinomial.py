@@ -56,7 +56,17 @@ def optimum(X, y, support, lambda2, weights=None, offset=0.0):
 @pytest.mark.parametrize("lambda2", [0.02, 0.0])
 @pytest.mark.parametrize("seed", range(6))
 def test_every_size_is_the_enumerated_best(seed, lambda2):
-    X, y, rng = drawn(seed)
+    check_every_size(seed, lambda2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6, 106))
+def test_every_size_is_the_enumerated_best_of_more_columns(seed):
+    check_every_size(seed, 0.0 if seed % 2 else 0.01, p=7)
+
+
+def check_every_size(seed, lambda2, p=5):
+    X, y, rng = drawn(seed, p=p)
     same, given, forced = {}, {}, ()
     if seed % 2:
         same["weights"] = given["sample_weight"] = rng.integers(1, 3, len(X)).astype(float)
@@ -65,9 +75,16 @@ def test_every_size_is_the_enumerated_best(seed, lambda2):
     if seed % 3 == 2:
         forced = given["always_include"] = (1,)
     effort = l0path.solvers.LocalSearch(effort="high")
-    path = l0path.fit(X, y, loss="multinomial", lambda2=lambda2, max_k=3, algorithm=effort, **given)
-    free = [j for j in range(5) if j not in forced and np.ptp(X[:, j])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        path = l0path.fit(
+            X, y, loss="multinomial", lambda2=lambda2, max_k=3, algorithm=effort, **given
+        )
+    free = [j for j in range(p) if j not in forced and np.ptp(X[:, j])]
     for s in path.solutions:
+        if s.separated:
+            assert not lambda2 and separated(X[:, s.support], y)
+            break
         found = [
             optimum(X, y, sorted({*S, *forced}), lambda2, **same) for S in combinations(free, s.k)
         ]
