@@ -82,12 +82,11 @@ def check_every_size(seed, lambda2, p=5):
         )
     free = [j for j in range(p) if j not in forced and np.ptp(X[:, j])]
     for s in path.solutions:
-        if s.separated:
-            assert not lambda2 and separated(X[:, s.support], y)
+        supports = [sorted({*S, *forced}) for S in combinations(free, s.k)]
+        if s.separated or s.left_out:
+            assert not lambda2 and any(separated(X[:, S], y) for S in supports)
             break
-        found = [
-            optimum(X, y, sorted({*S, *forced}), lambda2, **same) for S in combinations(free, s.k)
-        ]
+        found = [optimum(X, y, S, lambda2, **same) for S in supports]
         assert s.objective == pytest.approx(min(found), rel=1e-8)
         assert path.objective(index=s.k) == pytest.approx(s.objective, rel=1e-12)
         np.testing.assert_allclose(s.beta.sum(axis=1), 0.0, atol=1e-12)
