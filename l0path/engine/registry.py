@@ -267,7 +267,7 @@ def refuse(settings, data, lambda1, lambda2):
             f"{settings!r} takes losses that are sums over rows"
         )
     if data.groups is not None and row.proves:
-        refuse_groups(data, settings)
+        refuse_groups(data, settings, lambda1)
     elif data.groups is not None and "groups" not in row.units:
         raise ValueError(
             "groups= needs algorithm='swap' (LocalSearch with refit=True and swap_size=1), "

@@ -17,7 +17,7 @@ from ..core.arguments import flag, nonnegative, same_index, whole
 from ..designs import as_design, check_finite
 from ..designs.names import column_names
 from ..errors import check_tol, refuse_masked
-from ..problem.coupled.arguments import served
+from ..problem.coupled.arguments import served, strata_of
 from ..problem.families.own import check_derivatives
 from ..problem.families.trials import loss_meant, trials_of
 from ..problem.groups import group_factor, make_groups, with_factors
@@ -302,6 +302,7 @@ def data_of(X, y, a, read=False):
         groups=groups,
         responses=labels,
         response_weights=responses.weights_of_responses(a.response_weights, labels),
+        strata=strata_of(a.strata, design.n)[1],
         **columns,
     )
     checks.check_classes(data, a.loss)

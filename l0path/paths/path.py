@@ -26,7 +26,7 @@ from .model import Model
 from .predicting import Predicting
 from .records import Meta, Source, by_response
 from .showing import Showing
-from .surviving import Surviving
+from .surviving import Surviving, with_baselines
 
 TABLE = [
     "k",
@@ -182,7 +182,8 @@ class Path(Choosing, Predicting, Surviving, Inspecting, Showing):
         return (Model(self, i) for i in range(len(self)))
 
     def __getstate__(self):
-        return {**self.__dict__, "_source": Source(), "_table": None}
+        kept = {"_source": Source(), "_table": None, "solutions": with_baselines(self)}
+        return self.__dict__ | kept
 
     def __repr__(self):
         sizes = [s.k for s in self.solutions]

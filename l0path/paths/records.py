@@ -57,6 +57,7 @@ class Meta:
     loss_numbers: tuple = ()  # all numbers of the loss record, where it has more than one
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
+    strata: tuple | None = None  # labels of the strata of survival times
 
     @property
     def traits(self):

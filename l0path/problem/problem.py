@@ -48,6 +48,7 @@ class Data:
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
+    strata: tuple | None = None  # labels of the strata of survival times
 
     @property
     def response(self):

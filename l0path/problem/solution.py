@@ -40,6 +40,7 @@ class Solution(NamedTuple):
     groups: Any = (
         None  # numbers of the chosen groups, ascending, forced ones included; None without groups
     )
+    baseline: Any = None  # its `coupled.baseline.Baseline`, on paths that were stored
 
     def in_texts(self):
         """With states as plain texts: members of enumerations show their class to users."""
