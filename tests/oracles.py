@@ -382,7 +382,10 @@ def _convex(
     out = np.setdiff1d(np.arange(p), support)
     if np.any(lower[out] > 0) or np.any(upper[out] < 0):
         raise ValueError("a column off the support has a box without 0")
-    columns, rows = support[s[support] > 0], w > 0
+    rows = w > 0
+    left = np.sqrt(w[rows] / w.sum() @ (X[rows] - c) ** 2)  # of a constant column only rounding is
+    alive = (s > 0) & (left > 1e-13 * np.abs(X[rows]).max(axis=0))
+    columns = support[alive[support]]
     q = columns.size
     A = np.empty((rows.sum(), q + intercept))
     A[:, :q] = (X[np.ix_(rows, columns)] - c[columns]) / s[columns]

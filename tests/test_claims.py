@@ -9,7 +9,7 @@ import numpy as np
 import oracles
 import pytest
 from claims.check import Report, check, check_certificate, check_path
-from claims.instances import KINDS, LOSSES, instance
+from claims.instances import FIRST_OF_FAMILIES, KINDS, LOSSES, instance
 from claims.optima import Optima
 from lazy import lazy
 from scipy.optimize import minimize
@@ -35,25 +35,31 @@ def false_claims(seeds):
     return lines, checked
 
 
-@pytest.mark.parametrize("first", range(0, DEFAULT, BLOCK))
+@pytest.mark.parametrize(
+    "first", [*range(0, DEFAULT, BLOCK), FIRST_OF_FAMILIES, FIRST_OF_FAMILIES + BLOCK]
+)
 def test_no_claim_is_false(first):
     lines, _ = false_claims(range(first, first + BLOCK))
     assert not lines, "\n".join(lines)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(DEFAULT, ALL, 200))
+@pytest.mark.parametrize(
+    "first",
+    [*range(DEFAULT, ALL, 200), *range(FIRST_OF_FAMILIES, FIRST_OF_FAMILIES + 1000, 200)],
+)
 def test_no_claim_is_false_in_many_problems(first):
     lines, checked = false_claims(range(first, first + 200))
     assert not lines, "\n".join(lines)
-    for kind in ("global", "refit_swap", "refit_swap_m", "bound", "proven", "n_best", "interval"):
+    kinds = ["global", "refit_swap_m", "bound", "proven", "n_best", "interval"]
+    for kind in kinds + ["refit_swap"] * (first < FIRST_OF_FAMILIES):  # of the squared loss
         assert checked[kind] > 20, checked
     assert checked["not converged"] < 0.02 * checked["objective"], checked
 
 
 # certificates and lambda0 intervals after replaced models, ties of perfect fits and of copies, a
 # separated size that no row shows, hinges with loss 0, near copies on lambda0 grids and with "cd",
-# intervals beside separated sizes that nothing follows
+# intervals beside separated sizes that nothing follows, slopes of exp that overflow
 @pytest.mark.parametrize(
     "seed",
     [
@@ -74,6 +80,7 @@ def test_no_claim_is_false_in_many_problems(first):
         2313,
         2339,
         2457,
+        11063,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
@@ -85,6 +92,10 @@ def test_the_problems_are_of_every_kind():
     those = [instance(seed) for seed in range(DEFAULT)]
     assert {d.kind for d in those} == set(KINDS)
     assert {d.record["loss"] for d in those} == set(LOSSES)
+    families = [
+        instance(seed).record["loss"] for seed in range(FIRST_OF_FAMILIES, FIRST_OF_FAMILIES + 40)
+    ]
+    assert set(families) == set(oracles.FAMILIES)
     options = {option for d in those for option in d.options}
     assert options >= {
         "lambda0", "lambda1", "lambda2", "lower", "upper", "penalty_factor", "always_include",
@@ -104,10 +115,16 @@ def record(loss, seed=0, n=30, p=4, **more):
         y = np.where(signal + 2 * rng.logistic(size=n) > 0.5, 1.0, -1.0)
     elif loss == "poisson":
         y = rng.poisson(np.exp(0.5 * signal)).astype(float)
+    elif loss == "binomial":
+        y = rng.binomial(5, 1 / (1 + np.exp(-0.5 * signal))) / 5
+    elif loss in ("gamma", "negative_binomial", "tweedie"):
+        y = rng.gamma(2.0, np.exp(0.5 * signal))
+        y = y if loss == "gamma" else np.round(y)
     else:
         y = signal + rng.standard_t(3, size=n)
     words = {"weights": None, "offset": None, "lower": -np.inf, "upper": np.inf}
-    words |= {"standardize": True, "intercept": True, "gamma": 0.5, "delta": 0.8}
+    words |= {"standardize": True, "intercept": True, "gamma": 0.5}
+    words["delta"] = {"tweedie": 1.5}.get(loss, 0.8)
     return {"X": X, "y": y, "loss": loss, **words, **more}
 
 
@@ -130,7 +147,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [*LOSSES, *oracles.FAMILIES])
 def test_optima_are_those_of_support_by_support(loss, setting):
     lambda1, lambda2, more = SETTINGS[setting]
     d = record(loss, **more)
@@ -147,7 +164,7 @@ def test_optima_are_those_of_support_by_support(loss, setting):
         assert o.violation(o.table[1][[mask]], o._sets(np.array([mask])))[1][0] < 1e-7
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [*LOSSES, *oracles.FAMILIES])
 def test_no_general_minimiser_finds_less(loss):
     d = record(loss, 3, lower=-0.3, upper=0.4)
     o = Optima(d, 0.0, 0.02)

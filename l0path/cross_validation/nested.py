@@ -37,7 +37,7 @@ CHOICE = ["k", "n_nonzero", "lambda0", "lambda1", "lambda2"]
 
 
 class NestedCV(ShowingOuterScores):
-    """What `nested_cv` returns: the scores of a choice of model on rows that it has not seen.
+    """Result of `nested_cv`: scores of a choice of model on rows that it has not seen.
 
     Attributes
     ----------
@@ -353,7 +353,7 @@ class OuterLoop:
         )
 
     def status(self, n_splits):
-        """How the loop ended, as a sentence."""
+        """A sentence that says how the loop ended."""
         done = len(self.models)
         said = (
             f"{self.end}; {done} of {n_splits} outer folds finished, the others are left out"

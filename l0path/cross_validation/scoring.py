@@ -26,9 +26,9 @@ import numpy as np
 from ..core.dispatch import njit
 from ..paths.predicting import linear_predictor
 from ..problem.coupled.scores import concordance, held_out_deviance
-from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, OWN_LOSSES, traits_named
+from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, OWN_LOSSES, SEVERAL, traits_named
 from ..problem.responses import unit_deviance
-from ..problem.several import class_codes, log_losses
+from ..problem.several import class_codes, log_losses, probabilities
 from ..problem.verbs import value
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
@@ -244,11 +244,6 @@ def metric_of(scoring, loss):
         return Metric(
             scoring, scoring in WHOLE_METRICS, ROW_METRICS.get(scoring), WHOLE_METRICS.get(scoring)
         )
-    if loss == "multinomial" and (isinstance(scoring, str) or _is_scorer(scoring)):
-        raise ValueError(
-            f"scoring={scoring!r} is not served for loss='multinomial'; choose 'deviance', 'auc', "
-            "'misclassification', 'brier', or a function f(y, probabilities, sample_weight)"
-        )
     if isinstance(scoring, str):
         return Metric(
             scoring, True, None, _by_scorer(_sklearn_scorer(scoring), scoring, loss, coded=True)
@@ -321,14 +316,15 @@ def _by_scorer(scorer, name, loss, coded):
         classes = (
             None
             if held.path.classes is None
-            else np.array([0, 1])
+            else np.arange(len(held.path.classes))
             if coded
             else np.asarray(held.path.classes)
         )
-        y = held.y if classes is None else classes[(held.y > 0).astype(np.int64)]
+        y = held.y if classes is None else classes[class_codes(held.y)]
         weights = {} if np.all(held.weights == held.weights[0]) else {"sample_weight": held.weights}
         try:
-            return scorer(shown(held.path, classes), held.eta[:, None], y, **weights)
+            eta = held.eta.reshape(len(y), -1)
+            return scorer(shown(held.path, classes), eta, y, **weights)
         except (
             AttributeError
         ) as error:  # scikit-learn's for an estimator without predict_proba and the like
@@ -373,9 +369,21 @@ def _stand_in(loss):
                 [self.path._transform(sign * X[:, 0], "response") for sign in (-1.0, 1.0)]
             )
 
-    return (
-        Real if loss in REAL or loss in OWN_LOSSES else Classes if loss in HINGES else Probabilities
-    )
+    class Several(Classes):
+        def predict(self, X):
+            return self.classes[X.argmax(axis=1)]
+
+        def decision_function(self, X):
+            return X
+
+        def predict_proba(self, X):
+            return probabilities(X)
+
+    if loss in REAL or loss in OWN_LOSSES:
+        return Real
+    if loss in SEVERAL:
+        return Several
+    return Classes if loss in HINGES else Probabilities
 
 
 def _by_function(function, name):

@@ -421,6 +421,7 @@ def _meta(setting):
         floor=problem.floor,
         responses=data.responses,
         response_weights=data.response_weights,
+        strata=data.strata,
     )
 
 

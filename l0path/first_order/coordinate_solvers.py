@@ -10,6 +10,7 @@ from .cd_kernels import Predicted, RowLoss, StopRule, Visit, cd_gram, cd_rows, p
 from .coordinate_descent import CoordinateDescent, CoordinateSolver, Sides, entry_gains
 
 CHUNK = 50  # sweeps of one kernel call
+LARGEST_SLOPE = 1e100  # of the loss at a row, in rankings
 PROBED = 8  # columns whose exact gain is always worked out, however small the estimate
 
 
@@ -23,17 +24,15 @@ class GramSolver(CoordinateSolver):
         b[at] = fit.b
         return at, b, self.model.q - fit.b @ self.model.G[at, : self.width]
 
+    def _gains(self, c):
+        """The gains of the columns of W at the correlations c (w,), were they to enter."""
+        diagonal = np.diagonal(self.model.G)[: self.width]
+        return entry_gains(c, diagonal, self.lambda1, self.lambda2, self.lower, self.upper)
+
     def descend(self, penalty, fit):
         """Up to CHUNK sweeps: (sweeps, support, start of a refit)."""
         at, b, c = self._state(fit)
-        gains = entry_gains(
-            c,
-            np.diagonal(self.model.G)[: self.width],
-            self.lambda1,
-            self.lambda2,
-            self.lower,
-            self.upper,
-        )
+        gains = self._gains(c)
         order, _ = self._order(at, gains)
         s = self.settings
         stop = StopRule(s.n_stable, CHUNK, s.tol)
@@ -46,14 +45,7 @@ class GramSolver(CoordinateSolver):
         """
         self._refresh()
         at, _, c = self._state(fit)
-        gains = entry_gains(
-            c,
-            np.diagonal(self.model.G)[: self.width],
-            self.lambda1,
-            self.lambda2,
-            self.lower,
-            self.upper,
-        )
+        gains = self._gains(c)
         free = self.enters & (self.factor > 0)
         free[at] = False
         return float((gains[free] / self.factor[free]).max(initial=0.0))
@@ -177,6 +169,8 @@ class RowSolver(CoordinateSolver):
                 for row, out in zip(without, slopes, strict=True)
             ]
         )
+        # a predictor far away may overflow; slopes only rank the columns that could enter
+        np.clip(slopes, -LARGEST_SLOPE, LARGEST_SLOPE, out=slopes)
         return (
             without,
             slopes,

@@ -67,7 +67,7 @@ class Truth:
     def _scale(self):
         """The size of the loss where no column is in, (1e-300 at least)."""
         o = self.optima
-        rows = oracles.LOSSES[o.loss].value(o.y, o.o, *o.parameters)
+        rows = oracles.EVERY[o.loss].value(o.y, o.o, *o.parameters)
         return max(float(o.w @ (np.abs(rows) + np.abs(o.y * o.o))), 1e-300)
 
     def number(self, chosen):
@@ -158,6 +158,7 @@ def check(seed):
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             path = l0path.fit(d.X, d.y, n_jobs=1, random_state=0, **d.options)
+            d.record |= _estimated(d, path)
             rows = check_path(d, path, truths, report)
             if d.action != "none":
                 _certify(d, path, rows, truths, report)
@@ -166,6 +167,13 @@ def check(seed):
     same = all(np.array_equal(a, b) for a, b in zip(before, (_dense(d.X), d.y), strict=True))
     report.say("input", not same, "X or y was changed")
     return report
+
+
+def _estimated(d, path):
+    """The numbers of the loss that a pilot fit of the package found."""
+    if d.record["loss"] == "quantile":
+        return {"gamma": path.loss_record().width}
+    return {"delta": path.theta} if d.record["loss"] == "negative_binomial" else {}
 
 
 def _dense(X):

@@ -1,6 +1,7 @@
 """Random small problems: many kinds of columns, all losses, all options.
 
-`instance(seed)` gives the same problem on every machine with the same NumPy.
+Seeds from FIRST_OF_FAMILIES on have the responses of `l0path.problem.families`, the others those
+of the first losses. `instance(seed)` gives the same problem on every machine with the same NumPy.
 """
 
 from dataclasses import dataclass, field
@@ -8,9 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from oracles import CLASSES
+from oracles import CLASSES, FAMILIES
 
+FIRST_OF_FAMILIES = 10_000  # seeds from here on have a response of `oracles.FAMILIES`
 LOSSES = ("squared", "logistic", "poisson", "huber", "squared_hinge", "smoothed_hinge")
+UNBOUNDED = ("poisson", "gamma", "negative_binomial", "tweedie")  # curvature
 SQUARED = 0.5  # share of the squared loss
 OFTEN, SELDOM = 0.35, 0.12
 KINDS = {}
@@ -199,6 +202,8 @@ class Instance:
 
 def _response(loss, signal, rng):
     n = signal.size
+    if loss in FAMILIES and loss != "quantile":
+        return _of_family(loss, signal, rng)
     if loss in CLASSES:
         y = np.where(signal + rng.logistic(size=n) * rng.choice([0.2, 1.0, 3.0]) > 0, 1.0, -1.0)
         if np.ptp(y) == 0:
@@ -211,6 +216,20 @@ def _response(loss, signal, rng):
     noise = rng.standard_t(2, size=n) if loss == "huber" else rng.normal(size=n)
     y = signal * rng.choice([0.3, 1.0, 3.0]) + noise * rng.choice([0.01, 0.5, 1.0])
     return np.round(y * 2) / 2 if rng.random() < 0.1 else y
+
+
+def _of_family(loss, signal, rng):
+    """Shares, amounts or counts, not all of them at an end of their range."""
+    if loss == "binomial":
+        y = rng.binomial(4, 1 / (1 + np.exp(-rng.choice([0.5, 2.0]) * signal))) / 4
+        y[rng.integers(y.size)] = 0.5
+        return y
+    mean = np.exp(np.clip(0.5 * signal + rng.choice([-0.5, 0.7]), -3, 3))
+    if loss == "gamma":
+        return rng.gamma(rng.choice([0.5, 2.0]), mean) + 1e-3
+    y = rng.poisson(rng.gamma(1.5, mean / 1.5)).astype(float)
+    y[rng.integers(y.size)] += 1
+    return y * (rng.uniform(0.2, 2, y.size) if loss == "tweedie" else 1.0)
 
 
 def _boxes(rng, p):
@@ -246,8 +265,10 @@ def _weights(rng, n, y, loss):
         for label in (-1.0, 1.0):
             if not w[y == label].any():
                 w[np.flatnonzero(y == label)[0]] = 1.0
-    if loss == "poisson" and not w @ y > 0:
+    if loss in ("poisson", "negative_binomial", "tweedie") and not w @ y > 0:
         w[np.argmax(y)] = 1.0
+    if loss == "binomial":
+        w[y == 0.5] = np.maximum(w[y == 0.5], 1.0)
     if np.count_nonzero(w) < 2:
         w[:2] = 1.0
     return w
@@ -323,7 +344,10 @@ def _grid(rng, p, options, even):
 def instance(seed):
     """The problem of a seed."""
     rng = np.random.default_rng([14, seed])
-    loss = "squared" if rng.random() < SQUARED else str(rng.choice(LOSSES[1:]))
+    if seed >= FIRST_OF_FAMILIES:
+        loss = str(rng.choice(list(FAMILIES)))
+    else:
+        loss = "squared" if rng.random() < SQUARED else str(rng.choice(LOSSES[1:]))
     name = list(KINDS)[rng.integers(len(KINDS))]
     p, n = int(rng.integers(2, 9)), int(rng.integers(5, 41))
     if name == "wide":
@@ -350,6 +374,8 @@ def instance(seed):
         options["offset"] = record["offset"] = rng.normal(size=n) * 0.4
     forced, excluded, factor, units = _columns(rng, p, record, options)
     options |= {"standardize": record["standardize"], "fit_intercept": record["intercept"]}
+    if loss in FAMILIES:
+        _numbers(rng, loss, record, options)
     if loss == "huber":
         options["delta"] = record["delta"]
     if loss == "smoothed_hinge":
@@ -362,6 +388,17 @@ def instance(seed):
     return Instance(
         seed, name, record, forced, excluded, factor, units, given, y, options, action, tags
     )
+
+
+def _numbers(rng, loss, record, options):
+    """theta (given, or left to a pilot fit), the power or the level of a family."""
+    draw = rng.random()
+    if loss == "negative_binomial" and draw < 0.7:
+        options["theta"] = record["delta"] = float(rng.choice([0.5, 1.5, 20.0]))
+    if loss == "tweedie":
+        options["power"] = record["delta"] = float(rng.choice([1.2, 1.5, 1.9]))
+    if loss == "quantile":
+        options["quantile"] = record["delta"] = float(rng.choice([0.1, 0.5, 0.8]))
 
 
 def _columns(rng, p, record, options):
@@ -413,7 +450,7 @@ def _allowed(options, record, units):
     if algorithm == "exact" and not provable:
         algorithm = "swap"
     dual = algorithm in ("dual_iht", "feature_generating", "primal_dual")
-    if dual and (record["loss"] == "poisson" or not ridge):
+    if dual and (record["loss"] in UNBOUNDED or not ridge):
         algorithm = "swap"
     if algorithm == "feature_generating" and boxed:
         algorithm = "swap"

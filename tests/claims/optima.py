@@ -63,7 +63,7 @@ class Optima:
 
     def _rows(self, t):
         """(value, slope, curvature), each (m, n), at the coefficients t (m, q)."""
-        eta, loss = self.o + t @ self.A.T, oracles.LOSSES[self.loss]
+        eta, loss = self.o + t @ self.A.T, oracles.EVERY[self.loss]
         with np.errstate(over="ignore", invalid="ignore"):
             return tuple(
                 f(self.y, eta, *self.parameters) for f in (loss.value, loss.slope, loss.curvature)
@@ -73,7 +73,7 @@ class Optima:
         """Objective (m,) at t (m, q); infinite where it overflows."""
         eta = self.o + t @ self.A.T
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = oracles.LOSSES[self.loss].value(self.y, eta, *self.parameters)
+            rows = oracles.EVERY[self.loss].value(self.y, eta, *self.parameters)
             out = rows @ self.w + np.abs(t) @ self.l1 + t**2 @ self.l2
         return np.where(np.isfinite(out), out, np.inf)
 

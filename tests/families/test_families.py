@@ -103,6 +103,71 @@ def test_every_size_is_the_enumerated_one(loss):
     assert total >= 30 and above == 0
 
 
+def run_groups(loss, count, seed):
+    """(numbers of groups compared, those above the enumerated optimum)."""
+    total = above = 0
+    for d in problems(loss, count, seed):
+        p = d["X"].shape[1]
+        groups = [j // 2 for j in range(p)]
+        d |= {"forced": [], "penalty_factor": np.ones(p)}
+        words = arguments(d)
+        del words["penalty_factor"]
+        path = l0path.fit(
+            d["X"], d["y"], max_k=p, groups=groups, algorithm=LocalSearch(effort="high"),
+            certify=bool(d["lambda2"]), **words,
+        )  # fmt: skip
+        try:
+            best = enumerated(d, path, groups)
+        except RuntimeError:
+            continue
+        one, two = compare(d, path, best)
+        total, above = total + one, above + two
+    return total, above
+
+
+def run_penalised(loss, count, seed):
+    """(values of lambda0 compared, those above the enumerated optimum)."""
+    total = above = 0
+    for d in problems(loss, count, seed):
+        grid = [4 * d["lambda0"], d["lambda0"]]
+        path = l0path.fit(
+            d["X"], d["y"], lambda0=grid, algorithm=LocalSearch(effort="high"), **arguments(d)
+        )
+        if any(s.separated for s in path.solutions):
+            continue
+        of_path = {"gamma": path.loss_record().width} if loss == "quantile" else {}
+        same = oracles.restricted_keywords(d) | of_path
+        for s in path.solutions:
+            try:
+                best, _ = oracles.best_penalised(
+                    d["X"], d["y"], s.lambda0, penalty_factor=d["penalty_factor"],
+                    forced=d["forced"], **same,
+                )  # fmt: skip
+            except RuntimeError:
+                continue
+            ahead = (s.objective - best) / max(abs(best), 1e-3)
+            assert ahead > -1e-9, (loss, s.lambda0, s.objective, best)
+            total, above = total + 1, above + (ahead > 1e-8)
+    return total, above
+
+
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+@pytest.mark.parametrize("loss", FAMILIES)
+def test_groups_and_penalties_give_the_enumerated_optimum(loss):
+    total, above = run_groups(loss, 5, 3)
+    assert total >= 10 and above == 0
+    total, above = run_penalised(loss, 5, 4)
+    assert total >= 6 and above == 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
+@pytest.mark.parametrize("loss", FAMILIES)
+def test_many_groups_and_penalties(loss):
+    for total, above in (run_groups(loss, 100, 5), run_penalised(loss, 100, 6)):
+        assert total >= 120 and above <= 0.01 * total
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::l0path.errors.SeparationWarning")
 @pytest.mark.parametrize("loss", FAMILIES)
