@@ -217,7 +217,8 @@ def algorithm_of(settings) -> Algorithm:
     if isinstance(settings, LocalSearch):
         if not settings.refit:
             return PARTIAL_SWAPS
-        return SWAP if settings.swap_size == 1 else LARGER_SWAPS
+        usual = settings.swap_size == 1 and settings.neighbourhood is None
+        return SWAP if usual else LARGER_SWAPS
     return next((row for row in ALGORITHMS if isinstance(settings, row.record)), OWN_RECORD)
 
 
