@@ -138,8 +138,9 @@ def _any_ridge(request):
     return bool((np.asarray(request.plan.lambda2) > 0).any())
 
 
-def prepared(request, problem, control):
-    """The `Setting` of a run: sizes, slices, and the columns at hand."""
+def prepared(request, control):
+    """The `Setting` of a run: the problem, sizes, slices, and the columns at hand."""
+    request, problem = resolved(request, control.clock)
     plan, free = request.plan, selectable(problem)
     want = plan.max_k
     if want is None:

@@ -106,7 +106,12 @@ def refuse_unserved(data, plan, a):
     settings, what = plan.settings, ""
     classes = data.classes is not None
     most = 1 if classes else 2
-    search = isinstance(settings, LocalSearch) and settings.refit and settings.swap_size <= most
+    search = (
+        isinstance(settings, LocalSearch)
+        and settings.refit
+        and settings.neighbourhood is None
+        and settings.swap_size <= most
+    )
     costs = data.factor[np.isfinite(data.factor) & (data.factor > 0)]
     if not search:
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most})"

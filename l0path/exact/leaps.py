@@ -216,6 +216,28 @@ class Worker:
         return [(self.space.value[i], self.space.found[i].copy()) for i in range(number)]
 
 
+def ended(search, active, spent, poll):
+    """The reason why a search by subtrees ends now, None while it goes on.
+
+    Parameters
+    ----------
+    search : Leaps or AllSizes
+        Its `tasks`, the subtrees that wait; `more`, the dependent columns that may make further
+        ones; and `made`, their number so far.
+    active : list
+        The workers that have a subtree.
+    spent : bool
+        Whether the budget is used up.
+    poll : callable, optional
+        Returns True to stop.
+    """
+    if not active and not search.tasks and (search.more is None or search.made >= MOST_SUBTREES):
+        return SearchEnd.CLOSED if search.more is None else SearchEnd.TOO_MANY
+    if poll is not None and poll():
+        return SearchEnd.STOPPED
+    return SearchEnd.NODE_LIMIT if spent else None
+
+
 class Leaps(Contest):
     """One search. dual: the problem, without the columns that are fixed (`searchable`); size
     (chosen columns at most) or lambda0; refit(support) -> (value, what is kept of it) for a support
@@ -332,12 +354,9 @@ class Leaps(Contest):
         while True:
             self._deal()
             active = [worker for worker in self.workers if worker.busy]
-            if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
-                return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
-            if poll is not None and poll():
-                return SearchEnd.STOPPED
-            if self.nodes >= limit:
-                return SearchEnd.NODE_LIMIT
+            end = ended(self, active, self.nodes >= limit, poll)
+            if end is not None:
+                return end
             if not active:
                 continue
             cut = Cut(self.cutoff + self.margin, shrink, 2.0 * self.margin)

@@ -15,7 +15,6 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from ...core.status import SearchEnd
 from ...core.threads import one_blas_thread, run_each
 from ...relaxation.splitting import SPLIT_SHARE
 from ..leaps import (
@@ -23,6 +22,7 @@ from ..leaps import (
     MOST_COLUMNS,
     MOST_SUBTREES,
     WORKERS,
+    ended,
     refused_where_too_dependent,
     subtrees,
     swept,
@@ -246,12 +246,9 @@ class AllSizes:
         while True:
             self._deal()
             active = [walker for walker in self.walkers if walker.open]
-            if not active and not self.tasks and (self.more is None or self.made >= MOST_SUBTREES):
-                return SearchEnd.CLOSED if self.more is None else SearchEnd.TOO_MANY
-            if poll is not None and poll():
-                return SearchEnd.STOPPED
-            if self.operations >= budget:
-                return SearchEnd.NODE_LIMIT
+            end = ended(self, active, self.operations >= budget, poll)
+            if end is not None:
+                return end
             if active:
                 self._search(active, budget)
 
