@@ -23,7 +23,7 @@ from .result import CVPath
 from .scoring import HeldOutRows, metric_of, score
 
 
-class NewRows(NamedTuple):
+class UnseenRows(NamedTuple):
     """Rows that a fit has not seen: design, y as the loss takes it, weights (n,), offset or None,
     and for survival times their loss.
     """
@@ -36,7 +36,7 @@ class NewRows(NamedTuple):
 
 
 def new_rows(path, X, y, sample_weight, offset, strata):
-    """The `NewRows` of arguments of `Path.score` and the like."""
+    """The `UnseenRows` of arguments of `Path.score` and the like."""
     if isinstance(strata, str):
         strata = column_named(X, strata)
     same_index(X=X, y=y, sample_weight=sample_weight, offset=offset, strata=strata)
@@ -51,14 +51,14 @@ def new_rows(path, X, y, sample_weight, offset, strata):
     shift = None if offset is None else given_offset(path.meta, offset, design.n)
     if path.meta.traits.coupled:
         events, loss = loss_of_new_rows(y, weights, by_row["strata"], path.meta)
-        return NewRows(design, events, weights, shift, loss)
+        return UnseenRows(design, events, weights, shift, loss)
     if strata is not None:
         raise ValueError(f"strata is for loss='cox', and this path has loss={path.loss!r}")
-    return NewRows(design, coded(y, design.n, path.meta), weights, shift, None)
+    return UnseenRows(design, coded(y, design.n, path.meta), weights, shift, None)
 
 
 def held_out(path, rows, i):
-    """The `HeldOutRows` of `NewRows` with solution i."""
+    """The `HeldOutRows` of `UnseenRows` with solution i."""
     eta, times = linear_predictor(rows.design, rows.offset, path.solutions[i]), None
     if rows.loss is not None:
         none, baseline = np.zeros(eta.size), baseline_of_model(path, i)

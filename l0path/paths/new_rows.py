@@ -169,8 +169,14 @@ class NewRows:
         """
         from ..inspection import score
 
-        rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
-        return score(self, X, y, rule, **rows, **selector)
+        return score(
+            self,
+            X,
+            y,
+            rule,
+            **{"sample_weight": sample_weight, "offset": offset, "strata": strata},
+            **selector,
+        )
 
     def validate(
         self,
@@ -273,16 +279,20 @@ class NewRows:
         >>> X = np.array([[0.0], [3.0], [1.0], [2.0], [0.0]])
         >>> y = np.array([[5.0, 1], [2, 1], [3, 0], [4, 1], [6, 0]])  # time, event
         >>> path = l0path.fit(X, y, loss="cox", lambda2=0.1)
-        >>> path.score_over_time(X, y, k=1, times=[2, 4]).round(2)
-              auc  brier
-        time
-        2     1.0   0.05
-        4     1.0   0.09
+        >>> path.score_over_time(X, y, k=1, times=[2, 4]).round(2).to_dict("list")
+        {'auc': [1.0, 1.0], 'brier': [0.06, 0.04]}
         """
         from ..inspection import score_over_time
 
-        rows = {"sample_weight": sample_weight, "offset": offset, "strata": strata}
-        return score_over_time(self, X, y, rule, times=times, **rows, **selector)
+        return score_over_time(
+            self,
+            X,
+            y,
+            rule,
+            times=times,
+            **{"sample_weight": sample_weight, "offset": offset, "strata": strata},
+            **selector,
+        )
 
 
 def baseline_of_model(path, i):
