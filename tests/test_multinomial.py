@@ -56,7 +56,17 @@ def optimum(X, y, support, lambda2, weights=None, offset=0.0):
 @pytest.mark.parametrize("lambda2", [0.02, 0.0])
 @pytest.mark.parametrize("seed", range(6))
 def test_every_size_is_the_enumerated_best(seed, lambda2):
-    X, y, rng = drawn(seed)
+    check_every_size(seed, lambda2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6, 106))
+def test_every_size_is_the_enumerated_best_of_more_columns(seed):
+    check_every_size(seed, 0.0 if seed % 2 else 0.01, p=7)
+
+
+def check_every_size(seed, lambda2, p=5):
+    X, y, rng = drawn(seed, p=p)
     same, given, forced = {}, {}, ()
     if seed % 2:
         same["weights"] = given["sample_weight"] = rng.integers(1, 3, len(X)).astype(float)
@@ -65,12 +75,18 @@ def test_every_size_is_the_enumerated_best(seed, lambda2):
     if seed % 3 == 2:
         forced = given["always_include"] = (1,)
     effort = l0path.solvers.LocalSearch(effort="high")
-    path = l0path.fit(X, y, loss="multinomial", lambda2=lambda2, max_k=3, algorithm=effort, **given)
-    free = [j for j in range(5) if j not in forced and np.ptp(X[:, j])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        path = l0path.fit(
+            X, y, loss="multinomial", lambda2=lambda2, max_k=3, algorithm=effort, **given
+        )
+    free = [j for j in range(p) if j not in forced and np.ptp(X[:, j])]
     for s in path.solutions:
-        found = [
-            optimum(X, y, sorted({*S, *forced}), lambda2, **same) for S in combinations(free, s.k)
-        ]
+        supports = [sorted({*S, *forced}) for S in combinations(free, s.k)]
+        if s.separated or s.left_out:
+            assert not lambda2 and any(separated(X[:, S], y) for S in supports)
+            break
+        found = [optimum(X, y, S, lambda2, **same) for S in supports]
         assert s.objective == pytest.approx(min(found), rel=1e-8)
         assert path.objective(index=s.k) == pytest.approx(s.objective, rel=1e-12)
         np.testing.assert_allclose(s.beta.sum(axis=1), 0.0, atol=1e-12)

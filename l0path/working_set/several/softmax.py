@@ -208,6 +208,20 @@ def reach(rows, eta):
 
 
 @njit
+def _moved(rows, S, step, work):
+    """The largest change of a predictor by a step (K, q)."""
+    out, e = 0.0, work.trial
+    for c in range(e.shape[0]):
+        for i in range(e.shape[1]):
+            e[c, i] = 0.0
+    change_of(rows, S, step, work.b, e)
+    for c in range(e.shape[0]):
+        for i in range(e.shape[1]):
+            out = max(out, abs(e[c, i]))
+    return out
+
+
+@njit
 def _mean_size(rows, eta):
     """The weighted mean of the largest |eta| of a row, to which rounding of F is relative."""
     out = 0.0
@@ -232,8 +246,9 @@ def refit_classes(rows, S, limits, x, held, eta):
 
     Status: CONVERGED; MAX_ITER; REJECTED once a bound shows that F cannot fall below
     limits.target; with limits.capped SEPARATED, of value 0, where every row has the largest
-    predictor for its class. far: by how much predictors of a row differ at the end; held: the last
-    x at which they differed by at most ETA_CAP.
+    predictor for its class. far: by how much predictors of a row differ at the end, 0 where the
+    last step shows a finite optimum: on the way to infinity Newton steps move predictors by 1, near
+    an optimum by less and less. held: the last x at which predictors differed by at most ETA_CAP.
     """
     (r, n), (K, q), k = eta.shape, x.shape, S.size
     V, N = np.empty((2 * q + 2, n)), np.empty((2 * r, n))
@@ -281,5 +296,7 @@ def refit_classes(rows, S, limits, x, held, eta):
             if far <= ETA_CAP:
                 _copy_table(x, held)
         if gain <= LEAST_GAIN * abs(F) + 0.1 * rounding:
+            if limits.capped and weak == 0 and far > FAR_APART:
+                far = 0.0 if _moved(rows, S, step, work) < 0.5 else far
             return CONVERGED, F, far
     return CONVERGED if K == 0 else MAX_ITER, F, far
